@@ -73,7 +73,7 @@ def measure(settings: Settings, memories: int) -> dict[str, tuple[float, float]]
     while not client.call("memory_status")["daemon"]["warm"]:
         time.sleep(0.1)
     plugin = [str(ROOT / "plugin" / "bin" / "memoryd"), "mcp"]
-    out["mcp initialize (plugin pump)"] = milliseconds(lambda: first_mcp_answer(settings, plugin), 15)
+    out["mcp initialize (plugin proxy)"] = milliseconds(lambda: first_mcp_answer(settings, plugin), 15)
     out["hook round trip, UserPromptSubmit"] = milliseconds(lambda: prompt(settings))
     out["the same while a first dream runs"] = while_dreaming(settings, client)
     client.stop()

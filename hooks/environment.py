@@ -1,4 +1,4 @@
-"""Where memoryd's own Python environment is. Looks only; plugin/build.py makes one."""
+"""Find memoryd's own Python environment. Only reads; plugin/build.py builds it."""
 
 import json
 import os
@@ -12,34 +12,34 @@ DIGESTED = (".py", ".toml", ".json", ".md", ".yaml")
 
 
 def plugin_root():
-    """The plugin's top folder, as an absolute path."""
+    """Return the absolute path of the plugin's root folder."""
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def launcher_path():
-    """The launcher's Python part."""
+    """Return the path of the Python launcher."""
     return os.path.join(plugin_root(), "plugin", "launcher.py")
 
 
 def data_folder(env, home):
-    """The plugin's private folder; under the home folder when the launcher is run by hand."""
+    """Return the plugin's private folder; a folder in the home folder if the launcher is run by hand."""
     return env.get("CLAUDE_PLUGIN_DATA") or os.path.join(home, "plugin")
 
 
 def bin_python(folder):
-    """The interpreter of a virtual environment."""
+    """Return the interpreter of a virtual environment."""
     return os.path.join(folder, "Scripts", "python.exe") if sys.platform == "win32" else os.path.join(folder, "bin", "python")
 
 
 def version(root):
-    """The version that the plugin's sources have."""
+    """Return the version of the plugin's sources."""
     with open(os.path.join(root, "pyproject.toml"), encoding="utf-8") as stream:
         match = re.search(r'^version = "([^"]+)"', stream.read(), re.MULTILINE)
     return match.group(1) if match else "0"
 
 
 def source_files(root):
-    """All files that the package is built from, relative to the root, sorted."""
+    """Return the relative paths of all files that the package is built from, sorted."""
     found = [name for name in SOURCES if os.path.isfile(os.path.join(root, name))]
     for package in SOURCES:
         for folder, folders, files in os.walk(os.path.join(root, package)):
@@ -49,7 +49,7 @@ def source_files(root):
 
 
 def venv_folder(env, home, root):
-    """Where the environment for exactly these sources belongs: the sources of a live plugin folder can change."""
+    """Return the environment's folder for these sources; includes a digest, since the sources may change in place."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -61,7 +61,7 @@ def venv_folder(env, home, root):
 
 
 def developer_python(root):
-    """The interpreter of a developer's clone (`make install`), or None."""
+    """Return the interpreter of a development clone (`make install`), or None."""
     venv = os.path.join(root, ".venv")
     python = bin_python(venv)
     if not os.path.exists(python):
@@ -75,7 +75,7 @@ def developer_python(root):
 
 
 def find_ready(env, home):
-    """The interpreter that can run memoryd now, or None."""
+    """Return the interpreter that can run memoryd now, or None."""
     if env.get("MEMORYD_PYTHON"):
         return env["MEMORYD_PYTHON"]
     root = plugin_root()
@@ -88,7 +88,7 @@ def find_ready(env, home):
 
 
 def read_status(env, home):
-    """What the last build said of itself: state, message, since, attempts, retry_at. Empty when none ran."""
+    """Return the status of the last build (state, message, since, attempts, retry_at); empty if there was none."""
     try:
         with open(os.path.join(data_folder(env, home), "setup.json"), encoding="utf-8") as stream:
             value = json.load(stream)
@@ -98,7 +98,7 @@ def read_status(env, home):
 
 
 def on_path(name):
-    """The first executable of that name on PATH, or None."""
+    """Return the first executable with that name on PATH, or None."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         path = os.path.join(folder, name)
         if folder and os.path.isfile(path) and os.access(path, os.X_OK):
@@ -107,12 +107,12 @@ def on_path(name):
 
 
 def python_candidates():
-    """Interpreters that may be new enough, the running one first; they must be tried, a shim may lead nowhere."""
+    """Return interpreters that may be recent enough, the running one first. Callers must try them, as a shim may be broken."""
     names = ["python3"] + [f"python3.{minor}" for minor in range(20, OLDEST[1] - 1, -1)] + ["python"]
     return [sys.executable] + [path for path in map(on_path, names) if path]
 
 
 def no_python():
-    """Whether nothing on this machine looks new enough to build the environment."""
+    """Return whether no Python that can build the environment seems to be installed."""
     named = any(on_path(f"python3.{minor}") for minor in range(OLDEST[1], 21))
     return sys.version_info[:2] < OLDEST and not named and not on_path("uv")

@@ -1,4 +1,4 @@
-"""What a hook does when no daemon answers, and at the first session after the setup. Loaded only then."""
+"""Handle a hook when no daemon answers, and the first session after the setup. Only imported in these cases."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def _working_folder(body):
 
 
 def _with_message(answer, message):
-    """The answer with a line for the user added to it."""
+    """Append a line for the user to the answer."""
     if not message:
         return answer
     try:
@@ -32,7 +32,7 @@ def _with_message(answer, message):
 
 
 def recover(event, env, body, problem):
-    """Log the problem, start a daemon if none answers, and give what can be given without one."""
+    """Log the problem, start a daemon if none answers, and return what is possible without one."""
     home = protocol.home_folder(env)
     absent = isinstance(problem, protocol.NoDaemonError)
     started = absent and starter.start_daemon(home, env)
@@ -44,12 +44,12 @@ def recover(event, env, body, problem):
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
     if cached:
-        protocol.spool_or_log(home, "GovernanceShown", record)  # so that no prompt brings it again
+        protocol.spool_or_log(home, "GovernanceShown", record)  # so that prompts don't repeat it
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
 def _ask_until_it_runs(home, event, record):
-    """What the user typed to memoryd itself waits for the daemon that was just started, and never fails without a word."""
+    """Wait for the daemon that was just started, since the user expects a reply to a typed command."""
     deadline = time.monotonic() + protocol.TYPED_SECONDS
     while time.monotonic() < deadline:
         time.sleep(RETRY_SECONDS)
@@ -63,12 +63,12 @@ def _ask_until_it_runs(home, event, record):
 
 
 def announce(env, answer):
-    """Say once that the first setup is done."""
+    """Add the message that the first setup is complete, once."""
     path = env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"
     try:
         with open(path, encoding="utf-8") as stream:
             message = stream.read(1000).strip()
         os.unlink(path)
     except OSError:
-        return answer  # another session said it
+        return answer  # another session has shown it
     return _with_message(answer, message)

@@ -1,11 +1,11 @@
-"""The governance that the daemon left on disk for a SessionStart that it can't answer in time."""
+"""Read the governance block that the daemon cached for a SessionStart that it can't answer in time."""
 
 import os
 from hashlib import sha256
 
 
 def _real_git_dir(dot_git):
-    """The common git directory that a `.git` file leads to, or None when it leads nowhere."""
+    """Return the common git directory that a `.git` file refers to, or None."""
     with open(dot_git, encoding="utf-8", errors="replace") as stream:
         text = stream.read(65536).strip()
     if not text.startswith("gitdir:"):
@@ -19,7 +19,7 @@ def _real_git_dir(dot_git):
 
 
 def project_key(cwd):
-    """Real path of the git common directory of `cwd`, else of `cwd`: the rule of memoryd.core.project.find_git."""
+    """Return the real path of the git common directory of `cwd`, else of `cwd`. Must match memoryd.core.project.find_git."""
     start = folder = os.path.realpath(cwd)
     while True:
         dot_git = os.path.join(folder, ".git")
@@ -43,13 +43,13 @@ def _readable_git_dir(dot_git):
 
 
 def cache_path(home, cwd):
-    """Where the answer for the project of `cwd` lies if there is one."""
+    """Return the path of the cached answer for the project of `cwd`."""
     name = sha256(os.fsencode(project_key(cwd))).hexdigest() + ".json"
     return os.path.join(home, "run", "governance", name)
 
 
 def is_wanted(env):
-    """Whether injection at the session's start is on, as far as the environment tells."""
+    """Return whether the environment allows injection at the start of a session."""
     for name in ("MEMORYD_INJECT_SESSION", "CLAUDE_PLUGIN_OPTION_INJECT_SESSION"):
         if env.get(name):
             return env[name].strip().lower() not in ("0", "false", "no", "off")
@@ -57,7 +57,7 @@ def is_wanted(env):
 
 
 def cached_answer(home, env, cwd):
-    """The stored answer, or nothing."""
+    """Return the cached answer, or an empty one."""
     if not is_wanted(env):
         return b""
     try:

@@ -1,10 +1,9 @@
-"""The hook client: hands one event from Claude Code to the daemon, within a few milliseconds.
+"""The hook client: passes one event from Claude Code to the daemon within a few milliseconds.
 
-Run as `python -I -S hook.py EVENT` by hook.sh. Whatever happens the exit code is 0, stderr
-is empty and the session goes on: events are put on disk first, and an answer is waited for
-at most ASK_SECONDS. Only modules that cost nothing are imported here; what is done when something
-fails is in fallback.py. Also runs on old Pythons, to say there that they are too old.
-The contract is docs/design/daemon-protocol.md.
+hook.sh runs it as `python -I -S hook.py EVENT`. The exit code is always 0 and stderr is empty, so that
+an error never disturbs the session: events are first written to disk, and the client waits for an answer
+for at most ASK_SECONDS. Only fast modules are imported here; fallback.py handles failures. Also runs on
+old Python versions, to report that they are too old. The contract is docs/design/daemon-protocol.md.
 """
 
 import os
@@ -17,17 +16,17 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 import protocol  # noqa: E402
 
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-# Since hook.sh began, where the system tells that, so that a slow start of Python leaves less: all in all below 300 ms.
+# Counted from the start of hook.sh if known, so that a slow start of Python shortens the wait: below 300 ms in total.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
-LEAST_ASK_SECONDS = 0.04  # a daemon at rest answers within 20 ms
+LEAST_ASK_SECONDS = 0.04  # an idle daemon answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 POKE_SECONDS = 0.1
-READ_SECONDS = 1.0  # for a standard input that nobody closes; a busy client may be late with it
+READ_SECONDS = 1.0  # for a standard input that is never closed; a busy client may be slow
 MAX_INPUT = 16_000_000
 
 
 def started_ago():
-    """Seconds since hook.sh began, as the kernel counts them; 0 where it does not tell."""
+    """Return the seconds since hook.sh started, as counted by the kernel; 0 if unknown."""
     try:
         from time import CLOCK_BOOTTIME, clock_gettime
 
@@ -36,7 +35,7 @@ def started_ago():
         own, parent = (now - _start_ticks(pid) / ticks for pid in (os.getpid(), os.getppid()))
     except (ImportError, OSError, ValueError, IndexError, AttributeError):
         return 0.0
-    # Whatever else started Python, a test or a person's shell, has lived for longer.
+    # If Python was not started by hook.sh, its parent (a test or a shell) has been running for longer.
     ago = parent if parent < own + LONGEST_START_SECONDS / 2 else own
     return ago if 0 <= ago < LONGEST_START_SECONDS else 0.0
 
@@ -47,7 +46,7 @@ def _start_ticks(pid):
 
 
 def read_input():
-    """Standard input, at most MAX_INPUT + 1 bytes of it; the rest is read and dropped."""
+    """Read standard input; return at most MAX_INPUT + 1 bytes and discard the rest."""
     parts = []
     size = 0
     try:
@@ -59,7 +58,7 @@ def read_input():
                 parts.append(part)
             size += len(part)
     except TimeoutError:
-        pass  # what came may be whole; _input_fault looks
+        pass  # the input may be complete; _input_fault checks
     return b"".join(parts)[: MAX_INPUT + 1]
 
 
@@ -76,12 +75,12 @@ def _read_input_in_time():
     except (ImportError, AttributeError):  # Windows has no timer signal
         return read_input()
     body = read_input()
-    signals.setitimer(signals.ITIMER_REAL, 0)  # from here on every wait has its own limit
+    signals.setitimer(signals.ITIMER_REAL, 0)  # all later waits have their own timeouts
     return body
 
 
 def _deliver(home, event, data, start, env):
-    """Spool, then ask or poke. Returns the answer; raises as those do."""
+    """Spool the event, then send it (`ask`) or notify the daemon (`poke`), and return the answer. Raises like these."""
     if event in SPOOLED:
         protocol.spool_or_log(home, event, data)
     if event in ASK_SECONDS:
@@ -98,11 +97,11 @@ def _input_fault(body):
     if len(body) > MAX_INPUT:
         return "the input is too long"
     whole = body.startswith(b"{") and body.rstrip().endswith(b"}")
-    return "" if whole else "the input is no JSON object"
+    return "" if whole else "the input is not a JSON object"
 
 
 def handle(event, env, start):
-    """One event, from its bytes on standard input to what the client is to see."""
+    """Read one event from standard input, process it and print the answer."""
     home = protocol.home_folder(env)
     body = _read_input_in_time()
     answer = b""
@@ -114,7 +113,7 @@ def handle(event, env, start):
         except (protocol.NoDaemonError, protocol.BusyError) as error:
             problem = error
     if isinstance(problem, protocol.BusyError) and event != "SessionStart":
-        protocol.log(home, event, str(problem))  # nothing to start and nothing to give: no time for more
+        protocol.log(home, event, str(problem))  # a daemon is running and there is no cached answer: don't take longer
     elif problem is not None:
         import fallback
 
@@ -128,7 +127,7 @@ def handle(event, env, start):
 
 
 def main(arguments, env):
-    """Entry point: handles the event that the first argument names, if it is one of ours."""
+    """Handle the event named by the first argument; ignore unknown events."""
     start = monotonic() - started_ago()
     event = arguments[1] if len(arguments) > 1 else ""
     if env.get("MEMORYD_INTERNAL") or event not in SPOOLED and event not in ASK_SECONDS:
@@ -136,7 +135,7 @@ def main(arguments, env):
     os.umask(0o077)
     try:
         handle(event, env, start)
-    except Exception as error:  # noqa: BLE001 - a session must never see a fault of its memory
+    except Exception as error:  # noqa: BLE001 - an error in memoryd must never reach the session
         protocol.log(protocol.home_folder(env), event, repr(error))
 
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the hook client with a fast interpreter. Always ends with 0 and says nothing on stderr:
-# a memory must never get in the way of a session.
-# A pyenv shim costs more than the whole hook, so the launcher caches the real interpreter's path.
+# Run the hook client with a fast interpreter. Always exits with 0 and prints nothing on stderr, so that
+# an error of memoryd never disturbs a session.
+# A pyenv shim is slower than the whole hook, so the launcher caches the path of the real interpreter.
 [ -n "${MEMORYD_INTERNAL:-}" ] && exit 0
 python=${MEMORYD_PYTHON:-}
 if [ -z "$python" ] && [ -n "${CLAUDE_PLUGIN_DATA:-}" ] && [ -r "$CLAUDE_PLUGIN_DATA/python" ]; then

@@ -1,7 +1,7 @@
-"""Over TCP: the daemon proves that it knows the token before it hears anything. Loaded only there.
+"""Authenticate the daemon and the client to each other over TCP. Only imported there.
 
-The token itself never crosses the wire: whoever takes the port of a dead daemon learns neither it nor a prompt,
-and what it says is not believed. The other side is memoryd.daemon.endpoint.
+The token itself is never sent: a process that takes over the port of a stopped daemon learns neither the token nor a
+prompt, and its answers are discarded. The counterpart is memoryd.daemon.endpoint.
 """
 
 import hashlib
@@ -15,25 +15,25 @@ MAX_LINE = 256
 
 
 def digest(token, side, port, ours, theirs):
-    """What one side shows the other: `side` is b"daemon" or b"client", the nonces are those of client and daemon."""
+    """Return the proof of one side (b"daemon" or b"client") for the nonces of the client and the daemon."""
     message = b"memoryd/1 %s %d %s %s" % (side, port, ours, theirs)
     return hmac.new(token, message, hashlib.sha256).hexdigest().encode("ascii")
 
 
 def exchange(link, port, token, seconds):
-    """Make the daemon at `link` prove itself, then do the same. Raises ValueError for a stranger, OSError."""
+    """Verify the daemon at `link`, then prove the client's identity. Raises ValueError for another server, and OSError."""
     nonce = os.urandom(NONCE_BYTES).hex().encode("ascii")
     link.sendall(b"hello " + nonce + b"\n")
     words = _line(link, monotonic() + seconds).split(b" ")
     if len(words) != 3 or words[0] != b"proof" or len(words[1]) != 2 * NONCE_BYTES:
-        raise ValueError("what listens at the daemon's port is not memoryd")
+        raise ValueError("the process at the daemon's port is not memoryd")
     if not hmac.compare_digest(words[2], digest(token, b"daemon", port, nonce, words[1])):
-        raise ValueError("what listens at the daemon's port does not know its token")
+        raise ValueError("the process at the daemon's port does not know its token")
     link.sendall(b"proof " + digest(token, b"client", port, nonce, words[1]) + b"\n")
 
 
 def _line(link, deadline):
-    """The first line. The daemon sends no more before it has heard the client's proof."""
+    """Read the first line; the daemon sends nothing else before the client's proof."""
     data = b""
     while not data.endswith(b"\n") and len(data) <= MAX_LINE:
         link.settimeout(max(deadline - monotonic(), 0.001))
@@ -45,7 +45,7 @@ def _line(link, deadline):
 
 
 def own_answer(answer, event):
-    """Of an answer only what memory may say to this event: its context, and a line for the person."""
+    """Reduce an answer to what memoryd may send for this event: the context, and a line for the user."""
     value = json.loads(answer)
     kept = {}
     output = value.get("hookSpecificOutput")

@@ -1,6 +1,6 @@
-"""What hooks and the MCP pump share with the daemon: where it listens, what is sent, the spool, the log, what can go wrong.
+"""The protocol that hooks and the MCP proxy share with the daemon: endpoint, messages, spool, log and errors.
 
-Only modules that cost nothing are imported at the top, since a hook has a few milliseconds. The contract is
+Only fast modules are imported at the top, since a hook has a few milliseconds. The contract is
 docs/design/daemon-protocol.md.
 """
 
@@ -8,7 +8,7 @@ import _socket
 import os
 from time import monotonic, time_ns
 
-# What the user types to memoryd itself is never to be missed: they look for what comes back.
+# Commands typed by the user get a longer timeout, because the user expects a reply.
 TYPED, TYPED_SECONDS = (b'"/memoryd:setup', b'"/memoryd:off', b'"/memoryd:on'), 3.0
 ATTENDED = b"MEMORYD_ATTENDED=1\n"
 LOG_LIMIT = 256_000
@@ -37,21 +37,21 @@ LOGIN_NAMES = (
 
 
 class NoDaemonError(Exception):
-    """Nobody listens, or somebody else does: a daemon should be started."""
+    """There is no daemon (or another process listens instead): one should be started."""
 
 
 class BusyError(Exception):
-    """A daemon listens but does not answer in time."""
+    """A daemon is running but does not answer in time."""
 
 
 def home_folder(env):
-    """Where memoryd keeps everything: the same rule as memoryd.core.config.find_home."""
+    """Return memoryd's home folder. Must match memoryd.core.config.find_home."""
     chosen = env.get("MEMORYD_HOME") or env.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
     return os.path.abspath(os.path.expanduser(chosen))
 
 
 def connect(home, seconds):
-    """A connected socket to the daemon. Raises NoDaemonError or BusyError."""
+    """Return a socket connected to the daemon. Raises NoDaemonError or BusyError."""
     try:
         with open(os.path.join(home, "run", "endpoint"), "rb") as stream:
             kind, _, rest = stream.read(4096).strip().partition(b" ")
@@ -59,11 +59,11 @@ def connect(home, seconds):
             return _connect_unix(rest, seconds)
         if kind == b"tcp":
             return _connect_tcp(rest, seconds)
-    except (TimeoutError, _socket.timeout, BlockingIOError):  # a full backlog is EAGAIN
+    except (TimeoutError, _socket.timeout, BlockingIOError):  # EAGAIN means that the backlog is full
         raise BusyError("the daemon does not accept connections") from None
     except (OSError, ValueError, OverflowError) as error:
         raise NoDaemonError(str(error)) from None
-    raise NoDaemonError("the endpoint file is not one")
+    raise NoDaemonError("the endpoint file is invalid")
 
 
 def _connect_unix(path, seconds):
@@ -84,14 +84,14 @@ def _connect_tcp(rest, seconds):
         import proof
 
         proof.exchange(link, int(port), token, seconds)
-    except (TimeoutError, _socket.timeout):  # not BusyError: who says nothing may be anybody
-        raise NoDaemonError("what listens at the daemon's port does not prove itself") from None
+    except (TimeoutError, _socket.timeout):  # not BusyError: a process that does not answer need not be the daemon
+        raise NoDaemonError("the process at the daemon's port does not authenticate itself") from None
     link.settimeout(seconds)
     return link
 
 
 def log(home, event, text):
-    """One line in logs/hooks.log. The log stays small; a home that can't be written has none."""
+    """Append one line to logs/hooks.log, rotating it by size. Errors are ignored."""
     from time import strftime
 
     path = os.path.join(home, "logs", "hooks.log")
@@ -104,11 +104,11 @@ def log(home, event, text):
         os.write(handle, line.encode("utf-8", "replace"))
         os.close(handle)
     except OSError:
-        return  # nowhere to say it
+        return  # there is no other place to log to
 
 
 def event_record(env, body):
-    """The event's bytes on the socket and in the spool: KEY=VALUE lines, an empty line, the hook's input."""
+    """Return the event's record for the socket and the spool: KEY=VALUE lines, an empty line, the hook's input."""
     lines = []
     for key in sorted(env):
         if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
@@ -117,19 +117,19 @@ def event_record(env, body):
 
 
 def is_login(name):
-    """Whether a variable of the client says how it logs in: the same rule as memoryd.llm.claude.is_login."""
+    """Return whether an environment variable holds login data of the client. Must match memoryd.llm.claude.is_login."""
     return name in LOGIN_NAMES or name.startswith(LOGIN_PREFIXES)
 
 
 def wants_login(home, env):
-    """Whether the user agreed to model runs with the session's own login: an option says so, or the daemon's mark."""
+    """Return whether the user agreed to model runs with the session's login, by an option or by the daemon's marker file."""
     if env.get(OPTION_PREFIX + "USE_CLAUDE") == "true" or env.get(OPTION_PREFIX + "READER") == "claude":
         return True
     return os.path.exists(os.path.join(home, "run", "login-wanted"))
 
 
 def login_lines(env):
-    """The login as lines for the head of a record. They go over the socket only, never into a file."""
+    """Return the login as header lines of a record. They are only sent over the socket and never written to a file."""
     lines = []
     for key in env:
         if is_login(key):
@@ -142,18 +142,18 @@ def login_lines(env):
 
 
 def is_attended(env):
-    """Whether a person sits at the client: it says so, and no other client's shell, where a model types, started it."""
+    """Return whether a person uses the client interactively: it must say so, and not run in another client's shell."""
     if env.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
         return False
     try:
         with open("/proc/" + env["CLAUDE_PID"] + "/environ", "rb") as stream:
             return not any(line.startswith(b"CLAUDECODE=") for line in stream.read().split(b"\0"))
-    except (KeyError, OSError):  # not told on this system
+    except (KeyError, OSError):  # not available on this system
         return True
 
 
 def _client_program(env):
-    """The client that runs this hook: it need not be on PATH. Known on Linux only."""
+    """Return the path of the client that runs this hook, which may not be on PATH. Only available on Linux."""
     try:
         path = os.readlink("/proc/" + env["CLAUDE_PID"] + "/exe")
     except (KeyError, OSError, ValueError):
@@ -162,7 +162,7 @@ def _client_program(env):
 
 
 def spool(home, event, data):
-    """Put the event on disk, whole or not at all, where it outlives this process. Raises OSError."""
+    """Write the event to disk atomically and durably. Raises OSError."""
     folder = os.path.join(home, "spool")
     name = f"{time_ns():020d}-{os.getpid()}.{event}"
     temporary = os.path.join(folder, "." + name)
@@ -183,7 +183,7 @@ def spool(home, event, data):
 
 
 def spool_or_log(home, event, data):
-    """Spool; a home that can't be written must not keep the session from an answer."""
+    """Spool the event; if the home folder is not writable, only log that, so that the session still gets an answer."""
     try:
         spool(home, event, data)
     except OSError as error:
@@ -191,7 +191,7 @@ def spool_or_log(home, event, data):
 
 
 def poke(home, seconds):
-    """Tell the daemon that the spool has something; no answer is waited for. Raises NoDaemonError or BusyError."""
+    """Notify the daemon of new spool files without waiting for an answer. Raises NoDaemonError or BusyError."""
     link = connect(home, seconds)
     try:
         link.sendall(b"memoryd/1 poke\n")
@@ -200,7 +200,7 @@ def poke(home, seconds):
 
 
 def ask(home, event, data, deadline):
-    """The daemon's answer to the event, maybe empty. Raises NoDaemonError or BusyError."""
+    """Send the event and return the daemon's answer, which may be empty. Raises NoDaemonError or BusyError."""
     link = connect(home, max(deadline - monotonic(), 0.01))
     try:
         link.sendall(b"memoryd/1 hook %s %d\n" % (event.encode("ascii"), len(data)) + data)
@@ -219,12 +219,12 @@ def _read_to_end(link, deadline):
         if not part:
             return answer
         answer += part
-    raise NoDaemonError("the answer has no end")
+    raise NoDaemonError("the answer is too long")
 
 
 def _checked(answer, event, family):
     if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
-        raise NoDaemonError("what answers is not memoryd")  # a stranger's words must not reach the session
+        raise NoDaemonError("the process that answers is not memoryd")  # its output must not reach the session
     if answer and family == _socket.AF_INET:
         import proof
 
@@ -233,5 +233,5 @@ def _checked(answer, event, family):
 
 
 def is_typed_command(event, data):
-    """Whether the event may be a prompt that the user typed to memoryd itself."""
+    """Return whether the event may be a prompt with a memoryd command."""
     return event == "UserPromptSubmit" and any(command in data for command in TYPED)

@@ -1,4 +1,4 @@
-"""Starting a daemon from a hook or from the MCP pump, and what is known about the first setup."""
+"""Start a daemon from a hook or the MCP proxy, and report the state of the first setup."""
 
 import os
 import signal
@@ -9,17 +9,16 @@ import environment
 import protocol
 
 ATTEMPT_SECONDS = 10.0
-STAMP_SECONDS = 0.05  # the folder is marked as changed by the stamp itself, at nearly the same time
+STAMP_SECONDS = 0.05  # creating the stamp also changes the folder, at nearly the same time
 LOG_LIMIT = 1_000_000
 SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "ACCESS_KEY")
 KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen an endpoint as reader
 
 
 def daemon_environment(env, home):
-    """The client's environment without its credentials: the daemon lives longer than the session.
+    """Return the client's environment without credentials, since the daemon outlives the session.
 
-    The plugin's options stay out too. They come with each event, and a copy that is as old as the daemon would
-    overrule them.
+    The plugin's options are removed as well: they come with each event, and an outdated copy would override them.
     """
     kept = {}
     for name, value in env.items():
@@ -28,7 +27,7 @@ def daemon_environment(env, home):
         if (ours or not secret) and not name.startswith(protocol.OPTION_PREFIX):
             kept[name] = value
     kept["MEMORYD_HOME"] = home
-    if protocol.wants_login(home, env):  # it takes them out of its environment into its memory, and gives them to model runs only
+    if protocol.wants_login(home, env):  # the daemon only keeps these in memory, for model runs
         for line in os.fsdecode(protocol.login_lines(env)).splitlines():
             name, _, value = line.partition("=")
             kept[name] = value
@@ -43,10 +42,10 @@ def _modified(path):
 
 
 def may_try(home):
-    """Whether it is this process's turn to start a daemon: one attempt in ATTEMPT_SECONDS, whoever makes it.
+    """Return whether this process may start a daemon; only one attempt is allowed per ATTEMPT_SECONDS, across processes.
 
-    An attempt that gave a daemon does not count: that one has ended since. It shows by the folder, which changed when
-    the daemon made its socket or removed it. What is started once too often ends at the daemon's lock.
+    A successful attempt does not count, since its daemon has ended since. It is recognised by the folder's modification
+    time, which changes when the daemon creates or removes its socket. The daemon's lock stops a superfluous start.
     """
     stamp = os.path.join(home, "run", "start.stamp")
     tried = _modified(stamp)
@@ -59,7 +58,7 @@ def may_try(home):
             os.unlink(stamp)
         os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
-        return False  # another process is at it, or the home can't be written and no daemon could live there
+        return False  # another process is starting one, or the home folder is not writable
     return True
 
 
@@ -72,9 +71,12 @@ def _open_log(home):
 
 
 def start_daemon(home, env):
-    """Start `bin/memoryd daemon` in a process session of its own; its process id, or 0 if this call started none.
+    """Start `bin/memoryd daemon` in its own process session, without waiting for it.
 
-    It survives the client, whose hooks and servers are killed with it. Nothing is waited for.
+    The daemon survives the client, whose hooks and servers are killed with it.
+
+    Returns:
+        The process id, or 0 if this call started none.
     """
     if not may_try(home):
         return 0
@@ -87,7 +89,7 @@ def start_daemon(home, env):
         finally:
             os.close(output)
     except OSError:
-        return 0  # the caller logs that nothing was started
+        return 0  # the caller logs that no daemon was started
 
 
 def _spawn(command, env, output):
@@ -96,7 +98,7 @@ def _spawn(command, env, output):
 
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
         nothing = subprocess.DEVNULL
-        # Windows has no sh by itself: run the launcher behind the script directly.
+        # Windows has no sh: run the Python launcher directly.
         command = [sys.executable, "-I", "-S", environment.launcher_path(), *command[2:]]
         return subprocess.Popen(command, env=env, stdin=nothing, stdout=output, stderr=output, creationflags=flags).pid
     actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
@@ -104,7 +106,7 @@ def _spawn(command, env, output):
     defaults = [signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD]
     try:
         return os.posix_spawn(command[0], command, env, file_actions=actions, setsid=True, setsigdef=defaults)
-    except NotImplementedError:  # a C library without POSIX_SPAWN_SETSID
+    except NotImplementedError:  # the C library lacks POSIX_SPAWN_SETSID
         return _fork(command, env, output)
 
 
@@ -119,11 +121,11 @@ def _fork(command, env, output):
         os.dup2(output, 2)
         os.execve(command[0], command, env)
     finally:
-        os._exit(127)  # the child must not go on as a second hook
+        os._exit(127)  # the child must not continue as a second hook
 
 
 def start_problem(home):
-    """Why the last daemon could not start, as it wrote it down; nothing once the configuration was changed after that."""
+    """Return the reason why the last daemon could not start; empty if the configuration has changed since."""
     try:
         path = os.path.join(home, "run", "start-problem")
         config = os.path.join(home, "config.toml")
@@ -136,7 +138,7 @@ def start_problem(home):
 
 
 def setup_message(home, env):
-    """What to tell the user at the session's start about an environment that is not ready; empty when it is."""
+    """Return the message for the user at the start of a session if the environment is not ready, else an empty text."""
     if environment.find_ready(env, home):
         return start_problem(home)
     log = os.path.join(home, "logs", "launcher.log")
@@ -144,5 +146,5 @@ def setup_message(home, env):
     if status.get("state") == "failed":
         return f"memoryd could not be set up: {status.get('message', '')} Details: {log}"
     if environment.no_python():
-        return "memoryd needs Python 3.11 or newer (or uv, which brings its own). Memory is off until one is on PATH."
-    return f"memoryd is being set up (once, about a minute). This session goes on without memory. Progress: {log}"
+        return "memoryd needs Python 3.11 or newer (or uv, which installs it). Memory is off until one is on PATH."
+    return f"memoryd is being set up (once, about a minute). This session continues without memory. Progress: {log}"

@@ -1,9 +1,8 @@
-"""Builds memoryd's environment: once, under a lock, never visible half-built.
+"""Build memoryd's environment, once and under a lock.
 
-The environment is made in its final folder and counts only when its marker file, written
-last, is there. The lock is the kernel's, so a killed build leaves none; what it left of the
-folder is removed by the next. A failed build is not repeated before its back-off has passed.
-The plugin's folder is only read: the sources are copied before anything is built from them.
+The environment is created in its final folder and counts as ready only once its marker file exists, which is
+written last. The kernel releases the lock of a killed build; the next build deletes what that left behind. A failed
+build is only repeated after a back-off. The plugin's folder is not modified: sources are copied before the build.
 """
 
 import glob
@@ -18,7 +17,7 @@ import time
 
 import environment
 
-READY = "memoryd is ready: from now on sessions are remembered. /memoryd:memory-status tells how it is doing."
+READY = "memoryd is ready: sessions are remembered from now on. /memoryd:memory-status shows its status."
 FIRST_RETRY_SECONDS = 60.0
 LONGEST_RETRY_SECONDS = 86_400.0
 BUSY, NOT_YET, FAILED = 75, 75, 1  # 75: EX_TEMPFAIL
@@ -26,7 +25,7 @@ PROBE = "import os, sys; print(sys.version_info[0] * 100 + sys.version_info[1]);
 
 
 class SetupError(Exception):
-    """There is no environment now. `code` is the exit code that says so."""
+    """There is no environment; `code` is the exit code for that."""
 
     def __init__(self, message, code=FAILED):
         super().__init__(message)
@@ -34,12 +33,12 @@ class SetupError(Exception):
 
 
 def say(text):
-    """Progress, for launcher.log or the terminal (both are stderr here)."""
+    """Log progress to launcher.log or the terminal (both are stderr here)."""
     print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} setup: {text}", file=sys.stderr, flush=True)
 
 
 def write_file(path, text):
-    """Replace a small file in one step."""
+    """Replace a small file atomically."""
     handle, temporary = tempfile.mkstemp(prefix=".", dir=os.path.dirname(path))
     with os.fdopen(handle, "w", encoding="utf-8") as stream:
         stream.write(text)
@@ -47,9 +46,9 @@ def write_file(path, text):
 
 
 def _lock(path, wait):
-    """An open file that holds the lock, or None when another build does and `wait` is false."""
+    """Acquire the lock; return the open file, or None when another build holds it and `wait` is false."""
     stream = open(path, "a+b")  # noqa: SIM115 - held by the caller
-    # The steps inherit it: a step that outlives a killed build goes on writing and must keep others out.
+    # Build steps inherit the lock: one that outlives a killed build continues writing and must exclude others.
     os.set_inheritable(stream.fileno(), True)
     try:
         if sys.platform == "win32":
@@ -67,9 +66,9 @@ def _lock(path, wait):
 
 
 def ensure(env, home, wait):
-    """The interpreter of a ready environment, built now if need be.
+    """Return the interpreter of a ready environment, building it if necessary.
 
-    With `wait` false another running build is not waited for. Raises SetupError.
+    With `wait` false, don't wait for another running build. Raises SetupError.
     """
     data = environment.data_folder(env, home)
     os.makedirs(data, 0o700, exist_ok=True)
@@ -83,9 +82,9 @@ def ensure(env, home, wait):
         folder = environment.venv_folder(env, home, environment.plugin_root())
         status = environment.read_status(env, home)
         if status.get("environment") != os.path.basename(folder):
-            status = {}  # of other sources: their failures don't count
+            status = {}  # from other sources: their failures don't count
         if not wait and status.get("state") == "failed" and time.time() < status.get("retry_at", 0):
-            raise SetupError(f"setup failed: {status.get('message')} It is tried again later.", NOT_YET)
+            raise SetupError(f"setup failed: {status.get('message')} It will be retried later.", NOT_YET)
         return _build_and_record(folder, data, status)
 
 
@@ -142,7 +141,7 @@ def _copy_sources(root, target):
 
 
 def make_environment(folder, source, work):
-    """A virtual environment with memoryd installed, by uv when it is there and works, else by venv and pip."""
+    """Create a virtual environment and install memoryd, with uv if it is available and works, else with venv and pip."""
     uv = environment.on_path("uv")
     if uv:
         try:
@@ -150,7 +149,7 @@ def make_environment(folder, source, work):
             _run([uv, "pip", "install", "--quiet", "--python", environment.bin_python(folder), source], work)
             return
         except SetupError as error:
-            say(f"uv did not manage, trying venv and pip: {error}")
+            say(f"uv failed, trying venv and pip: {error}")
             shutil.rmtree(folder, ignore_errors=True)
     python = find_python()
     try:
@@ -162,7 +161,7 @@ def make_environment(folder, source, work):
 
 
 def _run(command, work):
-    """Run a step of the build, its output going to our stderr. Raises SetupError with the last lines."""
+    """Run a step of the build and copy its output to stderr. Raises SetupError with the last lines."""
     say(" ".join(command))
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "close_fds": False}
     done = subprocess.run(command, cwd=work, check=False, **options)
@@ -171,11 +170,11 @@ def _run(command, work):
         print(output, file=sys.stderr, flush=True)
     if done.returncode:
         last = " ".join(line.strip() for line in output.splitlines()[-3:]) or "no output"
-        raise SetupError(f"{os.path.basename(command[0])} ended with {done.returncode}: {last[-300:]}")
+        raise SetupError(f"{os.path.basename(command[0])} failed with exit code {done.returncode}: {last[-300:]}")
 
 
 def probe(python):
-    """(version as 311, real path) of an interpreter, or (0, '') when it does not run."""
+    """Return (version as 311, real path) of an interpreter, or (0, '') if it does not run."""
     try:
         done = subprocess.run([python, "-I", "-S", "-c", PROBE], capture_output=True, timeout=10, stdin=subprocess.DEVNULL)
         number, path = done.stdout.decode().splitlines()
@@ -185,7 +184,7 @@ def probe(python):
 
 
 def find_python():
-    """An interpreter that is new enough. Raises SetupError that names what was found."""
+    """Return a recent enough interpreter. Raises SetupError that lists the versions found."""
     wanted = environment.OLDEST[0] * 100 + environment.OLDEST[1]
     seen = set()
     for candidate in environment.python_candidates():
@@ -195,17 +194,17 @@ def find_python():
         if number:
             seen.add(f"{number // 100}.{number % 100}")
     found = f" (found {', '.join(sorted(seen))})" if seen else ""
-    raise SetupError(f"memoryd needs Python 3.11 or newer{found}. Install it, or uv, which brings its own.")
+    raise SetupError(f"memoryd needs Python 3.11 or newer{found}. Install it, or uv, which installs it.")
 
 
 def _keep_file(path, text, mode=0o600):
-    """Write the file unless it says that already. A failure is only said: memoryd runs without it."""
+    """Write the file if its content differs. A failure is only logged, since memoryd also runs without it."""
     try:
         with open(path, encoding="utf-8") as stream:
             if stream.read() == text:
                 return
     except (OSError, ValueError):
-        pass  # not there, or something else: it is written
+        pass  # missing or unreadable: write it
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         write_file(path, text)
@@ -215,13 +214,13 @@ def _keep_file(path, text, mode=0o600):
 
 
 def cache_interpreter(env, home, python):
-    """Remember the real interpreter behind `python` for the hooks, for which a shim is too slow."""
+    """Cache the path of the real interpreter behind `python` for the hooks, for which a shim is too slow."""
     real = os.path.realpath(sys.executable if env.get("MEMORYD_PYTHON") else python)
     _keep_file(os.path.join(environment.data_folder(env, home), "python"), real + "\n")
 
 
 def keep_command(env, home):
-    """Put a `memoryd` for people into the home folder: the plugin's own path changes with every update."""
+    """Create a stable `memoryd` command in the home folder, since the plugin's path changes with every update."""
     data = env.get("CLAUDE_PLUGIN_DATA")
     if not data or sys.platform == "win32":
         return
@@ -232,7 +231,7 @@ def keep_command(env, home):
         f"MEMORYD_HOME=${{MEMORYD_HOME:-{shlex.quote(home)}}}",
         f"CLAUDE_PLUGIN_DATA={shlex.quote(data)}",
         "export MEMORYD_HOME CLAUDE_PLUGIN_DATA",
-        # After an uninstall nothing is built again in the folder of a plugin that is gone.
+        # After an uninstallation, nothing must be built in the folder of the removed plugin.
         f'if [ ! -d "$CLAUDE_PLUGIN_DATA" ] || [ ! -x {shlex.quote(launcher)} ]; then',
         '    echo "memoryd\'s plugin is not installed any more." >&2',
         '    echo "Your memories are still in $MEMORYD_HOME/memories. To remove them and this command: rm -r $MEMORYD_HOME" >&2',
@@ -245,7 +244,7 @@ def keep_command(env, home):
 
 
 def _commands():
-    """The command lines of all processes, as one text; None when they can't be listed."""
+    """Return the command lines of all processes as one text, or None if they can't be listed."""
     try:
         return subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, timeout=10).stdout.decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError):
@@ -253,7 +252,7 @@ def _commands():
 
 
 def remove_unused(data, current):
-    """Remove environments of other versions that no process runs in."""
+    """Remove environments of other versions that no process uses."""
     commands = _commands()
     for name in os.listdir(data):
         path = os.path.join(data, name)

@@ -1,4 +1,4 @@
-"""Finds the daemon for the pump, and starts it where there is none."""
+"""Find the daemon for the stdio proxy, and start one if there is none."""
 
 import _socket
 import os
@@ -20,15 +20,15 @@ LONGEST_START_PAUSE_SECONDS = 320.0
 
 
 def working_folder(env):
-    """The folder whose memories the client wants."""
+    """Return the folder whose memories the client uses."""
     return env.get("CLAUDE_PROJECT_DIR") or os.getcwd()
 
 
 def _ping(home):
-    """The version of the daemon that listens. Raises NoDaemonError when it is none, BusyError when it says nothing."""
+    """Return the version of the running daemon. Raises NoDaemonError for another process, BusyError without an answer."""
     answer = _exchange(home, b"memoryd/1 ping\n").split()
     if answer[:1] != [b"pong"] or len(answer) < 2:
-        raise protocol.NoDaemonError("what listens is not memoryd")
+        raise protocol.NoDaemonError("the listening process is not memoryd")
     return answer[1].decode("ascii", "replace")
 
 
@@ -46,7 +46,7 @@ def _exchange(home, request):
 
 
 def is_older(version, ours):
-    """Whether a version such as 0.1.0 comes before ours; False for what is no such version."""
+    """Return whether a version such as 0.1.0 is older than ours; False for other formats."""
     try:
         return [int(part) for part in version.split(".")] < [int(part) for part in ours.split(".")]
     except ValueError:
@@ -54,21 +54,21 @@ def is_older(version, ours):
 
 
 def stop_outdated(home, env, version):
-    """After an update: ask a daemon of an older version to end, once the new one could take its place."""
+    """Stop a daemon of an older version after an update, once the new version is ready to start."""
     if is_older(version, environment.version(environment.plugin_root())) and environment.find_ready(env, home):
         _exchange(home, b'memoryd/1 rpc\n{"id": 1, "method": "daemon_stop"}\n')
-        raise protocol.NoDaemonError(f"the daemon was of version {version}")
+        raise protocol.NoDaemonError(f"the daemon had version {version}")
 
 
 def open_link(home, env):
-    """A connection that speaks MCP. Raises NoDaemonError or BusyError."""
+    """Open an MCP connection. Raises NoDaemonError or BusyError."""
     stop_outdated(home, env, _ping(home))
     link = protocol.connect(home, CONNECT_SECONDS)
     folder = os.fsencode(working_folder(env))
     try:
         link.sendall(b"memoryd/1 mcp %d\n" % len(folder) + folder)
         link.settimeout(None)
-        if hasattr(_socket, "SO_SNDTIMEO"):  # a daemon that stops reading must not stop the pump
+        if hasattr(_socket, "SO_SNDTIMEO"):  # a daemon that stops reading must not block the proxy
             link.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, struct.pack("ll", SEND_SECONDS, 0))
     except OSError as error:
         raise protocol.NoDaemonError(str(error)) from None
@@ -76,7 +76,7 @@ def open_link(home, env):
 
 
 class Finder:
-    """Puts ("found", link) into the queue once for each call of `look` that finds no search running."""
+    """Searches for the daemon in a thread and puts ("found", link) into the queue, once per call of `look`."""
 
     def __init__(self, home, env, events):
         self.home = home
@@ -84,12 +84,12 @@ class Finder:
         self.events = events
         self._running = threading.Lock()
         self._found_at = 0.0
-        self._start_at = 0.0  # not before this; the pauses grow while starts are in vain
+        self._start_at = 0.0  # earliest time of the next start; the pauses grow while starts fail
         self._start_pause = FIRST_START_PAUSE_SECONDS
-        self._short = 0  # links in a row that did not last
+        self._short = 0  # number of consecutive short-lived links
 
     def look(self):
-        """Begin a search, unless one is on."""
+        """Start a search, unless one is running."""
         if self._running.acquire(blocking=False):
             threading.Thread(target=self._search, daemon=True).start()
 
@@ -97,7 +97,7 @@ class Finder:
         link = None
         begun = time.monotonic()
         self._short = self._short + 1 if begun - self._found_at < LASTING_SECONDS else 0
-        if self._short > 1:  # something accepts us and throws us out again
+        if self._short > 1:  # the daemon accepts connections but closes them immediately
             time.sleep(min(0.25 * 2.0**self._short, LONGEST_PAUSE_SECONDS))
         while link is None:
             try:
@@ -105,7 +105,7 @@ class Finder:
             except protocol.NoDaemonError:
                 self._start()
                 self._pause(begun)
-            except (protocol.BusyError, OSError):  # OSError: the plugin's folder or the working folder is gone
+            except (protocol.BusyError, OSError):  # OSError: the plugin's folder or the working folder was deleted
                 self._pause(begun)
         self._found_at = time.monotonic()
         self._start_at, self._start_pause = 0.0, FIRST_START_PAUSE_SECONDS
@@ -114,7 +114,7 @@ class Finder:
 
     @staticmethod
     def _pause(begun):
-        """Quick at first, patient later: an environment that is being built takes a minute or more."""
+        """Wait briefly at first and longer later, as building an environment takes a minute or more."""
         waited = time.monotonic() - begun
         time.sleep(0.03 if waited < 3 else 0.25 if waited < EAGER_SECONDS else 2.0)
 
@@ -129,5 +129,5 @@ class Finder:
 
 
 def _reap(pid):
-    """Wait for the child, so that a daemon that ends is gone and not a zombie of ours."""
+    """Wait for the child process, so that it does not become a zombie."""
     os.waitpid(pid, 0)

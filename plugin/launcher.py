@@ -1,7 +1,7 @@
-"""Runs memoryd in its own environment and builds that first where it is missing.
+"""Run memoryd in its own environment, building that first if it is missing.
 
-`launcher.py ARGS…` becomes `<python> -I -m memoryd ARGS…`. The daemon is started by hooks
-and the pump, detached, so a build that it waits for happens in the background.
+`launcher.py ARGS…` becomes `<python> -I -m memoryd ARGS…`. Hooks and the stdio proxy start the daemon detached, so
+that a build runs in the background.
 """
 
 import os
@@ -17,9 +17,9 @@ import protocol  # noqa: E402
 
 
 def run(python, arguments):
-    """Become memoryd. Isolated, so that nothing in the user's folder or PYTHONPATH is taken for a module of ours."""
+    """Replace this process by memoryd, in isolated mode, so that no module from the user's folder or PYTHONPATH is imported."""
     command = [python, "-I", "-m", "memoryd", *arguments]
-    if sys.platform == "win32":  # exec there returns to the caller at once
+    if sys.platform == "win32":  # there, exec returns to the caller immediately
         import subprocess
 
         return subprocess.call(command)
@@ -31,14 +31,14 @@ def run(python, arguments):
 
 
 def main(arguments):
-    """Entry point; returns the exit code."""
+    """Run the command; return the exit code."""
     os.umask(0o077)
     env = dict(os.environ)
     home = protocol.home_folder(env)
     in_background = arguments[:1] == ["daemon"]
     if in_background:
         os.makedirs(home, 0o700, exist_ok=True)
-        os.chdir(home)  # a daemon must not hold on to the project's folder
+        os.chdir(home)  # the daemon must not keep the project's folder in use
     python = environment.find_ready(env, home)
     if python is None:
         try:

@@ -1,4 +1,4 @@
-"""MCP messages as the pump sees them: one JSON object a line, looked into only as far as needed."""
+"""MCP messages as the stdio proxy handles them: one JSON object per line, parsed only as far as necessary."""
 
 import json
 
@@ -15,11 +15,11 @@ REPEATABLE = (
     "completion/complete",
 )
 READING_TOOLS = ("recall", "get_memory", "related", "timeline", "list_memories", "governance", "memory_status")
-REPLAY_ID = "memoryd-pump-introduction"
+REPLAY_ID = "memoryd-proxy-handshake"
 
 
 def lines(read):
-    """Whole lines, without their ends, from a function that reads some bytes; ends with it or with its error."""
+    """Yield complete lines, without line ends, from a function that reads bytes, until it returns nothing or fails."""
     buffer = b""
     while True:
         try:
@@ -35,7 +35,7 @@ def lines(read):
 
 
 class Message:
-    """One line. What can't be understood is passed on as it is: it is not the pump's to judge."""
+    """One line. An invalid message is passed on unchanged; the proxy does not validate."""
 
     def __init__(self, line):
         self.line = line
@@ -50,33 +50,33 @@ class Message:
 
     @property
     def params(self):
-        """The parameters, empty when there are none."""
+        """The parameters; empty if there are none."""
         params = self.value.get("params")
         return params if isinstance(params, dict) else {}
 
     @property
     def is_request(self):
-        """Whether it wants an answer."""
+        """Whether it expects an answer."""
         return self.method is not None and self.key is not None
 
     @property
     def is_answer(self):
-        """Whether it answers a request."""
+        """Whether it is the answer to a request."""
         return self.method is None and self.key is not None
 
     @property
     def cancels(self):
-        """The key of the request that it cancels, if it does."""
+        """The key of the request that it cancels, if any."""
         return json.dumps(self.params.get("requestId")) if self.method == "notifications/cancelled" else None
 
     @property
     def may_repeat(self):
-        """Whether doing it twice is as good as once."""
+        """Whether it is idempotent."""
         return self.method in REPEATABLE or self.method == "tools/call" and self.params.get("name") in READING_TOOLS
 
 
-class Introduction:
-    """The client's handshake, kept to be repeated to each daemon that takes over."""
+class Handshake:
+    """The client's handshake, stored to be replayed to each new daemon."""
 
     def __init__(self):
         self._request = None
@@ -84,30 +84,30 @@ class Introduction:
         self._initialized = False
 
     def note(self, message):
-        """Keep what the client says of itself."""
+        """Store the client's handshake messages."""
         if message.method == "initialize":
             self._request = message
         elif message.method == "notifications/initialized":
             self._initialized = True
 
     def note_answer(self, key):
-        """The client has its answer, from whomever."""
+        """Record that the client has received an answer, from the daemon or the proxy."""
         if self._request is not None and key == self._request.key:
             self._answered = True
 
     @property
     def replay(self):
-        """The line that introduces the client to a further daemon; None when the handshake itself is still to go there."""
+        """The handshake request for another daemon; None if the client's own handshake has not been answered yet."""
         if not self._answered:
             return None
         return json.dumps({**self._request.value, "id": REPLAY_ID}).encode()
 
     @property
     def confirmation(self):
-        """The line that ends a repeated handshake."""
+        """The message that completes a replayed handshake."""
         return b'{"jsonrpc":"2.0","method":"notifications/initialized"}' if self._initialized else None
 
     @staticmethod
     def is_answer(message):
-        """Whether a daemon's message answers the repeated handshake."""
+        """Return whether a daemon's message answers the replayed handshake."""
         return message.is_answer and message.value["id"] == REPLAY_ID

@@ -1,4 +1,4 @@
-"""What the pump answers itself while there is no daemon. Each answer is one line."""
+"""Answers of the stdio proxy while there is no daemon. Each answer is one line."""
 
 import json
 
@@ -12,7 +12,7 @@ LATEST_PROTOCOL = "2025-11-25"
 STATUS_TOOL = {
     "name": "memory_status",
     "title": "Memory status",
-    "description": "Says why memory is not available yet. The other memory tools appear by themselves when it is.",
+    "description": "Reports why memory is not available yet. The other memory tools appear automatically when it is.",
     "inputSchema": {"type": "object", "properties": {}, "additionalProperties": False},
     "annotations": {"readOnlyHint": True, "openWorldHint": False},
 }
@@ -27,9 +27,9 @@ def _error(message, code, text):
 
 
 def state(home, env):
-    """Why there is no daemon, in a sentence."""
+    """Return the reason why there is no daemon, as a sentence."""
     return starter.setup_message(home, env) or (
-        f"The memory daemon is starting or does not start; {home}/logs/launcher.log and `memoryd doctor` say more. "
+        f"The memory daemon is starting or fails to start; see {home}/logs/launcher.log and `memoryd doctor`. "
         "Try again in a few seconds."
     )
 
@@ -41,7 +41,7 @@ def _initialize(message):
 
 
 def answer(message, home, env):
-    """The answer to a client's message; None when it needs none."""
+    """Return the answer to a client's message; None if it needs none."""
     if not message.is_request:
         return None
     if message.method == "initialize":
@@ -54,9 +54,11 @@ def answer(message, home, env):
         text = state(home, env)
         failed = message.params.get("name") != STATUS_TOOL["name"]
         return _line(message, result={"content": [{"type": "text", "text": text}], "isError": failed})
-    return _error(message, NOT_FOUND, f"{message.method} is not available while the memory daemon is not.")
+    return _error(message, NOT_FOUND, f"{message.method} is not available while the memory daemon is not running.")
 
 
 def lost(message):
-    """The answer to a request whose daemon went away before it answered."""
-    return _error(message, TRY_AGAIN, "The memory daemon stopped before it answered; it may or may not be done. Try again.")
+    """Return the answer to a request whose daemon stopped before answering."""
+    return _error(
+        message, TRY_AGAIN, "The memory daemon stopped before it answered; the request may have been executed. Try again."
+    )

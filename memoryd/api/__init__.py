@@ -1,24 +1,24 @@
-'''Operations: what can be asked of memoryd, each described once.
+'''Operations: everything that CLI, MCP tools, hooks and console can ask of memoryd, each defined once.
 
-- `registry`   what an operation is, and all of them; who may run it, and how each interface offers it
-- `parameters` kinds of parameters, and the parsing of requests
-- `dispatch`   runs operations and hooks in the daemon · `runtime` what handlers work with
+- `registry`   the definition of an operation, the list of all, who may run it and how each interface offers it
+- `parameters` parameter types and request parsing
+- `dispatch`   runs operations and hooks in the daemon · `runtime` the dependencies of handlers
 - `shared`     parameters and parts of answers that several operations share
-- `hooks`      answers to hook events · `limits` what a model may do to memories
+- `hooks`      answers to hook events · `limits` restrictions on changes by a model
 - all others   the operations themselves
 
-Adding one is a change to one module of this package, and its test:
+To add an operation, change one module of this package and add a test:
 
     @request
     class CountWords:
-        """Which memory."""
+        """Parameters of `count_words`."""
 
         id: str = memory_id(argument=True)
         longer_than: int = count("Only words with more letters.", default=0, high=50)
 
 
     class Words(TypedDict):
-        """How many words."""
+        """The number of words."""
 
         words: Annotated[int, Shown("How many.")]
 
@@ -35,10 +35,11 @@ Adding one is a change to one module of this package, and its test:
         found = runtime.service.require(request.id).content.split()
         return {"words": sum(len(word) > request.longer_than for word in found)}
 
-Models get the tool, people `memoryd count-words ID --longer-than 3` and a form under Other in the console; the documents get
-their tables from `make docs`. Leave out `tool`, `command` or `form` where it is not to be offered; with `person_only` it is
-refused in the client's shell too. A command with a display of its own is written in `memoryd.cli`, with `@takes(operation)`.
+Models get the tool, users get `memoryd count-words ID --longer-than 3` and a form under Other in the console, and
+`make docs` generates the reference tables. Omit `tool`, `command` or `form` where the operation should not be offered;
+`person_only` also refuses it in the client's shell. A command with its own display is written in `memoryd.cli` with
+`@takes(operation)`.
 
-Commands load these modules to know their options, so they import nothing heavy: what only a handler needs (stores, models, the
-day dream) is imported inside the function. `tests/memoryd/cli/test_start.py` holds that.
+Commands load these modules to learn their options, so the modules must not import anything heavy: import what only a
+handler needs (stores, models, the day dream) inside the function. `tests/memoryd/cli/test_start.py` checks this.
 '''

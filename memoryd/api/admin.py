@@ -1,4 +1,4 @@
-"""Operations that run the machine: status, the log, day dreams and the indexes."""
+"""Administrative operations: status, the log, day dreams and the indexes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ID = 20
 
 
 class Health(TypedDict):
-    """What memory holds and whether it works; `daemon` tells of the process that answers."""
+    """Status of the memory and its components; `daemon` describes the process that answers."""
 
     version: str
     home: str
@@ -60,13 +60,13 @@ class Health(TypedDict):
     Health,
     tool=Tool(
         "State of the memory",
-        "How many memories there are, whether indexes, spool and day dreams are healthy, what failed last and how to mend it.",
+        "How many memories there are, whether indexes, spool and day dreams are healthy, what failed last and how to fix it.",
         order=130,
     ),
     when_off=True,
 )
 def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
-    """Say what memory holds and whether it works."""
+    """Report what memory contains and whether all components work."""
     from memoryd.daydream.readers import PROBLEM, choose, reader_line, spending
 
     health = runtime.service.health()
@@ -109,12 +109,12 @@ def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
 
 
 def _ahead(runtime: Runtime) -> int:
-    """How many memories were recorded while the clock was ahead."""
+    """Count the memories with a date in the future, recorded while the clock was wrong."""
     return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
 
 
 def _projects_off(runtime: Runtime) -> list[str]:
-    """Projects for which memory is off, by their own switch or by one of a folder above."""
+    """Return the projects for which memory is off, by their own switch or by one of a parent folder."""
     switches = runtime.state.switches
     own = set(switches.projects_off())
     return sorted(id for id in own | set(runtime.registry.known() if switches.folders_off() else ()) if switches.is_off(id))
@@ -129,18 +129,18 @@ def _dreams(runtime: Runtime) -> dict[str, Any]:
 
 
 def _waiting(runtime: Runtime) -> list[Job]:
-    """What is to be read: logs that gained text, and what rules have read and a model has not yet."""
+    """Return pending jobs: logs with unread text, and logs that the rules have read but a model has not."""
     return [*runtime.state.jobs(), *(held.job for held in runtime.state.held())]
 
 
 def _offers(runtime: Runtime) -> dict[str, int]:
-    """What sessions were offered to settle lately, what it took, and what came of it."""
+    """Return counts of recent settle offers and their outcomes."""
     since = to_iso(runtime.clock.now() - timedelta(days=OFFER_DAYS))
     return {"days": OFFER_DAYS, **asdict(runtime.state.offers.totals(since))}
 
 
 def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
-    """Per session what was read, kept, skipped, and what failed."""
+    """Return per session what was read, kept and skipped, and the last error."""
     by_session: dict[str, list[Run]] = {}
     for run in runtime.state.runs(limit=RECENT_RUNS):
         by_session.setdefault(run.session, []).append(run)
@@ -149,14 +149,14 @@ def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
 
 @request
 class ReadLog:
-    """How much of the log."""
+    """Filter and limit for `log`."""
 
     session: str = text(help="Only this session.")
     limit: int = count(default=20, low=1, high=500, help="At most this many day dreams and lines.")
 
 
 class Log(TypedDict):
-    """Day dreams, newest first, and the end of the daemon's log."""
+    """Day dreams, newest first, and the last lines of the daemon's log."""
 
     runs: list[dict[str, Any]]
     daemon_log: list[str]
@@ -164,27 +164,27 @@ class Log(TypedDict):
 
 @operation(ReadLog, Log, form="Log of day dreams")
 def log(runtime: Runtime, request: ReadLog, caller: Caller) -> Log:
-    """Show what day dreams did, newest first, and the end of the daemon's log."""
+    """Show what day dreams did, newest first, and the last lines of the daemon's log."""
     runs = [asdict(run) | {"skipped": dict(run.skipped)} for run in runtime.state.runs(request.session or None, request.limit)]
     return {"runs": runs, "daemon_log": read_tail(runtime.settings.paths.logs / "daemon.log", request.limit)}
 
 
 @request
 class ReadSessions:
-    """What to read."""
+    """Parameters of `daydream`."""
 
     transcript: str = path(help="A session log (.jsonl); default: all known sessions.", person_only=True)
 
 
 class Queue(TypedDict):
-    """How much waits to be read."""
+    """Number of pending day dreams."""
 
     waiting: int
 
 
 @operation(ReadSessions, Queue)
 def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Queue:
-    """Ask for a day dream of a transcript, or of every known session that has gained text."""
+    """Queue a day dream of a transcript, or of every known session with unread text."""
     from memoryd.daydream.readers import wake
     from memoryd.daydream.transcript import is_log
 
@@ -193,7 +193,7 @@ def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Queue:
         if not path.is_file():
             raise InputError(f"There is no transcript {path}.", fix="Give the path of a session's .jsonl file.")
         if not is_log(path):
-            raise InputError(f"{path} is no session log: it holds no line of JSON.", fix="Give a session's .jsonl file.")
+            raise InputError(f"{path} is not a session log: it has no line of JSON.", fix="Give a session's .jsonl file.")
         runtime.state.enqueue(str(path.absolute()), path.stem, "", "by hand")
     else:
         for record in runtime.state.sessions(RECENT_RUNS):
@@ -204,14 +204,14 @@ def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Queue:
 
 
 class Jobs(Queue):
-    """The same with what failed."""
+    """Pending and failing day dreams."""
 
     failing: list[dict[str, Any]]
 
 
 @operation(Nothing, Jobs)
 def jobs(runtime: Runtime, request: Nothing, caller: Caller) -> Jobs:
-    """List day dreams that wait, for progress displays; those of sessions that go on and gather text are not among them."""
+    """List pending day dreams, for progress displays; sessions that are still collecting text are not counted."""
     from memoryd.core.state import GATHERING
 
     jobs = _waiting(runtime)
@@ -220,7 +220,7 @@ def jobs(runtime: Runtime, request: Nothing, caller: Caller) -> Jobs:
 
 
 class Rebuilt(TypedDict):
-    """State of the indexes. `waiting` memories have no vector yet."""
+    """State of the indexes; `waiting` is the number of memories without a vector."""
 
     memories: int
     active: int
@@ -233,7 +233,7 @@ class Rebuilt(TypedDict):
 
 @operation(Nothing, Rebuilt, form="Rebuild the indexes")
 def reindex(runtime: Runtime, request: Nothing, caller: Caller) -> Rebuilt:
-    """Rebuild all indexes from the Markdown."""
+    """Rebuild all indexes from the Markdown files."""
     return cast("Rebuilt", asdict(runtime.service.reindex()))
 
 
@@ -241,11 +241,11 @@ def reindex(runtime: Runtime, request: Nothing, caller: Caller) -> Rebuilt:
 class WriteKeys:
     """Where to continue."""
 
-    after: str = text(help="The `next` of the call before.", limit=MAX_ID)
+    after: str = text(help="The `next` of the previous call.", limit=MAX_ID)
 
 
 class WrittenKeys(TypedDict):
-    """How many memories got keys, and how many have none; `next` is for the next call, empty at the end."""
+    """Progress of key writing; pass `next` to the following call, it is empty at the end."""
 
     written: int
     left: int
@@ -256,15 +256,15 @@ class WrittenKeys(TypedDict):
 
 @operation(WriteKeys, WrittenKeys)
 def write_keys(runtime: Runtime, request: WriteKeys, caller: Caller) -> WrittenKeys:
-    """Let the reader's model write keys for the next few memories without any; `after` is the `next` of the call before."""
+    """Let the reader's model write keys for a batch of memories without keys; `after` is the `next` of the previous call."""
     from memoryd.daydream.key_writer import KeyWriter
     from memoryd.daydream.readers import choose, make_llm, models_of
 
     models = models_of(runtime.settings)
     if not models:
         raise InputError(
-            f"No model writes keys: the reader is {choose(runtime.settings)}.",
-            fix="Choose one that has a model of its own: memoryd setup.",
+            f"No model is available to write keys: the reader is {choose(runtime.settings)}.",
+            fix="Choose a reader with a model of its own: memoryd setup.",
         )
     llm = make_llm(runtime.settings, models[0], logins=runtime.logins)
     writer = KeyWriter(llm, runtime.service, runtime.state, runtime.settings, runtime.clock)
@@ -281,16 +281,16 @@ def write_keys(runtime: Runtime, request: WriteKeys, caller: Caller) -> WrittenK
 
 
 class Synced(TypedDict):
-    """Memories that were changed or removed by hand, and files that can't be read."""
+    """Memories that were edited or deleted by hand, and files that can't be read."""
 
     changed: list[str]
     removed: list[str]
     broken: list[str]
 
 
-@operation(Nothing, Synced, command="sync", form="Take over edited files")
+@operation(Nothing, Synced, command="sync", form="Import edited files")
 def sync(runtime: Runtime, request: Nothing, caller: Caller) -> Synced:
-    """Take over changes made to the files by hand."""
+    """Apply changes that were made to the files by hand."""
     report = runtime.service.sync()
     return {
         "changed": [item.id for item in report.changed],

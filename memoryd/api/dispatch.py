@@ -1,4 +1,4 @@
-"""The one place behind CLI, MCP, hooks and console: runs operations, answers hooks, does the background work."""
+"""The daemon's API: runs operations, answers hooks and does the background work, for CLI, MCP, hooks and console."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from memoryd.api import dreams
-from memoryd.api.consent import ATTENDED, Consent, SwitchPrompt
+from memoryd.api.consent import ATTENDED, Consent, SwitchCommands
 from memoryd.api.hooks import HookCalls, plugin_options
 from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
@@ -44,8 +44,8 @@ from memoryd.service import EVERY_PROJECT, Orchestrator
 log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
-WAITED_FOR_SECONDS = 5.0
-# Up to so many memories what was deleted is overwritten before the call returns, else within MAINTAIN_SECONDS.
+SYNC_WAIT_SECONDS = 5.0
+# Up to this many memories, deleted text is overwritten before the call returns; otherwise within MAINTAIN_SECONDS.
 SCRUBBED_AT_ONCE = 2_000
 MOST_SESSIONS = 1_000_000
 MODEL = "model"
@@ -53,7 +53,7 @@ MODEL = "model"
 
 @dataclass(frozen=True, slots=True)
 class _RuntimeParts:
-    """Everything that depends on the settings; made again when they change."""
+    """The objects that depend on settings; rebuilt when these change."""
 
     settings: Settings
     runtime: Runtime
@@ -63,9 +63,14 @@ class _RuntimeParts:
 
 
 class Api:
-    """Answers calls and hooks, and does the background work. Safe to use from any thread.
+    """Answers calls and hooks, and does the background work. Thread-safe.
 
-    `login` is what model runs log in with; `daemon` tells of the process that serves, for the status.
+    Args:
+        settings: The settings at the start of the daemon.
+        clock: The source of the current time.
+        login: Credentials for model runs.
+        daemon: Returns information on the serving process, for the status.
+        watch: Creates a context in which a day dream is monitored.
     """
 
     def __init__(
@@ -90,11 +95,11 @@ class Api:
         self._started = settings
         self._options_lock = threading.Lock()
         self._consent = Consent(clock)
-        self._switch_prompt = SwitchPrompt(clock)
+        self._switch_commands = SwitchCommands(clock)
         self._working = threading.Event()
-        self._in_step = threading.Event()
-        self._in_step.set()
-        self._sweep(settings).recover()  # before anybody can see what a kill left half done
+        self._synchronised = threading.Event()
+        self._synchronised.set()
+        self._sweep(settings).recover()  # before anyone can see a dream that was interrupted halfway
         self._parts = self._make_parts(settings)
 
     def _sweep(self, settings: Settings) -> Sweep:
@@ -125,10 +130,10 @@ class Api:
         )
         return _RuntimeParts(settings, runtime, hooks, injector, daydream)
 
-    # What the daemon asks
+    # Interface of the daemon
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one operation. `cwd` (the caller's folder) and `caller` ("model" over MCP) may come with any."""
+        """Run one operation. Any call may include `cwd` (the caller's folder) and `caller` ("model" over MCP)."""
         values = dict(params)
         named = values.pop("caller", "")
         caller = Caller(is_model=named in (MODEL, IN_CLIENT), cwd=str(values.pop("cwd", "") or ""))
@@ -144,7 +149,7 @@ class Api:
     def _run(self, operation: Operation[Any, Any], request: Any, caller: Caller) -> dict[str, Any]:
         runtime = self._parts.runtime
         if not operation.when_off:
-            self._in_step.wait(WAITED_FOR_SECONDS)  # what was written before a crash is found by the first search after it
+            self._synchronised.wait(SYNC_WAIT_SECONDS)  # what was written before a crash is found by the first search after it
         if caller.is_model and operation.tool is not None and not operation.when_off:
             id = str(getattr(request, "id", ""))
             id = id if is_id(id) else ""
@@ -153,50 +158,50 @@ class Api:
         try:
             answer = operation.run(runtime, request, caller)
         finally:
-            self._spread_changes()
+            self._propagate_changes()
         return runtime.without_off(answer) if caller.is_model else dict(answer)
 
-    def _spread_changes(self) -> None:
-        """After memories changed: the answers left for hooks that find no daemon, and the indexes, hold nothing that went."""
+    def _propagate_changes(self) -> None:
+        """Update the hooks' cached answers and the indexes after memories changed, so that neither retains deleted text."""
         if touched := self._service.take_touched():
             self._parts.injector.refresh_cache(touched)
         self._service.scrub_if_due(SCRUBBED_AT_ONCE)
 
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
-        """What the hook prints."""
+        """Return the output of a hook."""
         self._take_options(options)
         self._take_login(str(payload.get("session_id", "")), login_of(options))
-        if event == "UserPromptSubmit" and (told := self._hear(payload, ATTENDED in options)):
-            return hook_output(event, *told)
+        if event == "UserPromptSubmit" and (reply := self._handle_command(payload, ATTENDED in options)):
+            return hook_output(event, *reply)
         return self._parts.hooks.answer(event, payload)
 
-    def _hear(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
-        """Take what the user typed to memoryd itself: their answer about model runs with their login, or a switch."""
+    def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
+        """Handle a prompt that is a memoryd command: consent to model runs, or a switch."""
         settings, prompt = self._parts.settings, str(payload.get("prompt", ""))
 
         def change(values: Mapping[str, Any]) -> Mapping[str, str]:
-            # A reader that was named would hide the answer.
-            named = {"reader": None} if settings.reader != "auto" else {}
-            overruled: Mapping[str, str] = self.call("change_settings", {"values": {**values, **named}})["overruled"]
+            # An explicitly named reader would override the answer.
+            reset = {"reader": None} if settings.reader != "auto" else {}
+            overruled: Mapping[str, str] = self.call("change_settings", {"values": {**values, **reset}})["overruled"]
             return overruled
 
         def switch(word: str, session_only: bool) -> str:
             where = {"session": str(payload.get("session_id", ""))} if session_only else {}
             self.call(word, {"cwd": str(payload.get("cwd", "")), **where})
-            return f"memory is {word} {'in this session' if session_only else 'for this project and all below its folder'}"
+            return f"memory is {word} {'in this session' if session_only else 'for this project and everything below its folder'}"
 
-        heard = self._switch_prompt.hear(prompt, attended=attended, switch=switch)
-        return heard or self._consent.hear(prompt, attended=attended, agreed=settings.use_claude, change=change)
+        reply = self._switch_commands.handle(prompt, attended=attended, switch=switch)
+        return reply or self._consent.handle(prompt, attended=attended, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
-        """Hold what a session logs in with, if the user agreed to model runs with it; a new one may make work what failed."""
+        """Store a session's login if the user agreed to model runs with it; a new login may fix failed runs."""
         if not login or CLAUDE not in models_of(self._parts.settings):
             return
         if self._logins.note(session, login) and self._state.note(PROBLEM):
             wake(self._state)
 
     def _mark_login(self, settings: Settings) -> None:
-        """Tell hooks whether the session's login is wanted."""
+        """Create or remove the file that makes hooks send the session's login."""
         mark = settings.paths.login_wanted
         if CLAUDE in models_of(settings):
             if not mark.exists():
@@ -206,32 +211,36 @@ class Api:
             self._logins.clear()
 
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
-        """Note an event durably."""
+        """Record an event durably."""
         self._take_options(options)
         self._parts.hooks.note(event, payload)
 
     def warm(self) -> None:
-        """Bring the indexes in step with the files, watch the files, load the embedder."""
+        """Synchronise the indexes with the files, watch the files and load the embedder."""
         self.catch_up()
-        self._spread_changes()
+        self._propagate_changes()
         self._watcher.start()
         self._service.warm()
 
     def catch_up(self) -> None:
-        """Bring the indexes in step with the files; calls that come meanwhile wait for it a little."""
-        self._in_step.clear()
+        """Synchronise the indexes with the files; calls wait briefly for this to finish."""
+        self._synchronised.clear()
         try:
             self._service.catch_up()
         finally:
-            self._in_step.set()
+            self._synchronised.set()
 
     def slots(self) -> Sequence[Slot]:
-        """Recurring work."""
+        """Return the recurring work."""
         recurring = dreams.slots(self._parts.runtime)
         return [Slot("maintain", self._service.maintain, every_seconds=MAINTAIN_SECONDS), *recurring]
 
     def tick(self) -> float | None:
-        """Do the day dream that is due; seconds until the next, None when none waits."""
+        """Run the day dream that is due.
+
+        Returns:
+            Seconds until the next one, or None when none is pending.
+        """
         if not self._service.caught_up:
             return CATCHING_UP_SECONDS
         job = self._state.due_job()
@@ -258,20 +267,20 @@ class Api:
             runs = self._parts.daydream.run_job(job)
             if runs:
                 self._parts.injector.prepare_offer(runs[-1].session, runs[-1].project)
-        except Exception as error:  # passed on; but first out of the way of the other jobs
+        except Exception as error:  # re-raised, but postponed first, so that it does not block the other jobs
             self._state.postpone_job(job, f"Reading failed unexpectedly ({type(error).__name__}); see logs/daemon.log.")
             raise
         finally:
             self._working.clear()
-            self._spread_changes()
+            self._propagate_changes()
 
     def busy(self) -> bool:
-        """Whether a day dream runs or waits without having failed, or vectors are being made."""
+        """Return whether a day dream is running or pending without an error, or vectors are being computed."""
         ready = any(not job.error for job in (*self._state.jobs(), *(held.job for held in self._state.held())))
         return self._working.is_set() or ready or self._service.health().waiting > 0
 
     def close(self) -> None:
-        """Stop watching and close all stores."""
+        """Stop watching files and close all stores."""
         self._watcher.stop()
         self._parts.daydream.close()
         self._service.close()
@@ -283,10 +292,10 @@ class Api:
         report = self._service.sync(paths)
         for error in report.broken:
             log.warning("broken memory file: %s", error)
-        self._spread_changes()
+        self._propagate_changes()
 
     def _take_options(self, options: Mapping[str, str]) -> None:
-        """The plugin's options come with each event, set by the person in the client: they take effect at once."""
+        """Store the plugin's options, which come with each event, and apply them immediately."""
         ours = plugin_options(options)
         path = self._parts.settings.paths.plugin_options
         with self._options_lock:
@@ -302,21 +311,21 @@ class Api:
                 log.warning("plugin option ignored: %s", error)
 
     def _renew(self) -> None:
-        """Take over what was written into config.toml. Raises ConfigError."""
+        """Reload config.toml. Raises ConfigError."""
         with self._options_lock:
             self._read_settings()
 
     def _read_settings(self) -> None:
         settings = load_settings(home=str(self._started.home))
-        self._pass_over_included(settings)
+        self._skip_unread(settings)
         fixed = replace(settings, **{name: getattr(self._started, name) for name in AT_START})
         self._parts.daydream.close()
         self._parts = self._make_parts(fixed)
         wake(self._state)
         self._parts.injector.refresh_cache({EVERY_PROJECT})
 
-    def _pass_over_included(self, settings: Settings) -> None:
-        """Logs of folders that are excluded no more: what was said before stays unread."""
+    def _skip_unread(self, settings: Settings) -> None:
+        """Mark the logs of folders that are no longer excluded as read, so that what was said before stays unread."""
         before = self._parts.settings
         for record in self._state.sessions(MOST_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
             if is_excluded(before, record.cwd) and (cursor := blind_cursor(record.transcript, record.session)):

@@ -1,4 +1,4 @@
-"""Operations about dreams: dream, decide, undo, journal, why, proposals, forget a project; and the recurring ones."""
+"""Operations on dreams: dream, decide, undo, journal, why, proposals and forgetting a project; and the recurring dreams."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 IDLE_CHECK_SECONDS = 60.0
 MOST_ENTRIES = 1_000_000
-_BORING = frozenset({"backends", "trust"})
+_HIDDEN_FIELDS = frozenset({"backends", "trust"})
 
 
 @request
 class RunDream:
-    """Whether to change anything, and how much to show."""
+    """Parameters of `dream`."""
 
-    dry_run: bool = flag("Only say what would be done.", default=True)
-    lines: int = count(default=0, high=MOST_ENTRIES, help="How many changes to show as lines of the file, too.", in_tool=False)
+    dry_run: bool = flag("Only report what would be done.", default=True)
+    lines: int = count(default=0, high=MOST_ENTRIES, help="Number of changes for which to include a diff.", in_tool=False)
 
 
 class DreamAnswer(TypedDict):
-    """What a dream did or would do."""
+    """Result or plan of a dream."""
 
     status: Annotated[str, Shown("planned, done or nothing to do.", always=True)]
     entry: Annotated[str, Shown("The journal entry, for undo.")]
     counts: dict[str, int]
     changes: Annotated[list[dict[str, Any]], Shown("id, stage, action, reason, differences.", always=True)]
-    proposals: Annotated[list[dict[str, Any]], Shown("What waits for the user's consent.")]
-    undecided: Annotated[list[dict[str, Any]], Shown("Contradictions for the user to settle.")]
+    proposals: Annotated[list[dict[str, Any]], Shown("Changes that need the user's consent.")]
+    undecided: Annotated[list[dict[str, Any]], Shown("Contradictions for the user to resolve.")]
     refused_before: int
     model_failed: int
     changed_meanwhile: list[str]
@@ -54,10 +54,10 @@ class DreamAnswer(TypedDict):
     RunDream,
     DreamAnswer,
     tool=Tool(
-        "Tidy up the memory",
-        "Merge duplicates, settle contradictions and let old memories fade. By default it only says what it would do and why "
+        "Clean up the memory",
+        "Merge duplicates, resolve contradictions and let old memories fade. By default it only reports what it would do and why "
         "(dry run): show that to the user. Call it with dry_run false only after the user agreed. What the user wrote, pinned or "
-        "edited is never touched without consent but comes as a proposal; the user can take everything back with `memoryd undo`.",
+        "edited is never changed without consent but becomes a proposal; the user can undo everything with `memoryd undo`.",
         order=120,
         read_only=False,
         list_key="changes",
@@ -65,14 +65,14 @@ class DreamAnswer(TypedDict):
     ),
 )
 def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
-    """Merge, correct and forget; with `dry_run` (the default) only say what would be done.
+    """Merge, correct and forget memories; with `dry_run` (the default) only report what would be done.
 
-    With `lines` the first `lines` changes also as lines of their memory's file.
+    With `lines`, the first `lines` changes include a diff of the memory's file.
     """
     from memoryd.daemon.threads import lower_priority
     from memoryd.dream.sweep import Report
 
-    lower_priority()  # this thread answers this call only, and hooks go first
+    lower_priority()  # this thread serves only this call, and hooks take precedence
     if request.dry_run:
         draft = runtime.sweep.draft()
         return _answer("planned", Report("", draft, draft.changes), request.lines)
@@ -83,14 +83,14 @@ def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
 
 @request
 class Decide:
-    """ProposalPage; "all" means all that wait."""
+    """Ids of proposals to accept or refuse; "all" means all pending ones."""
 
-    accept: tuple[str, ...] = texts(help="Carry out these.")
-    refuse: tuple[str, ...] = texts(help="Never do these.")
+    accept: tuple[str, ...] = texts(help="Proposals to apply.")
+    refuse: tuple[str, ...] = texts(help="Proposals to refuse permanently.")
 
 
 class Decided(TypedDict):
-    """What was changed and what was refused."""
+    """Applied and refused proposals."""
 
     refused: list[str]
     entry: str
@@ -100,10 +100,10 @@ class Decided(TypedDict):
 
 @operation(Decide, Decided, person_only=True)
 def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
-    """Carry out (`accept`) or refuse proposals; "all" means all that wait."""
+    """Apply (`accept`) or refuse proposals; "all" means all pending ones."""
     accepted, refused = request.accept, request.refuse
     if not accepted and not refused:
-        raise InputError("decide: on what?", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
+        raise InputError("decide: no proposal given.", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
     gone = runtime.sweep.refuse(_named(refused)) if refused else []
     report = runtime.sweep.accept(_named(accepted)) if accepted else None
     runtime.refresh_answers()
@@ -117,14 +117,14 @@ def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
 
 @request
 class Undo:
-    """A journal entry, or a memory; without any, the last entry that was not taken back."""
+    """A journal entry or a memory; by default the last entry that was not undone."""
 
     id: str = text(help="A journal entry, or a memory.")
-    only: tuple[str, ...] = texts(help="Of a journal entry only this memory's change. May be repeated.")
+    only: tuple[str, ...] = texts(help="Undo only this memory's change of the journal entry. May be repeated.")
 
 
 class UndoneChanges(TypedDict):
-    """What is as it was before; `note` says of a rewording which text holds now."""
+    """Restored memories; after a rewording was undone, `note` gives the text that is valid again."""
 
     entry: str
     of: str
@@ -135,39 +135,39 @@ class UndoneChanges(TypedDict):
 
 @operation(Undo, UndoneChanges, person_only=True)
 def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
-    """Take back a journal entry, the last change of a memory, or (without id) the last entry that was not taken back.
+    """Undo a journal entry, the last change of a memory, or (without id) the last entry that was not undone.
 
-    With `only` (memory ids) just these changes of the entry, each with what depends on it.
+    With `only` (memory ids), undo only these changes of the entry and the changes that depend on them.
     """
     target, only = request.id, request.only
     if only and is_id(target):
-        raise InputError("undo: 'only' goes with a journal entry.", fix="Give the entry's name, e.g. dream-0007.")
+        raise InputError("undo: 'only' requires a journal entry.", fix="Give the entry's name, e.g. dream-0007.")
     if only and not target:
-        raise InputError("undo: of which entry?", fix="Give its name: see 'memoryd journal'.")
+        raise InputError("undo: no entry given.", fix="Give its name: see 'memoryd journal'.")
     try:
         undone = runtime.sweep.undo(target, only)
     except NotFoundError:
         if not is_id(target):
             raise
         item = runtime.service.require(target)
-        if not (taken_back := _undo_rewording(runtime, target)):
+        if not (reworded := _undo_rewording(runtime, target)):
             raise _nothing_to_undo(item) from None
-        return taken_back
+        return reworded
     runtime.refresh_answers()
     refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
     return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}
 
 
 def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
-    """Say what can be done instead, as a memory may have been forgotten or replaced by hand."""
+    """Return an error that suggests alternatives, since the memory may have been forgotten or replaced by hand."""
     if item.status is Status.ACTIVE:
         return NotFoundError(f"No dream and no edit has changed {item.id}.", fix=f"See 'memoryd why {item.id}'.")
     what = "forgotten" if item.status is Status.BLACKLISTED else item.status.value
-    return NotFoundError(f"{item.id} is {what}; no dream did that.", fix=f"Bring it back with 'memoryd restore {item.id}'.")
+    return NotFoundError(f"{item.id} is {what}, but not because of a dream.", fix=f"Restore it with 'memoryd restore {item.id}'.")
 
 
 def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
-    """Let the memory that this one replaced hold again. None when it replaced none, or no longer holds itself."""
+    """Restore the memory that this one replaced. Returns None when it replaced none, or is no longer active itself."""
     newer = runtime.service.get(id)
     older = runtime.service.get(newer.supersedes) if newer and newer.supersedes else None
     if newer is None or older is None or newer.status is not Status.ACTIVE:
@@ -178,7 +178,7 @@ def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
         if restored.status is not Status.ACTIVE:  # forgotten by the user before it was replaced
             restored = runtime.service.restore(older.id)
     runtime.refresh_answers()
-    note = f"{restored.id} holds again: {one_line(restored.content)} ({id} is forgotten; 'memoryd restore {id}' brings it back)"
+    note = f"{restored.id} is active again: {one_line(restored.content)} ({id} is forgotten; 'memoryd restore {id}' restores it)"
     return {"entry": "", "of": id, "restored": [restored.id], "refused": [], "note": note}
 
 
@@ -188,9 +188,9 @@ class ReadJournal:
 
     id: str = text(help="An entry.")
     limit: int = count(default=20, low=1, help="At most this many entries.")
-    offset: int = count(default=0, high=MOST_ENTRIES, help="How many to pass over.")
-    lines: bool = flag(flags=("--diff",), help="Of an entry: also the lines of each file that went and came.")
-    changes: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="Of an entry: at most this many changes.")
+    offset: int = count(default=0, high=MOST_ENTRIES, help="How many to skip.")
+    lines: bool = flag(flags=("--diff",), help="For one entry: include a diff of each file.")
+    changes: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="For one entry: at most this many changes.")
 
 
 class JournalAnswer(TypedDict):
@@ -204,15 +204,15 @@ class JournalAnswer(TypedDict):
 
 @operation(ReadJournal, JournalAnswer)
 def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAnswer:
-    """What dreams, acceptances, undos and forgotten projects there were, newest first.
+    """List dreams, accepted proposals, undos and forgotten projects, newest first.
 
-    With `id` all that one of them did (at most `changes`, from `offset`); with `lines` each also as lines of the file.
+    With `id`, show the changes of that entry (at most `changes`, starting at `offset`); with `lines`, each includes a diff.
     """
     name, limit, offset = request.id, request.limit, request.offset
     lines, most = request.lines, request.changes
     if name:
         head, records = runtime.sweep.journal.head(name), runtime.sweep.journal.records(name, offset, most + 1)
-        left = max(1, head.memories - offset - most) if len(records) > most else 0  # what was purged is not among the records
+        left = max(1, head.memories - offset - most) if len(records) > most else 0  # purged memories have no record
         return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
     names = runtime.sweep.journal.names()[::-1]
     shown = names[offset : offset + limit]
@@ -224,13 +224,13 @@ def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAn
 
 @request
 class AskWhy:
-    """Which memory."""
+    """The memory to explain."""
 
     id: str = memory_id(argument=True)
 
 
 class Story(TypedDict):
-    """Where a memory came from, what used it, what changed it."""
+    """Origin, uses and changes of a memory."""
 
     memory: dict[str, Any]
     is_there: bool
@@ -246,7 +246,7 @@ class Story(TypedDict):
 
 @operation(AskWhy, Story)
 def why(runtime: Runtime, request: AskWhy, caller: Caller) -> Story:
-    """Where a memory came from, what used it, what changed it."""
+    """Show a memory's origin, its uses and its changes."""
     from memoryd.dream.why import why as story_of
 
     found = story_of(request.id, runtime.service, runtime.state.ledger, runtime.sweep.journal)
@@ -255,15 +255,15 @@ def why(runtime: Runtime, request: AskWhy, caller: Caller) -> Story:
 
 @request
 class ListProposals:
-    """A page."""
+    """A page of proposals."""
 
-    lines: bool = flag(flags=("--diff",), help="Also the lines of each file that would go and come.")
-    first: int = count(default=0, high=MOST_ENTRIES, help="How many to pass over.")
-    most: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="At most this many of each.")
+    lines: bool = flag(flags=("--diff",), help="Include a diff of each file.")
+    first: int = count(default=0, high=MOST_ENTRIES, help="How many to skip.")
+    most: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="At most this many proposals and contradictions.")
 
 
 class ProposalPage(TypedDict):
-    """What waits for the user's consent, and contradictions that only the user can settle."""
+    """Changes that need the user's consent, and contradictions that only the user can resolve."""
 
     proposals: list[dict[str, Any]]
     total: int
@@ -273,9 +273,9 @@ class ProposalPage(TypedDict):
 
 @operation(ListProposals, ProposalPage)
 def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> ProposalPage:
-    """What waits for the user's consent, and contradictions that only the user can settle.
+    """List the changes that need the user's consent, and the contradictions that only the user can resolve.
 
-    At most `most` of each, the proposals from `first` on. With `lines` each change also as lines of the memory's file.
+    At most `most` of each, the proposals starting at `first`. With `lines`, each change includes a diff of the memory's file.
     """
     lines, first = request.lines, request.first
     most = request.most
@@ -291,7 +291,7 @@ def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> Propo
 
 
 def _undecided(runtime: Runtime, pair: Undecided) -> dict[str, Any] | None:
-    """None when it is settled: one of the two is active no more."""
+    """Return the pair of contradicting memories, or None when one of them is no longer active."""
     found = [item for id in (pair.first, pair.second) if (item := runtime.service.get(id)) is not None]
     active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
     return {"memories": active, "reason": pair.reason} if len(active) == 2 else None  # noqa: PLR2004 - a pair
@@ -299,14 +299,14 @@ def _undecided(runtime: Runtime, pair: Undecided) -> dict[str, Any] | None:
 
 @request
 class ForgetProject:
-    """Which project."""
+    """The project to forget."""
 
     project: str = text(required=True, help="Its id, or an unambiguous name.")
-    dry_run: bool = flag(help="Only count.")
+    dry_run: bool = flag(help="Only count the memories.")
 
 
 class ForgottenProject(TypedDict):
-    """How much was hidden; `entry` takes it back."""
+    """Number of hidden memories; undo `entry` to restore them."""
 
     project: str
     name: str
@@ -316,9 +316,9 @@ class ForgottenProject(TypedDict):
 
 @operation(ForgetProject, ForgottenProject, person_only=True)
 def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> ForgottenProject:
-    """Hide all memories of one project, as `forget` does; one journal entry, so that `undo` brings them back.
+    """Hide all memories of one project, as `forget` does, in one journal entry that `undo` reverts.
 
-    Memories for all projects (scope user) stay. `project` is an id, or an unambiguous name. With `dry_run` only count.
+    Memories for all projects (scope user) are kept. `project` is an id or an unambiguous name. With `dry_run`, only count.
     """
     named, dry = request.project, request.dry_run
     project = runtime.registry.find(named) or named
@@ -333,7 +333,7 @@ def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> 
 
 
 def slots(runtime: Runtime) -> list[Slot]:
-    """The nightly dream, and the early one of a machine that is idle."""
+    """Return the recurring work: the nightly dream, and the early one on an idle machine."""
     at = runtime.settings.dream_time
     return [
         Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=runtime.sweep.last_run()),
@@ -349,7 +349,7 @@ def _when_idle(runtime: Runtime) -> None:
 def _run(runtime: Runtime, trigger: str) -> None:
     from memoryd.dream.sweep import DreamRunning
 
-    with contextlib.suppress(DreamRunning):  # somebody was quicker: once is enough
+    with contextlib.suppress(DreamRunning):  # another dream is already running, which is sufficient
         runtime.sweep.run(trigger)
         runtime.refresh_answers()
 
@@ -405,7 +405,7 @@ def _diff(
     from memoryd.dream.why import differences
 
     shown = after or before
-    fields = {name: pair for name, pair in differences(before, after).items() if name not in _BORING}
+    fields = {name: pair for name, pair in differences(before, after).items() if name not in _HIDDEN_FIELDS}
     content = item_to_dict(shown)["content"] if shown else ""
     return {
         "id": id,

@@ -1,4 +1,4 @@
-"""Operations that draw the graph: what is around a memory or a name, as nodes and edges."""
+"""Operations that read the graph: the neighbourhood of a memory or a name, as nodes and edges."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MAX_NAME = 300
 
 @request
 class ReadGraph:
-    """A centre, and how much around it."""
+    """The centre and extent of a subgraph."""
 
     about: str = text(required=True, limit=MAX_NAME, help="A memory's id, or the name of a file, command or tool.")
-    depth: int = count(default=1, low=1, high=DEEPEST, help="So many edges away.")
-    most: int = count(default=60, low=2, high=MOST_NODES, help="At most so many nodes.")
+    depth: int = count(default=1, low=1, high=DEEPEST, help="Maximum distance in edges.")
+    most: int = count(default=60, low=2, high=MOST_NODES, help="At most this many nodes.")
     types: tuple[LinkType, ...] = choices(LinkType, flags=("--type",), help="Only edges of this type; may be repeated.")
     project: str = project_parameter()
 
@@ -41,9 +41,9 @@ class Graph(TypedDict):
 
 @operation(ReadGraph, Graph)
 def graph(runtime: Runtime, request: ReadGraph, caller: Caller) -> Graph:
-    """Show what is around `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
+    """Show the neighbourhood of `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
 
-    `links` of a node counts all its edges, those to nodes that found no room included.
+    `links` of a node counts all its edges, including those to nodes that are not part of the answer.
     """
     query = replace(SHOWN, project=runtime.project_of(request.project, caller.cwd))
     found = runtime.service.subgraph(request.about, query, types=request.types, depth=request.depth, most=request.most)
@@ -53,9 +53,9 @@ def graph(runtime: Runtime, request: ReadGraph, caller: Caller) -> Graph:
 
 @request
 class ListNames:
-    """The beginning of a name."""
+    """The prefix of a name."""
 
-    prefix: str = text(limit=MAX_NAME, help="How one of its words begins.")
+    prefix: str = text(limit=MAX_NAME, help="Prefix of one of the name's words.")
     k: int = count(default=30, low=1, high=200, flags=("-k",), help="At most this many.")
 
 
@@ -67,7 +67,7 @@ class Names(TypedDict):
 
 @operation(ListNames, Names)
 def names(runtime: Runtime, request: ListNames, caller: Caller) -> Names:
-    """List the names that memories of all projects mention, those mentioned most first; `prefix` begins one of their words."""
+    """List the names that memories of all projects mention, most frequent first; `prefix` matches the start of any word."""
     found = runtime.service.names(request.prefix, request.k)
     return {"names": [{"name": name, "mentions": mentions} for name, mentions in found]}
 

@@ -1,4 +1,4 @@
-"""Hook events: take note of them, and answer those that print something. Quick, and never waiting for a model."""
+"""Hook events: record them, and answer those with an output. Must be fast, and must never wait for a model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Event:
 
 
 def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
-    """The event, or None when the payload names no session or folder, or something that can't be one (a NUL)."""
+    """Parse the payload. Returns None when the session or folder is missing or invalid (contains a NUL)."""
     texts = {key: value for key, value in payload.items() if isinstance(value, str)}
     if any("\0" in texts.get(key, "") for key in ("session_id", "cwd", "transcript_path")):
         return None
@@ -56,7 +56,7 @@ def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
 
 
 class HookCalls:
-    """Answers SessionStart and UserPromptSubmit, and takes note of every event."""
+    """Answers SessionStart and UserPromptSubmit, and records every event."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class HookCalls:
         self._registry = registry
 
     def answer(self, name: str, payload: Mapping[str, Any]) -> bytes:
-        """What the hook prints."""
+        """Return the output of the hook."""
         event = _event(name, payload)
         if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
             return b""
@@ -88,12 +88,12 @@ class HookCalls:
         asked = SessionEvent(event.session, project, event.source, event.prompt, subagent=bool(payload.get("agent_id")))
         if name == "UserPromptSubmit":
             return hook_output(name, self._injector.prompt(asked))
-        notice = self._notice(event, project)  # first: session_start makes this the project's last session
+        notice = self._notice(event, project)  # must precede session_start, which makes this the project's last session
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
     def note(self, name: str, payload: Mapping[str, Any]) -> None:
-        """Remember the event durably; a day dream is asked for where the transcript has grown."""
+        """Record the event durably, and queue a day dream when the transcript has grown."""
         event = _event(name, payload)
         if event is None or self._is_own(event.cwd):
             return
@@ -110,7 +110,7 @@ class HookCalls:
             self._state.end_session(event.session)
 
     def _new_place(self, project: Project, places: Sequence[str]) -> str:
-        """One line when a known project turns up in a folder that it was never seen in: a repository's files can be forged."""
+        """Return a warning when a known project appears in a new folder, since a repository's files can be forged."""
         here = project.common_dir or project.root
         elsewhere = [place for place in places if place != here and Path(place).exists()]
         if here in places or not elsewhere:
@@ -119,7 +119,7 @@ class HookCalls:
         return f"memoryd: {project.root} is taken for '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
 
     def _project_of(self, event: _Event) -> Project:
-        """The project of the event's folder. A folder that is gone (a removed worktree) stays what it was in this session."""
+        """Return the project of the event's folder; a deleted folder (a worktree) keeps its project within the session."""
         record = self._state.session(event.session)
         if record is not None and record.project and not _exists(event.cwd):
             return Project(record.project, name_of(record.project), event.cwd)
@@ -137,13 +137,13 @@ class HookCalls:
         )
 
     def _catch_up(self) -> None:
-        """Sessions that ended without a word (SIGKILL): read what their transcripts have gained."""
+        """Queue sessions that ended without an event (SIGKILL) and whose transcripts have unread text."""
         for record in self._state.sessions(CATCH_UP_SESSIONS):
             if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 
     def _notice(self, event: _Event, project: Project) -> str:
-        """One line for the person on what was learnt since their last look, or that memory is at work."""
+        """Return a line for the user on new memories since their last review, or that memory is on."""
         if event.source not in _BEGINS or self._settings.start_notice == "off":
             return ""
         since = max(last_look(self._state, project.id), self._last_start(event, project))
@@ -160,20 +160,20 @@ class HookCalls:
         return max((from_iso(at) for at in earlier if at), default=EPOCH)
 
     def _warning(self) -> str:
-        """One line for the person when settings are broken or day dreams fail: silence would look like 'nothing to remember'."""
+        """Return a line for the user when settings are invalid or day dreams fail, which would otherwise go unnoticed."""
         try:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
             return f"memoryd: invalid settings; keeping the previous ones. {error}"
         if problem := untold_problem(self._state):
-            return f"memoryd: its model can't read sessions for now, rules read meanwhile: {problem[:300]} See 'memoryd status'."
+            return f"memoryd: the model can't read sessions now, rules are used instead: {problem[:300]} See 'memoryd status'."
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:
             return ""
         return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
 
     def _first_line(self) -> str:
-        """Which reader is at work: at the first start, and again when it is another one."""
+        """Return a line that names the reader in use, at the first start and after it changed."""
         chosen = choose(self._settings)
         if self._state.note(READER_SHOWN) == chosen:
             return ""
@@ -182,7 +182,7 @@ class HookCalls:
 
 
 def plugin_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Only the plugin's own options out of a record's header."""
+    """Return the plugin's own options of a record's header."""
     return {name: value for name, value in options.items() if name.startswith(OPTION_PREFIX)}
 
 

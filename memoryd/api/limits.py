@@ -1,4 +1,4 @@
-"""What a model may do to memories: less than the user, whichever way it calls. Pure functions."""
+"""Restrictions on what a model may change about memories, on every interface. Pure functions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ _PROTECTED = frozenset({"content", "kind", "polarity", "scope", "confidence", "v
 
 
 def model_tags(tags: Sequence[str], kept: Sequence[str] = ()) -> tuple[str, ...]:
-    """The tags that a model gives, with the reserved ones that a memory has already. Raises InputError for others of these."""
+    """Check a model's tags and add the reserved tags that a memory already has.
+
+    Raises:
+        InputError: if a reserved tag would be added.
+    """
     if refused := sorted({tag for tag in tags if _is_reserved(tag)} - set(kept)):
         raise InputError(
-            f"tags: {', '.join(refused)} has a meaning of its own; only memory itself or the user sets it.",
-            fix="Use other words as tags.",
+            f"tags: {', '.join(refused)} has a special meaning; only memoryd or the user sets it.",
+            fix="Use different words as tags.",
         )
     return tuple(dict.fromkeys([*(tag for tag in kept if _is_reserved(tag)), *tags]))
 
@@ -28,17 +32,24 @@ def _is_reserved(tag: str) -> bool:
 
 
 def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """What is left of a model's changes: the result obeys what restrains a model that remembers. Raises InputError.
+    """Restrict a model's changes to what a model may also remember.
 
-    Nothing of what the user said or pinned, no rule, no other project, no more confidence, no end in the future.
+    A model may not change what the user said or pinned, create rules, move a memory to another project, raise its
+    confidence above the limit or end its validity in the future.
+
+    Returns:
+        The changes that remain and differ from the memory.
+
+    Raises:
+        InputError: if a protected field would be changed.
     """
     from memoryd.daydream.model_answer import restrain
 
     protected = _PROTECTED if item.trust is Trust.INSTRUCTION or item.pinned else frozenset()
     if refused := sorted((protected | {"pinned"}) & changes.keys()):
         raise InputError(
-            f"A model may not change {', '.join(refused)} of {item.id}; that is the user's to do.",
-            fix=f"The user can run: memoryd edit {item.id}. A newer statement of the user replaces it by itself.",
+            f"A model may not change {', '.join(refused)} of {item.id}; only the user can.",
+            fix=f"The user can run: memoryd edit {item.id}. A newer statement by the user replaces it automatically.",
         )
     changes = dict(changes)
     if changes.get("valid_to") is not None and changes["valid_to"] > now:

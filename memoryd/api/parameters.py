@@ -1,8 +1,8 @@
-"""Parameters of operations: each is described once, and read, offered and documented from that description.
+"""Parameters of operations: each is defined once, and parsed, offered and documented from that definition.
 
-A request is a frozen dataclass whose fields are made by the functions at the end of this module. From a field come the
-value that a handler gets, the JSON schema of a tool, the option of a command, the field of a form and a row of the
-reference. What differs for a model (a smaller bound, a parameter that it is not offered) is part of the description.
+A request is a frozen dataclass whose fields are created by the functions at the end of this module. Each field
+determines the value that a handler gets, the JSON schema of a tool, the option of a command, the field of a form and a
+row of the reference, including what differs for a model (a lower limit, a parameter that is not offered).
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _TRUE = frozenset({"1", "on", "true", "yes"})
 
 
 class WrongValueError(Exception):
-    """Why a value is none for its parameter: the end of a sentence that begins with the parameter's name."""
+    """A value is invalid for its parameter; the message continues a sentence that starts with the parameter's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """What all kinds of parameters have.
+    """Base class of all parameter types.
 
     Args:
-        description: for a model, and for all others if there is no `help`.
-        help: for a person, in commands and forms.
-        flags: names of the command's option, if not `--name`.
-        asked_of_models: whether a tool's schema says that it is required, though its absence has a meaning.
-        argument: whether a command takes it without an option.
-        in_tool: whether a model is offered it.
-        person_only: inside the client's shell, where a model types, it is refused.
+        description: Text for a model, and for everyone else if `help` is empty.
+        help: Text for a person, in commands and forms.
+        flags: Names of the command's option, if not `--name`.
+        asked_of_models: Whether the tool's schema marks it as required although it may be omitted.
+        argument: Whether a command takes it as a positional argument.
+        in_tool: Whether the tool offers it to a model.
+        person_only: Whether it is refused in the client's shell, where a model types.
 
     """
 
@@ -68,48 +68,56 @@ class Parameter:
 
     @property
     def about(self) -> str:
-        """What a person reads."""
+        """The text for a person."""
         return self.help or self.description
 
     def convert(self, value: Any, *, model: bool = False) -> Any:
-        """The value as handlers get it; `model` applies the bounds of a model. Raises WrongValueError."""
+        """Validate a value and convert it for the handler.
+
+        Args:
+            value: The plain value.
+            model: Whether the limits for a model apply.
+
+        Raises:
+            WrongValueError: if the value is invalid.
+        """
         raise NotImplementedError
 
     def schema(self) -> Schema:
-        """The JSON schema that a model is shown, without the description."""
+        """Return the JSON schema for a model, without the description."""
         raise NotImplementedError
 
     def full_schema(self) -> Schema:
-        """The same with the description."""
+        """Return the JSON schema with the description."""
         return self.schema() | ({"description": self.description} if self.description else {})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """The plain value that the texts of a form's field stand for; None when nothing was entered."""
+        """Return the plain value of a form field's texts; None when nothing was entered."""
         return texts[-1].strip() if texts and texts[-1].strip() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Parameter):
-    """A text; space around it does not count."""
+    """A text; surrounding whitespace is ignored."""
 
     limit: int = MAX_TEXT
     model_limit: int = MAX_NAME
-    words: bool = False  # on the command line: all that is left, joined by spaces
+    words: bool = False  # on the command line: takes all remaining words, joined by spaces
 
     def convert(self, value: Any, *, model: bool = False) -> str:
-        """The text without space around it."""
+        """Return the stripped text."""
         if not isinstance(value, str):
             raise WrongValueError("must be of type string")
         most = self.model_limit if model else self.limit
         if len(value) > most:
-            raise WrongValueError(f"has {len(value)} characters, at most {most} are taken")
+            raise WrongValueError(f"has {len(value)} characters; the maximum is {most}")
         text = value.strip()
-        if self.required and not any(sign.isprintable() and not sign.isspace() for sign in text):  # NUL alone says nothing
+        if self.required and not any(sign.isprintable() and not sign.isspace() for sign in text):  # a NUL alone is empty, too
             raise WrongValueError("is missing: it must not be empty")
         return text
 
     def schema(self) -> Schema:
-        """A string, not empty."""
+        """Return the schema of a non-empty string."""
         return {"type": "string", "minLength": 1, "maxLength": self.model_limit}
 
 
@@ -120,36 +128,36 @@ class Id(Text):
     model_limit: int = 16
 
     def convert(self, value: Any, *, model: bool = False) -> str:
-        """The id. Without any, an optional one is empty."""
+        """Return the id; an optional one may be empty."""
         text = Text.convert(self, value, model=False)
         if text and not is_id(text):
-            raise WrongValueError(f"'{shown(text)}' is no memory id, it does not have the right form (mem_0123456789ab)")
+            raise WrongValueError(f"'{shown(text)}' is not a memory id; ids look like mem_0123456789ab")
         return text
 
     def schema(self) -> Schema:
-        """A string of the form of an id."""
+        """Return the schema of a string with an id's pattern."""
         return Text.schema(self) | {"pattern": f"^{ID_PATTERN.pattern}$"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePath(Text):
-    """A path on this machine; a command makes it absolute, as the daemon works elsewhere."""
+    """A path on this machine. Commands make it absolute, since the daemon has another working directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneOf(Parameter):
-    """One of some texts."""
+    """One of several texts."""
 
     options: Collection[str]
 
     def convert(self, value: Any, *, model: bool = False) -> str:
-        """The text itself."""
+        """Return the text unchanged."""
         if not isinstance(value, str) or value not in self.options:
-            raise WrongValueError(f"must be one of {', '.join(self.options)}, '{shown(value)}' is not")
+            raise WrongValueError(f"must be one of {', '.join(self.options)}; '{shown(value)}' is not")
         return value
 
     def schema(self) -> Schema:
-        """A string out of the options."""
+        """Return the schema of an enumerated string."""
         return {"type": "string", "enum": list(self.options)}
 
 
@@ -160,24 +168,24 @@ class Choice(Parameter):
     enum: type[StrEnum]
 
     def convert(self, value: Any, *, model: bool = False) -> StrEnum:
-        """The member, however it is capitalized."""
+        """Return the member; case is ignored."""
         names = {member.value.casefold(): member for member in self.enum}
         member = names.get(value.strip().casefold()) if isinstance(value, str) else None
         if member is None:
-            raise WrongValueError(f"must be one of {', '.join(self.enum)}, '{shown(value)}' is not")
+            raise WrongValueError(f"must be one of {', '.join(self.enum)}; '{shown(value)}' is not")
         return member
 
     def schema(self) -> Schema:
-        """A string out of the enum."""
+        """Return the schema of an enumerated string."""
         return {"type": "string", "enum": [member.value for member in self.enum]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statuses(Parameter):
-    """A status, or all of them: a tuple, None when nothing was given."""
+    """One status or all of them, as a tuple; None when omitted."""
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Status, ...]:
-        """The statuses that are meant."""
+        """Return the selected statuses."""
         if value == ALL:
             return tuple(Status)
         if value == "":
@@ -185,16 +193,16 @@ class Statuses(Parameter):
         try:
             return (Status(value),)
         except ValueError:
-            raise WrongValueError(f"must be one of {', '.join([*Status, ALL])}, '{shown(value)}' is not") from None
+            raise WrongValueError(f"must be one of {', '.join([*Status, ALL])}; '{shown(value)}' is not") from None
 
     def schema(self) -> Schema:
-        """A string out of the statuses."""
+        """Return the schema of an enumerated string."""
         return {"type": "string", "enum": [*(status.value for status in Status), ALL]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Parameter):
-    """A whole number within bounds. `model_bounds` are those of a model, `model_default` what it reads that absence means."""
+    """An integer within limits. `model_bounds` are the limits for a model, `model_default` the default in its schema."""
 
     low: int = 0
     high: int = MAX_COUNT
@@ -202,7 +210,7 @@ class Count(Parameter):
     model_default: int | None = None
 
     def convert(self, value: Any, *, model: bool = False) -> int:
-        """The number; models write 8.0 for 8."""
+        """Return the integer; also accepts 8.0, which models write for 8."""
         low, high = self._bounds(model)
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
@@ -213,13 +221,13 @@ class Count(Parameter):
         return self.model_bounds if model and self.model_bounds else (self.low, self.high)
 
     def schema(self) -> Schema:
-        """An integer within the bounds of a model."""
+        """Return the schema of an integer within a model's limits."""
         low, high = self._bounds(True)
         default = self.default if self.model_default is None else self.model_default
         return {"type": "integer", "minimum": low, "maximum": high} | ({} if default is None else {"default": default})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """A number where the text is one; else the text, which `convert` refuses."""
+        """Return a number if the text is one, else the text, which `convert` refuses."""
         text = Parameter.from_texts(self, texts)
         return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 20 else text
 
@@ -229,17 +237,17 @@ class Share(Parameter):
     """A number from 0 to 1."""
 
     def convert(self, value: Any, *, model: bool = False) -> float:
-        """The number."""
+        """Return the number."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise WrongValueError(f"must be of type number, from 0 to 1; '{shown(value)}' is not")
         return float(value)
 
     def schema(self) -> Schema:
-        """A number from 0 to 1."""
+        """Return the schema of a number from 0 to 1."""
         return {"type": "number", "minimum": 0, "maximum": 1}
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """A number where the text is one."""
+        """Return a number if the text is one, else the text, which `convert` refuses."""
         text = Parameter.from_texts(self, texts)
         try:
             return None if text is None else float(text)
@@ -249,39 +257,39 @@ class Share(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag(Parameter):
-    """True or false."""
+    """A boolean."""
 
     def convert(self, value: Any, *, model: bool = False) -> bool:
-        """The value itself."""
+        """Return the value unchanged."""
         if not isinstance(value, bool):
-            raise WrongValueError(f"must be of type boolean (true or false), '{shown(value)}' is not")
+            raise WrongValueError(f"must be of type boolean (true or false); '{shown(value)}' is not")
         return value
 
     def schema(self) -> Schema:
-        """A boolean, with its default unless absence has a meaning of its own."""
+        """Return the schema of a boolean, with its default unless an omitted value has its own meaning."""
         return {"type": "boolean"} | ({} if self.default is None else {"default": self.default})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Whether a box is ticked; not ticked is false where false is the default, else nothing."""
+        """Return whether the box is ticked; None when the field is absent."""
         return texts[-1].strip() in _TRUE if texts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf(Parameter):
-    """Several values of one kind, given as a tuple; one value counts as a list of one."""
+    """A tuple of values of one type; a single text counts as a list of one."""
 
     item: Parameter
     most: int = MAX_ENTRIES
     model_most: int = MODEL_ENTRIES
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Any, ...]:
-        """All values. Empty texts stay, as the kind decides about them."""
+        """Convert all values. Empty texts are kept; the item type decides about them."""
         entries = [value] if isinstance(value, str) else value
         most = self.model_most if model else self.most
         if not isinstance(entries, list | tuple):
             raise WrongValueError("must be of type array")
         if len(entries) > most:
-            raise WrongValueError(f"has {len(entries)} entries, at most {most} are taken")
+            raise WrongValueError(f"has {len(entries)} entries; the maximum is {most}")
         return tuple(self._entry(number, entry, model) for number, entry in enumerate(entries, 1))
 
     def _entry(self, number: int, entry: Any, model: bool) -> Any:
@@ -291,22 +299,22 @@ class ListOf(Parameter):
             raise WrongValueError(f"(entry {number}) {error}") from error
 
     def schema(self) -> Schema:
-        """An array."""
+        """Return the schema of an array."""
         return {"type": "array", "items": self.item.full_schema(), "maxItems": self.model_most}
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """All texts that are not empty."""
+        """Return the texts that are not empty."""
         return [text for text in texts if text.strip()] or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment(Text):
-    """A time: a datetime, None when nothing was given."""
+    """A time as a datetime; None when omitted."""
 
     model_limit: int = 40
 
     def convert(self, value: Any, *, model: bool = False) -> Any:
-        """The moment."""
+        """Return the time."""
         text = Text.convert(self, value, model=model)
         return self._moment(text) if text else None
 
@@ -314,12 +322,12 @@ class Moment(Text):
         try:
             return from_iso(text)
         except InputError as error:
-            raise WrongValueError(f"is no time: {error.message} {error.fix}") from error
+            raise WrongValueError(f"is not a time: {error.message} {error.fix}") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A moment; for a date alone the first and the last moment of the day."""
+    """A moment, or the first and the last moment of a day."""
 
     start: datetime
     end: datetime | None = None
@@ -327,7 +335,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayOrMoment(Moment):
-    """A time as a Span."""
+    """A time or a date, as a Span."""
 
     def _moment(self, text: str) -> Span:
         moment: datetime = Moment._moment(self, text)
@@ -337,38 +345,38 @@ class DayOrMoment(Moment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objects(Parameter):
-    """A list of objects. Their values are read one by one by the handler, so that a wrong one does not fail the others."""
+    """A list of objects. The handler parses each of them, so that an invalid one does not fail the others."""
 
     entry: type
     most: int
     model_most: int = MODEL_ENTRIES
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Mapping[str, Any], ...]:
-        """The objects as they came."""
+        """Return the objects unchanged."""
         if not isinstance(value, list | tuple) or not all(isinstance(entry, dict) for entry in value):
             raise WrongValueError("must be of type array, with entries of type object")
         most = self.model_most if model else self.most
         if len(value) > most:
-            raise WrongValueError(f"has {len(value)} entries, at most {most} are taken")
+            raise WrongValueError(f"has {len(value)} entries; the maximum is {most}")
         return tuple(value)
 
     def schema(self) -> Schema:
-        """An array of what the entry's dataclass describes."""
+        """Return the schema of an array of the entry's dataclass."""
         return {"type": "array", "items": input_schema(self.entry), "maxItems": self.model_most}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values(Parameter):
-    """Values by name, such as {"floor": "0.5"}: texts, numbers, flags, lists of texts or null."""
+    """Plain values by name, such as {"floor": "0.5"}: texts, numbers, booleans, lists of texts or null."""
 
     def convert(self, value: Any, *, model: bool = False) -> dict[str, Any]:
-        """The values as they came."""
+        """Return the values unchanged."""
         if not isinstance(value, dict) or not all(isinstance(key, str) and _is_plain(entry) for key, entry in value.items()):
-            raise WrongValueError("must be of type object, names with plain values")
+            raise WrongValueError("must be of type object, with plain values")
         return value
 
     def schema(self) -> Schema:
-        """An object."""
+        """Return the schema of an object."""
         return {"type": "object"}
 
 
@@ -385,7 +393,7 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=())
 def request(cls: type[T]) -> type[T]:
-    """Make a class of parameters a request: a frozen dataclass, built by name."""
+    """Turn a class of parameters into a request: a frozen, keyword-only dataclass."""
     return dataclass(frozen=True, kw_only=True)(cls)
 
 
@@ -395,16 +403,22 @@ class Nothing:
 
 
 def parameters(request_type: type, *, in_tool: bool = False) -> dict[str, Parameter]:
-    """The parameters of a request by name; `in_tool` those that a model is offered."""
+    """Return the parameters of a request by name; with `in_tool`, only those offered to a model."""
     found = {field.name: field.metadata[_KEY] for field in dataclasses.fields(request_type)}
     return {name: parameter for name, parameter in found.items() if parameter.in_tool or not in_tool}
 
 
 def parse(request_type: type[R], values: Mapping[str, Any], where: str, *, model: bool = False) -> R:
-    """The request out of plain values; null means: not given.
+    """Build a request from plain values; null counts as omitted.
 
-    With `model` only what a tool offers is taken, within the bounds of a model. Raises InputError that names `where`, the
-    parameter, and what to do.
+    Args:
+        request_type: The request's class.
+        values: Plain values by parameter name.
+        where: Prefix of error messages, such as the operation's name.
+        model: Whether to accept only the tool's parameters, within the limits for a model.
+
+    Raises:
+        InputError: if a parameter is unknown, missing or invalid.
     """
     known = parameters(request_type, in_tool=model)
     given = {name: value for name, value in values.items() if value is not None}
@@ -430,7 +444,7 @@ def _unknown(name: str, known: Mapping[str, Parameter], where: str) -> InputErro
 
 
 def input_schema(request_type: type) -> Schema:
-    """The JSON schema of what a model may send."""
+    """Return the JSON schema of the arguments that a model may send."""
     known = parameters(request_type, in_tool=True)
     return {
         "type": "object",
@@ -440,7 +454,7 @@ def input_schema(request_type: type) -> Schema:
     }
 
 
-# Fields: each function describes one parameter of a request. They give Any, as `dataclasses.field` does.
+# Field functions: each defines one parameter of a request. They return Any, as `dataclasses.field` does.
 
 
 def _field(make: Callable[..., Parameter], default: Any, required: bool, **about: Any) -> Any:
@@ -449,78 +463,78 @@ def _field(make: Callable[..., Parameter], default: Any, required: bool, **about
 
 
 def text(description: str = "", *, default: str | None = "", required: bool = False, **about: Any) -> Any:
-    """A text: `limit` characters, `model_limit` for a model; `words` takes all words of a command."""
+    """Define a text of at most `limit` characters (`model_limit` for a model); `words` takes all words of a command."""
     return _field(Text, default, required, description=description, **about)
 
 
 def path(*, required: bool = False, **about: Any) -> Any:
-    """A path as text, empty when an optional one is absent."""
+    """Define a path, as a text; empty when omitted."""
     return _field(FilePath, "", required, **about)
 
 
 def memory_id(*, required: bool = True, **about: Any) -> Any:
-    """A memory's id; empty when an optional one is absent."""
+    """Define a memory's id; empty when omitted."""
     description = "Id of a memory, as in results: mem_ and 12 hex digits."
     return _field(Id, "", required, description=description, **about)
 
 
 def choice(enum: type[StrEnum], description: str = "", *, default: StrEnum | None = None, **about: Any) -> Any:
-    """A member of the enum, or the default."""
+    """Define a member of an enum."""
     return _field(Choice, default, False, enum=enum, description=description, **about)
 
 
 def statuses(description: str = "Default: active.", **about: Any) -> Any:
-    """A tuple of statuses, None when absent."""
+    """Define a tuple of statuses; None when omitted."""
     return _field(Statuses, None, False, description=description, **about)
 
 
 def count(description: str = "", *, default: int | None, low: int = 0, high: int = MAX_COUNT, **about: Any) -> Any:
-    """A whole number from `low` to `high`."""
+    """Define an integer from `low` to `high`."""
     return _field(Count, default, False, low=low, high=high, description=description, **about)
 
 
 def share(description: str = "", **about: Any) -> Any:
-    """A number from 0 to 1, None when absent."""
+    """Define a number from 0 to 1; None when omitted."""
     return _field(Share, None, False, description=description, **about)
 
 
 def flag(description: str = "", *, default: bool | None = False, required: bool = False, **about: Any) -> Any:
-    """True or false; None when absent, if that is the default."""
+    """Define a boolean; None when omitted, if that is the default."""
     return _field(Flag, default, required, description=description, **about)
 
 
 def texts(description: str = "", entry: str = "", *, default: tuple[str, ...] | None = (), **about: Any) -> Any:
-    """A tuple of texts, described one by one by `entry`."""
+    """Define a tuple of texts; `entry` describes each of them."""
     limits = {name: about.pop(name) for name in ("limit", "model_limit") if name in about}
     item = Text(description=entry, **limits)
     return _field(ListOf, default, False, item=item, description=description, **about)
 
 
 def ids(description: str = "", **about: Any) -> Any:
-    """A tuple of ids of memories."""
+    """Define a tuple of memory ids."""
     return _field(ListOf, (), False, item=Id(), description=description, **about)
 
 
 def choices(enum: type[StrEnum], description: str = "", entry: str = "", **about: Any) -> Any:
-    """A tuple of members of the enum."""
+    """Define a tuple of members of an enum."""
     return _field(ListOf, (), False, item=Choice(enum=enum, description=entry), description=description, **about)
 
 
 def moment(description: str = "", **about: Any) -> Any:
-    """A datetime, None when absent."""
+    """Define a datetime; None when omitted."""
     return _field(Moment, None, False, description=description, **about)
 
 
 def day_or_moment(description: str = "", **about: Any) -> Any:
-    """A Span, None when absent."""
+    """Define a Span; None when omitted."""
     return _field(DayOrMoment, None, False, description=description, **about)
 
 
 def objects(entry: type, description: str = "", *, most: int, **about: Any) -> Any:
-    """A tuple of objects, which the dataclass `entry` describes."""
+    """Define a tuple of objects with the fields of the dataclass `entry`."""
     return _field(Objects, (), False, entry=entry, most=most, description=description, **about)
 
 
 def values(description: str = "", **about: Any) -> Any:
-    """Plain values by name."""
+    """Define plain values by name."""
     return _field(Values, None, False, description=description, **about)

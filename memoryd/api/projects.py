@@ -1,4 +1,4 @@
-"""Operations about projects: switch memory off and on, list, move."""
+"""Operations on projects: switch memory off and on, list, move."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_MOVED = 1_000_000
 
 @request
 class SwitchTarget:
-    """A session, or a project: by name, by a folder of it, or that of the caller's folder."""
+    """A session, or a project: by name, by one of its folders, or by default that of the caller's folder."""
 
     folder: str = path(help="A folder of the project (default: this one).", argument=True)
     session: str | None = text(default=None, help="One session instead of a project.")
@@ -31,7 +31,7 @@ class SwitchTarget:
 
 
 class Switched(TypedDict):
-    """What is on or off now; `folder`: with all projects and folders below it."""
+    """The new state; `folder` includes all projects and folders below it."""
 
     session: NotRequired[str]
     project: NotRequired[str]
@@ -41,19 +41,19 @@ class Switched(TypedDict):
 
 @operation(SwitchTarget, Switched, person_only=True)
 def off(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
-    """Switch memory off for a project with all that lies below its folder, or for a session."""
+    """Switch memory off for a project and everything below its folder, or for a session."""
     return _switch(runtime, request, caller, off=True)
 
 
 @operation(SwitchTarget, Switched, person_only=True)
 def on(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
-    """Switch memory on again. The nearest switch counts: below a folder that is off it can be on for one project."""
+    """Switch memory on again. The nearest switch applies: a project can be on below a folder that is off."""
     return _switch(runtime, request, caller, off=False)
 
 
 def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: bool) -> Switched:
     session = request.session
-    if session is not None:  # empty is a mistake (an unset variable), not the project
+    if session is not None:  # an empty text is an error (an unset variable), not a request for the project
         if runtime.state.session(session) is None:
             raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
         _pass_over(runtime, lambda record: record.session == session and record.off and not off)
@@ -67,7 +67,7 @@ def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: boo
         )
     runtime.state.switches.set(project.id, off, folders)
     runtime.injector.cache_governance(project)
-    runtime.refresh_cache_of_all()  # others lie below
+    runtime.refresh_cache_of_all()  # the switch also applies to projects below
     answer = Switched(project=project.id, memory="off" if off else "on")
     if folders:
         answer["folder"] = folders[0]
@@ -81,7 +81,7 @@ def _is_below(record: SessionRecord, project: str, folders: Sequence[str]) -> bo
 
 
 def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
-    """What was said while memory was off stays unread: the cursors of these sessions go to the end of their logs."""
+    """Mark the logs of these sessions as read, so that what was said while memory was off stays unread."""
     from memoryd.daydream.transcript import blind_cursor
 
     for record in runtime.state.sessions(MOST_SESSIONS):
@@ -90,7 +90,7 @@ def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> Non
 
 
 def _project(runtime: Runtime, named: str) -> Project:
-    """A project by its id or unambiguous name."""
+    """Return the project with this id or unambiguous name."""
     id = runtime.registry.find(named)
     if id is None:
         fix = "See 'memoryd projects'."
@@ -107,7 +107,7 @@ class Projects(TypedDict):
 
 @operation(Nothing, Projects)
 def projects(runtime: Runtime, request: Nothing, caller: Caller) -> Projects:
-    """List known projects, how much is remembered for each, and whether memory is off."""
+    """List known projects with the number of their memories, and whether memory is off."""
     counts = runtime.service.project_counts()
     known = {id: name_of(id) for id in counts if id} | runtime.registry.known()
     return {
@@ -120,21 +120,21 @@ def projects(runtime: Runtime, request: Nothing, caller: Caller) -> Projects:
 
 @request
 class MoveProject:
-    """From where to where."""
+    """The old and the new project."""
 
     project: str = text(required=True, help="The old project.")
-    to: str = text(required=True, help="The new one, or a folder of it.")
+    to: str = text(required=True, help="The new project, or one of its folders.")
 
 
 MovedProject = TypedDict("MovedProject", {"project": str, "moved": int, "from": str})
-MovedProject.__doc__ = """How many memories belong to the new project now."""
+MovedProject.__doc__ = """The number of memories that were moved."""
 
 
 @operation(MoveProject, MovedProject, person_only=True)
 def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> MovedProject:
-    """Give all memories, sessions and folders of one project to another; the old one is no project any more.
+    """Move all memories, sessions and folders of one project to another; the old project no longer exists afterwards.
 
-    `to` is a known project, or a folder whose project it is to be.
+    `to` is a known project or a folder.
     """
     old, new = request.project, request.to
     source = _vault_project(runtime, old)
@@ -154,7 +154,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
 
 
 def _vault_project(runtime: Runtime, named: str) -> str:
-    """The id of a project that a session was seen of, or whose memories lie in the vault."""
+    """Return the id of a project that a session has used, or that has memories in the vault."""
     found = runtime.registry.find(named)
     if found is not None:
         return found

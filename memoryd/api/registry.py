@@ -1,7 +1,7 @@
-"""The registry of operations: what can be asked of memoryd, by whom, and how each interface offers it.
+"""The registry of operations: what memoryd offers, to whom, and on which interfaces.
 
-An operation is a function with a typed request and a typed answer, marked with `@operation` in a module of this package.
-Nothing else lists it: MCP tools, commands, forms, the reference and the permissions are read from here.
+An operation is a function with a typed request and a typed answer, decorated with `@operation` in a module of this
+package. There is no other list: MCP tools, commands, forms, the reference and the permissions are derived from it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from memoryd.api.parameters import Schema, input_schema, parameters
 from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
-    from memoryd.api.runtime import Runtime  # loads the stores, which a command does not need
+    from memoryd.api.runtime import Runtime  # imports the stores, which a command does not need
 
 R = TypeVar("R")
 A = TypeVar("A", bound=Mapping[str, object])
 MODULES = tuple("memories settle reviews views graph sessions dreams projects transfer admin settings routers".split())
-_NOTE = {"type": "string", "description": "What was left out of this answer and how to get it."}
+_NOTE = {"type": "string", "description": "What was omitted from this answer and how to get it."}
 _TYPES: Mapping[Any, Schema] = {
     str: {"type": "string"},
     int: {"type": "integer", "minimum": 0},
@@ -34,7 +34,7 @@ _TYPES: Mapping[Any, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: a person, or a model (over MCP, or in the client's shell), which may do less. `cwd` is where they work."""
+    """The caller: a person, or a model with fewer permissions (over MCP or in the client's shell). `cwd` is its folder."""
 
     is_model: bool
     cwd: str = ""
@@ -42,10 +42,20 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """How an operation is offered to models; one without a tool is none that they may use over MCP.
+    """How an operation is offered to models over MCP.
 
-    Tools are listed by `order`. `list_key` names the part of an answer that is cut to fit the budget, `more` how to get the rest.
-    An answer that `gives_memories` says that they are data.
+    Args:
+        title: Title of the tool.
+        description: Instructions for the model.
+        order: Position in the list of tools.
+        read_only: MCP annotation.
+        destructive: MCP annotation.
+        idempotent: MCP annotation.
+        always_load: Whether clients that load tools on demand should load it at the start.
+        gives_memories: Whether the answer is marked as data.
+        list_key: Name of the list in the answer that is truncated to the token budget.
+        more: How to get the omitted entries.
+
     """
 
     title: str
@@ -62,9 +72,13 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Marks a part of an answer that the tool's output schema tells of: `Annotated[str, Shown("The file.")]`.
+    """Marks a part of an answer that belongs to the tool's output schema: `Annotated[str, Shown("The file.")]`.
 
-    `always` says that it is never missing; `schema` replaces what follows from the type.
+    Args:
+        description: Description in the schema.
+        always: Whether the part is always present.
+        schema: Replaces the schema derived from the type.
+
     """
 
     description: str = ""
@@ -77,13 +91,15 @@ class Operation(Generic[R, A]):
     """One operation.
 
     Args:
-        name: of the call, and of the tool.
-        run: the function behind it.
-        tool: how models are offered it over MCP; None: not at all.
-        command: name of a command that is made from the request (`memoryd NAME`); empty when one is written by hand, or none.
-        form: title of the console's form that is made from the request; empty: none.
-        person_only: refused in the client's shell, where a model types.
-        when_off: answered to models also where memory is switched off.
+        name: Name of the call, and of the tool.
+        request: Class of the request.
+        answer: Class of the answer.
+        run: The handler.
+        tool: The tool that offers it over MCP, if any.
+        command: Name of the command generated from the request (`memoryd NAME`); empty if it is written by hand or missing.
+        form: Title of the console's form generated from the request; empty for none.
+        person_only: Whether it is refused in the client's shell, where a model types.
+        when_off: Whether models may call it where memory is switched off.
 
     """
 
@@ -99,15 +115,15 @@ class Operation(Generic[R, A]):
 
     @property
     def summary(self) -> str:
-        """What it does, for people: the docstring of its function."""
+        """The description for people: the docstring of the handler."""
         return inspect.getdoc(self.run) or ""
 
     def input_schema(self) -> Schema:
-        """The JSON schema of its tool's arguments."""
+        """Return the JSON schema of the tool's arguments."""
         return input_schema(self.request)
 
     def output_schema(self) -> Schema:
-        """The JSON schema of its tool's result: the parts of the answer that are marked as shown."""
+        """Return the JSON schema of the tool's result: the parts of the answer that are marked with `Shown`."""
         found: dict[str, Schema] = {}
         required: list[str] = []
         for name, hint in get_type_hints(self.answer, include_extras=True).items():
@@ -117,17 +133,17 @@ class Operation(Generic[R, A]):
         return {"type": "object", "properties": {**found, "note": _NOTE}, "required": required}
 
     def refuse_in_client(self, values: Mapping[str, Any]) -> None:
-        """Raise InputError for what only a person does, as the client's shell is a model's."""
+        """Raise InputError for what only a person may do, since a model types in the client's shell."""
         named = (parameter.person_only and values.get(name) for name, parameter in parameters(self.request).items())
         if self.person_only or any(named):
             raise only_a_person()
 
 
 def only_a_person() -> InputError:
-    """The refusal of what a model must not do in the user's name."""
+    """Return the error for an action that a model may not take on the user's behalf."""
     return InputError(
-        "Only you may do that, and inside Claude Code's shell memoryd can't tell you from the model.",
-        fix="Run the command in a terminal of your own; /memoryd:off and /memoryd:on can be typed at the prompt.",
+        "Only you may do this, and in Claude Code's shell memoryd can't distinguish you from the model.",
+        fix="Run the command in your own terminal, or type /memoryd:off or /memoryd:on at the prompt.",
     )
 
 
@@ -161,17 +177,17 @@ def operation(
     when_off: bool = False,
     name: str = "",
 ) -> Callable[[Callable[[Runtime, R, Caller], A]], Operation[R, A]]:
-    """Make a function an operation, by its own name unless `name` is given (see `Operation`)."""
+    """Turn a function into an operation, with the function's name unless `name` is given (see `Operation`)."""
 
-    def made(run: Callable[[Runtime, R, Caller], A]) -> Operation[R, A]:
+    def decorate(run: Callable[[Runtime, R, Caller], A]) -> Operation[R, A]:
         return Operation(name or run.__name__, request, answer, run, tool, command, form, person_only, when_off)
 
-    return made
+    return decorate
 
 
 @cache
 def operations() -> Mapping[str, Operation[Any, Any]]:
-    """All operations by name. Their modules import nothing heavy; what a handler needs it imports when it runs."""
+    """Return all operations by name. Their modules import heavy dependencies only inside the handlers."""
     found: dict[str, Operation[Any, Any]] = {}
     for module in MODULES:
         for value in vars(importlib.import_module(f"memoryd.api.{module}")).values():
@@ -182,6 +198,6 @@ def operations() -> Mapping[str, Operation[Any, Any]]:
 
 @cache
 def tools() -> Mapping[str, Operation[Any, Any]]:
-    """The operations that models are offered, in the order in which they are listed."""
+    """Return the operations that are offered to models, in the order of the list of tools."""
     offered = [entry for entry in operations().values() if entry.tool is not None]
     return {entry.name: entry for entry in sorted(offered, key=lambda entry: entry.tool.order if entry.tool else 0)}

@@ -1,4 +1,4 @@
-"""Operations behind `memoryd review` and the console's inbox: what was learnt since the last look, and keeping it."""
+"""Operations behind `memoryd review` and the console's inbox: list new memories and confirm them."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ MANUAL = "manual"
 
 @dataclass(frozen=True, slots=True)
 class Unreviewed:
-    """How many memories nobody has looked at: learnt ones, and candidates that a person could confirm."""
+    """Numbers of unreviewed memories: active ones, and candidates that the user can confirm."""
 
     new: int
     to_confirm: int
 
 
 def last_look(state: State, project: str | None) -> datetime:
-    """When the person last said that they have seen what was learnt, in this project or everywhere; EPOCH when never."""
+    """Return when the user last reviewed this project or all projects; EPOCH if never."""
     looks = [state.note(_note(name)) for name in {project or EVERYWHERE, EVERYWHERE}]
     return max((from_iso(look) for look in looks if look), default=EPOCH)
 
 
 def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> Unreviewed:
-    """What was learnt in the project since then and that nobody has settled, by status."""
+    """Count the unreviewed memories of the project since a time, by status."""
     found = _unsettled(service, project, since, now)
     to_confirm = sum(item.status is Status.CANDIDATE for item in found)
     return Unreviewed(len(found) - to_confirm, to_confirm)
 
 
 def _unsettled(service: Orchestrator, project: str | None, since: datetime, now: datetime) -> list[MemoryItem]:
-    """At most MOST_AT_ONCE memories, newest first."""
+    """Return at most MOST_AT_ONCE unreviewed memories, newest first."""
     query = Query(project=project, statuses=REVIEWED, created_after=since, created_before=now + SKEW, now=now)
     found = [hit.item for hit in service.search(query, MOST_AT_ONCE) if hit.item.created_at > since]
     return sorted((item for item in found if not _is_settled(item)), key=lambda item: (item.created_at, item.id), reverse=True)
@@ -61,15 +61,15 @@ def _note(project: str) -> str:
 
 @request
 class Review:
-    """Whose memories, and how many."""
+    """Filter and limit for `review`."""
 
     limit: int = count(default=SHOWN, low=1, high=MOST_AT_ONCE, help="At most this many.")
-    everything: bool = flag(flags=("--all",), help="Also what was seen before.")
+    everything: bool = flag(flags=("--all",), help="Include what was reviewed before.")
     project: str = project_parameter()
 
 
 class ToReview(TypedDict):
-    """What nobody has looked at. `until` is what `reviewed` takes when all of it was seen."""
+    """Unreviewed memories; pass `until` to `reviewed` to mark all of them as seen."""
 
     memories: list[Memory]
     left_out: int
@@ -80,10 +80,10 @@ class ToReview(TypedDict):
 
 @operation(Review, ToReview)
 def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
-    """What was learnt since the last look, newest first, with the session that it comes from.
+    """List memories since the last review, newest first, with the session that each comes from.
 
-    With `everything`, what was seen before comes too. `session_title` is the session's first prompt. Memories that
-    the person wrote or confirmed are left out: there is nothing to decide about them.
+    With `everything`, reviewed memories are included. `session_title` is the session's first prompt. Memories that the
+    user wrote or confirmed are omitted, since they need no decision.
     """
     project = runtime.project_of(request.project, caller.cwd)
     now = runtime.clock.now()
@@ -94,7 +94,7 @@ def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
         "memories": [brief(item) | {"session_title": _title(runtime, item, titles)} for item in open_ones[: request.limit]],
         "left_out": max(0, len(open_ones) - request.limit),
         "since": "" if since == EPOCH else to_iso(since),
-        # Not "now": what is written while the person reads must come up the next time.
+        # Not "now": memories that are written while the user reads must be listed the next time.
         "until": to_iso(open_ones[0].created_at if open_ones else now),
         "project": project or "",
     }
@@ -112,14 +112,14 @@ def _title(runtime: Runtime, item: MemoryItem, titles: dict[str, str]) -> str:
 
 @request
 class MarkReviewed:
-    """Up to when everything was seen."""
+    """Time of the review."""
 
     until: datetime | None = moment(help="Up to this time (default: now).")
     project: str = project_parameter()
 
 
 class Reviewed(TypedDict):
-    """Up to when everything counts as seen."""
+    """Time up to which all memories count as reviewed."""
 
     project: str
     until: str
@@ -127,7 +127,7 @@ class Reviewed(TypedDict):
 
 @operation(MarkReviewed, Reviewed, person_only=True)
 def reviewed(runtime: Runtime, request: MarkReviewed, caller: Caller) -> Reviewed:
-    """Note that the person has seen everything that was learnt up to `until` (default: now)."""
+    """Record that the user has reviewed everything up to `until` (default: now)."""
     until = request.until or runtime.clock.now()
     project = runtime.project_of(request.project, caller.cwd)
     until = min(until, runtime.clock.now())
@@ -138,22 +138,22 @@ def reviewed(runtime: Runtime, request: MarkReviewed, caller: Caller) -> Reviewe
 
 @request
 class Confirm:
-    """Which memories."""
+    """The memories to confirm."""
 
     ids: tuple[str, ...] = ids("Ids of the memories.", argument=True)
 
 
 class Confirmed(TypedDict):
-    """The memories as they are now."""
+    """The confirmed memories."""
 
     memories: list[Memory]
 
 
 @operation(Confirm, Confirmed, command="confirm", person_only=True)
 def confirm(runtime: Runtime, request: Confirm, caller: Caller) -> Confirmed:
-    """Keep memories on your word: candidates become active, and each counts as confirmed by you.
+    """Confirm memories: candidates become active, and each is marked as confirmed by you.
 
-    Who said it stays as it is: a finding of the agent that was confirmed is still no wish of the user.
+    The source does not change: a confirmed finding of the agent does not become the user's statement.
     """
     if not request.ids or len(request.ids) > MOST_AT_ONCE:
         raise InputError(f"confirm: expected 1 to {MOST_AT_ONCE} ids.", fix="See 'memoryd review'.")
@@ -175,6 +175,6 @@ def _confirm(runtime: Runtime, item: MemoryItem) -> MemoryItem:
 
 
 def _is_settled(item: MemoryItem) -> bool:
-    """Whether a person has decided about it already: by writing, pinning or confirming it."""
+    """Return whether the user has already decided about it, by writing, pinning or confirming it."""
     by_hand = item.source is Source.USER and item.session == MANUAL
     return item.pinned or by_hand or CONFIRMED_TAG in item.tags

@@ -1,8 +1,8 @@
-"""What sessions did with memories, as labelled queries for the learned router.
+"""Derive labelled queries for the learned router from the memories that sessions used.
 
-Prompts are not kept: each is read out of its session's own log while the router is trained, and forgotten afterwards.
-A prompt counts when its session cited a memory that came with it; its label is the backend that ranks this memory
-highest. What all of them rank the same says nothing.
+Prompts are not stored: each is read from its session's log during the training. A prompt is used if its session cited
+a memory that was injected with it; its label is the backend that ranks this memory highest. Prompts for which the
+backends rank it equally are ignored.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ RANKS = 20
 WITH_PROMPT = "UserPromptSubmit"
 CHARACTERS = 2_000
 APART_SECONDS = 60.0
-"""A prompt and what its hook noted lie at most so far apart: the hook's own time limit."""
+"""Maximum time between a prompt and the record of its hook: the hook's timeout."""
 
 Search = Callable[[Query, int], Sequence[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A prompt, and the memory that came with it and was of use."""
+class UsefulPrompt:
+    """A prompt, and a useful memory that was injected with it."""
 
     text: str
     project: str
@@ -43,32 +43,32 @@ class Asked:
 
 @dataclass(slots=True)
 class Feedback:
-    """Labelled prompts; how many more said nothing, and how many sessions' logs can't be read any more."""
+    """Labelled prompts, the number of undecided ones and the number of sessions whose logs can't be read any more."""
 
     rows: list[Labelled]
     undecided: int = 0
     gone: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Counts only."""
+        """Return the counts."""
         return {"prompts": len(self.rows), "undecided": self.undecided, "logs_gone": self.gone}
 
 
 def feedback(state: State, search: Search, now: datetime, backends: Sequence[Backend]) -> Feedback:
-    """The newest prompts that tell a backend, at most MOST_PROMPTS are tried. Sessions and projects that are off are left out."""
+    """Label the newest suitable prompts, at most MOST_PROMPTS. Sessions and projects that are off are excluded."""
     out = Feedback([])
-    for asked in _asked(state, out):
-        query = Query(asked.text, project=asked.project, now=now)
-        if (best := _best(asked.memory, query, search, backends)) is None:
+    for prompt in _useful_prompts(state, out):
+        query = Query(prompt.text, project=prompt.project, now=now)
+        if (best := _best_backend(prompt.memory, query, search, backends)) is None:
             out.undecided += 1
         else:
-            out.rows.append(Labelled(asked.text, best))
+            out.rows.append(Labelled(prompt.text, best))
         if len(out.rows) + out.undecided == MOST_PROMPTS:
             break
     return out
 
 
-def _asked(state: State, out: Feedback) -> Iterator[Asked]:
+def _useful_prompts(state: State, out: Feedback) -> Iterator[UsefulPrompt]:
     for record in state.sessions(SESSIONS):
         if record.off or state.is_off(record.project, record.cwd) or not (useful := _useful(state, record.session)):
             continue
@@ -77,11 +77,11 @@ def _asked(state: State, out: Feedback) -> Iterator[Asked]:
         except TranscriptError:
             out.gone += 1
             continue
-        yield from _matched(record, useful, prompts)
+        yield from _match_prompts(record, useful, prompts)
 
 
 def _useful(state: State, session: str) -> dict[str, datetime]:
-    """Memories that came with a prompt and were cited, and not contradicted, by the time when they were given."""
+    """Return the memories that were injected with a prompt and cited without contradiction, with the time of injection."""
     uses = state.ledger.uses_in(session)
     cited = {use.memory for use in uses if use.how is UseKind.CITED} - {
         use.memory for use in uses if use.how is UseKind.CONTRADICTED
@@ -97,23 +97,23 @@ def _is_prompt(turn: Turn) -> bool:
     return turn.kind is TurnKind.USER and not turn.sidechain and turn.at is not None and bool(turn.text.strip())
 
 
-def _matched(record: SessionRecord, useful: dict[str, datetime], prompts: Sequence[Turn]) -> Iterator[Asked]:
-    """Each memory with the prompt nearest in time; of several that came with one prompt the first."""
+def _match_prompts(record: SessionRecord, useful: dict[str, datetime], prompts: Sequence[Turn]) -> Iterator[UsefulPrompt]:
+    """Match each memory with the prompt nearest in time; for several memories of one prompt, only the first counts."""
     seen: set[str] = set()
     for memory, given in useful.items():
         near = min(prompts, key=lambda turn: _apart(turn, given), default=None)
         if near is None or _apart(near, given) > APART_SECONDS or near.text in seen:
             continue
         seen.add(near.text)
-        yield Asked(near.text[:CHARACTERS], record.project, memory)
+        yield UsefulPrompt(near.text[:CHARACTERS], record.project, memory)
 
 
 def _apart(turn: Turn, at: datetime) -> float:
     return abs((turn.at - at).total_seconds()) if turn.at else float("inf")
 
 
-def _best(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
-    """The backend that ranks the memory above all others do; None where two are equal, or none finds it."""
+def _best_backend(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
+    """Return the backend that ranks the memory higher than all others; None on a tie, or if none finds it."""
     ranks = sorted((_rank(memory, search(replace(query, backend=backend), RANKS)), backend) for backend in backends)
     return ranks[0][1] if len(ranks) > 1 and ranks[0][0] < ranks[1][0] else None
 

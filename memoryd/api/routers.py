@@ -1,4 +1,4 @@
-"""Operations of the learned router: train it, and say what routes queries."""
+"""Operations of the learned router: train it, and show which router is in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Used(TypedDict):
-    """What routes queries, and why."""
+    """The router in use, and why."""
 
     used: str
     reason: str
@@ -23,24 +23,24 @@ class Used(TypedDict):
 
 
 class RouterState(Used):
-    """The same with the file of the learned router."""
+    """The router in use, and the file of the learned one."""
 
     path: str
 
 
 @request
 class TrainRouter:
-    """What to learn from, and where to write it."""
+    """Training data and output file."""
 
-    labels: str = path(help="JSON with labelled queries, instead of those that come with memoryd.")
-    out: str = path(help="Write it there, where it is not used, instead of into the home folder.")
+    labels: str = path(help="JSON with labelled queries, instead of the bundled ones.")
+    out: str = path(help="Write to this file without using it, instead of to the home folder.")
     feedback: bool = flag(
-        default=True, flags=("--feedback/--no-feedback",), help="Also learn from prompts whose memories were of use (default)."
+        default=True, flags=("--feedback/--no-feedback",), help="Also learn from prompts whose memories were useful (default)."
     )
 
 
 class TrainedRouter(RouterState):
-    """The same after training, with the scores on held-out queries."""
+    """The router in use after the training, with scores on held-out queries."""
 
     beat_rules: bool
     scores: dict[str, Any]
@@ -49,17 +49,17 @@ class TrainedRouter(RouterState):
 
 @operation(TrainRouter, TrainedRouter, person_only=True)
 def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> TrainedRouter:
-    """Learn from labelled queries (`labels`: a file; else those that come with memoryd), write the result and its scores.
+    """Train the router on labelled queries (`labels`: a file; default: the bundled ones), and save it with its scores.
 
-    With `feedback` (the default) also from prompts whose memories were of use (see `router_feedback`).
-    Without `out`, it is used from now on where it beat the rules.
+    With `feedback` (the default), also learn from prompts whose memories were useful (see `router_feedback`).
+    Without `out`, the result is used from now on if it beats the rules.
     """
     from memoryd.api import router_feedback
     from memoryd.retrieval import router_to_json, training
 
     labels, out, asked = request.labels, request.out, request.feedback
     if runtime.embedder is None:
-        raise ConfigError("Without an embedder there is nothing to learn from.", fix="Set rank to maxsim or hybrid.")
+        raise ConfigError("Training requires an embedder.", fix="Set rank to maxsim or hybrid.")
     labelled = training.read_labels(Path(labels) if labels else training.LABELS_FILE)
     found = router_feedback.Feedback([])
     if asked:
@@ -68,7 +68,7 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
     model = training.train(labelled, runtime.embedder.embed_queries, runtime.embedder.name, found.rows)
     path = Path(out) if out else runtime.settings.paths.router
     if out and not path.parent.is_dir():
-        raise InputError(f"There is no folder {path.parent}.", fix="Make it, or give another file.")
+        raise InputError(f"There is no folder {path.parent}.", fix="Create it, or give another file.")
     try:
         write_atomic(path, router_to_json(model))
     except OSError as error:
@@ -85,7 +85,7 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
 
 @operation(Nothing, RouterState, form="How queries are routed")
 def show_router(runtime: Runtime, request: Nothing, caller: Caller) -> RouterState:
-    """Say what routes queries, and why."""
+    """Show which router is in use, and why."""
     return {"path": str(runtime.settings.paths.router), **_used(runtime)}
 
 

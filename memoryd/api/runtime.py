@@ -1,4 +1,4 @@
-"""What operations work with: the memories, the state, the settings; made again when settings change."""
+"""The dependencies of operations: memories, state and settings; rebuilt when settings change."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ _LISTS_OF_MEMORIES = ("hits", "weak", "memories", "related", "events")
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts that handlers use.
+    """The objects that handlers use.
 
-    `started` are the settings that the daemon began with, `renew` reads them again, `daemon` tells of the process itself
-    (None outside of one).
+    Attributes:
+        started: The settings at the start of the daemon.
+        renew: Reloads the settings.
+        daemon: Returns information on the daemon's process; None outside of one.
+
     """
 
     settings: Settings
@@ -53,7 +56,15 @@ class Runtime:
     # Projects
 
     def project_of(self, named: str, cwd: str) -> str | None:
-        """The project id that a call is about: an id or name, "all" (None), or by default that of the caller's folder."""
+        """Return the project id that a call refers to.
+
+        Args:
+            named: An id or name, "all" (returns None), or empty for the project of the caller's folder.
+            cwd: The caller's folder.
+
+        Raises:
+            NotFoundError: if no project, or more than one, has that name.
+        """
         if named == ALL:
             return None
         if named:
@@ -65,26 +76,26 @@ class Runtime:
         return self.registry.resolve(cwd).id if cwd else None
 
     def required_project(self, named: str, cwd: str, operation: str) -> str:
-        """The same for what is about one project. Raises InputError."""
+        """Return the project id for an operation on a single project. Raises InputError if there is none."""
         project = self.project_of(named, cwd)
         if project is None:
             raise InputError(f"{operation}: which project?", fix="Pass project, or call from a project's folder.")
         return project
 
     def _known_from_files(self, project: str) -> str | None:
-        """A project that no session has been seen of, but whose memories lie in the folder (a restored backup)."""
+        """Return a project that no session has used but that has memories in the vault (such as a restored backup)."""
         theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         return project if self.service.search(theirs, 1) else None
 
     def path_of(self, id: str) -> str:
-        """The memory's file; empty when there is none."""
+        """Return the path of the memory's file; empty when there is none."""
         path = self.service.path_of(id)
         return str(path) if path else ""
 
     # What the user switched off
 
     def refuse_when_off(self, cwd: str, project: str, id: str) -> None:
-        """Raise InputError where memory is off for a model: in its folder, for the project or the memory that it names."""
+        """Raise InputError if memory is off for a model in its folder, for the named project or for the memory."""
         if is_excluded(self.settings, cwd):
             raise InputError("This folder is excluded from memory.", fix="The user can change 'exclude' in config.toml.")
         if cwd and self.state.is_off(self.registry.resolve(cwd).id, cwd):
@@ -95,7 +106,7 @@ class Runtime:
             raise InputError("Memory is switched off for that project.", fix=_SWITCH_ON)
 
     def refuse_foreign_candidate(self, cwd: str, id: str) -> None:
-        """Raise NotFoundError for a model's call about a candidate of another project: only there it may be judged."""
+        """Raise NotFoundError if a model refers to a candidate of another project, which may only be settled there."""
         item = self.service.get(id) if id and cwd else None
         if item is None or item.status is not Status.CANDIDATE or item.scope is Scope.USER or not item.project:
             return
@@ -105,24 +116,24 @@ class Runtime:
             )
 
     def switched(self, cwd: str) -> dict[str, str]:
-        """Whether memory is on in the folder, and which switch says so; `switch` is a folder or a project's id."""
+        """Return whether memory is on in the folder, and which switch decides; `switch` is a folder or a project's id."""
         if is_excluded(self.settings, cwd):
             return {"folder": cwd, "memory": "off", "switch": "exclude", "why": "the folder is excluded in config.toml"}
         found = self.state.switches.deciding(self.registry.known_project(cwd), cwd)
         if found is None:
             return {"folder": cwd, "memory": "on", "switch": "", "why": "nothing is switched off here"}
         memory = "off" if found.off else "on"
-        what = f"{found.place} and all below it" if Path(found.place).is_absolute() else f"the project {found.place}"
+        what = f"{found.place} and everything below it" if Path(found.place).is_absolute() else f"the project {found.place}"
         return {"folder": cwd, "memory": memory, "switch": found.place, "why": f"it was switched {memory} for {what}"}
 
     def is_off(self, project: str) -> bool:
-        """Whether memory is switched off for the project, or all its folders are excluded."""
+        """Return whether memory is off for the project, or all its folders are excluded."""
         anchors = self.registry.anchors(project)
         excluded = bool(anchors) and all(is_excluded(self.settings, anchor) for anchor in anchors)
         return excluded or self.state.is_off(project)
 
     def without_off(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer for a model, without memories of projects that are off: it may have asked for all projects."""
+        """Remove memories of projects that are off from an answer for a model, which may have asked for all projects."""
         off: dict[str, bool] = {}
 
         def shown(entry: Any) -> bool:
@@ -138,7 +149,7 @@ class Runtime:
     # After changes
 
     def drop_traces(self, id: str) -> None:
-        """Drop what may hold a memory that is being forgotten: what sessions left off with, and prepared answers."""
+        """Delete copies of a memory that is being forgotten: handoffs of its sessions and cached answers."""
         found = (self.service.get(each) for each in (id, *self.service.wordings(id)))
         gone = [item for item in found if item is not None]
         sessions = {item.session for item in gone}
@@ -149,13 +160,13 @@ class Runtime:
         self.injector.drop_cache(id)
 
     def refresh_cache_of_all(self) -> None:
-        """After a switch that may hold for several projects: write what hooks were left with again."""
+        """Rewrite the hooks' cached answers after a switch that may apply to several projects."""
         from memoryd.service import EVERY_PROJECT
 
         self.injector.refresh_cache({EVERY_PROJECT})
 
     def refresh_answers(self) -> None:
-        """After a dream: the answers for hooks that find no daemon must not show what is replaced now."""
+        """Rewrite the hooks' cached answers after a dream, so that they don't show replaced memories."""
         for id, name in self.registry.known().items():
             if anchors := self.registry.anchors(id):
                 self.injector.cache_governance(Project(id, name, anchors[0]))

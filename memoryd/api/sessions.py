@@ -1,4 +1,4 @@
-"""Operations about sessions: which there were, and all that is on record about one."""
+"""Operations on sessions: list them, and report on one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHORTEST_PREFIX = 4
 
 
 def is_closed(state: State, settings: Settings, session: str, project: str) -> bool:
-    """Whether the session's log is not to be opened: memory is off for it or its project, or its folder is excluded."""
+    """Return whether the session's log must not be opened: memory is off for it or its project, or its folder is excluded."""
     from memoryd.daydream.admission import is_excluded
 
     record = state.session(session)
@@ -38,14 +38,14 @@ def is_closed(state: State, settings: Settings, session: str, project: str) -> b
 
 @request
 class ListSessions:
-    """How many, and of which project."""
+    """Filter and limit for `sessions`."""
 
     limit: int = count(default=SHOWN, low=1, help="How many to list.")
     project: str = text(help="Only sessions of this project (id or name); 'all' for all (default).")
 
 
 class SessionList(TypedDict):
-    """SessionList, the latest first, each with the totals of its day dreams."""
+    """Sessions, latest first, each with the totals of its day dreams."""
 
     sessions: list[dict[str, Any]]
     left_out: int
@@ -53,9 +53,9 @@ class SessionList(TypedDict):
 
 @operation(ListSessions, SessionList)
 def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> SessionList:
-    """List sessions, the latest first: when, in which project, and what their day dreams did in all.
+    """List sessions, latest first, with time, project and the totals of their day dreams.
 
-    `project` (an id, or an unambiguous name; "all": each) narrows; `left_out` says how many are not shown.
+    `project` (an id, an unambiguous name or "all") restricts the list; `left_out` is the number of sessions not shown.
     """
     limit, named = request.limit, request.project
     project = "" if named in ("", ALL) else runtime.registry.find(named) or named
@@ -71,13 +71,13 @@ def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> Session
 
 @request
 class ReadSession:
-    """Which session."""
+    """The session to report on."""
 
-    session: str = text(required=True, help="Its id, or the beginning of it.")
+    session: str = text(required=True, help="Its id, or a prefix of it.")
 
 
 class SessionReport(TypedDict):
-    """All that is on record about one session."""
+    """Everything recorded about one session."""
 
     session: str
     project: str
@@ -111,15 +111,15 @@ class SessionReport(TypedDict):
 
 @operation(ReadSession, SessionReport)
 def session_report(runtime: Runtime, request: ReadSession, caller: Caller) -> SessionReport:
-    """Report on one session, by its id or the beginning of it: what was read, kept, skipped and why, injected and used; its cost.
+    """Report on one session, by its id or a prefix: what was read, kept, skipped and why, injected and used; its cost.
 
-    `kept`, `known` and `refused` hold single statements in the order of the log, those of each day dream together;
-    `skipped` counts all that was passed over, by reason. A memory that is gone has no content. The text of what was
-    not kept is read from the session's log: it is empty when the log is gone, or memory is off there.
+    `kept`, `known` and `refused` list single statements in the order of the log, grouped by day dream; `skipped` counts
+    what was ignored, by reason. A deleted memory has no content. The text of a statement that was not kept is read from
+    the session's log: it is empty when the log was deleted, or memory is off there.
     """
     from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
 
-    name = _named(runtime, request.session)
+    name = _resolve_session(runtime, request.session)
     runs = runtime.state.runs(name, RUNS_OF_A_SESSION)
     head = _head(runtime.state.session(name), name, runs)
     decided = _with_text(runtime, runtime.state.verdicts(name), head)
@@ -160,7 +160,7 @@ def _text(runtime: Runtime, verdict: LoggedDecision, turns: Mapping[int, Sequenc
 
 
 def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
-    """The session's first prompt, read from its log; empty where memory is off, since that log is not opened."""
+    """Return the session's first prompt, read from its log; empty where memory is off, since the log is not opened."""
     from memoryd.daydream.transcript import first_prompt
 
     return "" if _is_closed(runtime, head) else first_prompt(head["transcript"])
@@ -170,8 +170,8 @@ def _is_closed(runtime: Runtime, head: Mapping[str, Any]) -> bool:
     return bool(head["off"]) or is_closed(runtime.state, runtime.settings, head["session"], head["project"])
 
 
-def _named(runtime: Runtime, given: str) -> str:
-    """The session with this id, or the only one whose id begins so."""
+def _resolve_session(runtime: Runtime, given: str) -> str:
+    """Return the session with this id, or the only one whose id starts with it."""
     known = {record.session for record in runtime.state.sessions(RUNS_LISTED)} | set(_runs_by_session(runtime))
     if given in known:
         return given
@@ -179,8 +179,8 @@ def _named(runtime: Runtime, given: str) -> str:
     if len(found) == 1:
         return found[0]
     raise NotFoundError(
-        f"{len(found)} sessions begin with '{given}'." if found else f"There is no session '{given}'.",
-        fix="See 'memoryd sessions'; the first characters of an id do if no other begins so.",
+        f"{len(found)} sessions start with '{given}'." if found else f"There is no session '{given}'.",
+        fix="See 'memoryd sessions'; a prefix of an id is sufficient if it is unique.",
     )
 
 
@@ -192,7 +192,7 @@ def _runs_by_session(runtime: Runtime) -> dict[str, list[Run]]:
 
 
 def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
-    """`injected` with the hook, `used` with what the session did: returned, cited or contradicted."""
+    """Return memories by use: `injected` with the hook, `used` with how (returned, cited or contradicted)."""
     from memoryd.core.ledger import UseKind
 
     events = runtime.state.injections(session)
@@ -225,7 +225,12 @@ def _with(decided: Iterable[LoggedDecision], outcome: str) -> list[dict[str, Any
 
 
 def run_totals(session: str, runs: Sequence[Run]) -> dict[str, Any]:
-    """What a session's day dreams did in all; `runs` newest first, maybe none."""
+    """Return the totals of a session's day dreams.
+
+    Args:
+        session: The session's id.
+        runs: Its day dreams, newest first; may be empty.
+    """
     skipped: Counter[str] = Counter()
     for run in runs:
         skipped.update(run.skipped)

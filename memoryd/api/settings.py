@@ -1,4 +1,4 @@
-"""Operations about settings: what each is, where it comes from, what it costs; and changing config.toml."""
+"""Operations on settings: show values, origins and costs, and change config.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryd.core.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
 
-# Read once, when the daemon starts.
+# Only read when the daemon starts.
 AT_START = frozenset(
     """embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
     tool_budget dream_time lease_minutes log_level listen console_port""".split()
@@ -73,22 +73,22 @@ COSTS: Mapping[str, str] = {
     "reader": "offline costs nothing and sends nothing; session adds at most 350 tokens to every third prompt. endpoint and "
     "claude use model tokens, and send what was said (without secrets) to the model.",
     "use_claude": "Model tokens of your plan or bill, at most daily_token_budget a day.",
-    "daily_token_budget": "Up to this many model tokens a day; what comes after waits for the next day.",
-    "openai_model": "The model's price; each session's is in Timeline.",
-    "openai_base_url": "The text of sessions goes to this address.",
+    "daily_token_budget": "At most this many model tokens a day; the rest is read the next day.",
+    "openai_model": "The model's price; Timeline shows it per session.",
+    "openai_base_url": "The text of sessions is sent to this address.",
     "openai_api_key": "Model calls are billed to it.",
-    "openai_timeout_seconds": "Longer: a call that hangs holds the next ones up longer.",
+    "openai_timeout_seconds": "Longer: a call that hangs delays the following ones longer.",
     "claude_model": "Model calls count against your Claude account.",
     "claude_command": "Nothing by itself; its calls count against your Claude account.",
-    "chunk_tokens": "Longer pieces: fewer calls, more tokens in each.",
+    "chunk_tokens": "Longer chunks: fewer calls with more tokens each.",
     "inject_session": "Up to session_budget tokens of each session.",
     "start_notice": "No tokens: the line is shown to you, not to the model.",
     "session_budget": "Up to this many tokens of each session.",
-    "inject_prompt": "Up to prompt_budget tokens with a prompt that something is known about.",
+    "inject_prompt": "Up to prompt_budget tokens with each prompt for which memories are found.",
     "prompt_budget": "Up to this many tokens with each such prompt.",
     "tool_budget": "Up to this many tokens for each answer.",
-    "floor": "Lower: more tokens, less to the point. Higher: more often nothing.",
-    "dream_time": "A little work of this machine, at low priority.",
+    "floor": "Lower: more tokens, less relevant. Higher: more often nothing.",
+    "dream_time": "A little CPU time of this machine, at low priority.",
     "dream_idle_minutes": "Shorter: more dreams.",
     "dream_min_new": "Fewer: more dreams.",
     "dream_ask_model": "Model tokens within daily_token_budget.",
@@ -96,26 +96,26 @@ COSTS: Mapping[str, str] = {
     "dream_max_items": "Higher: more is done without asking.",
     "dream_project_cap": "Lower: more is archived.",
     "dream_floor": "Higher: more is archived.",
-    "dream_journal": "Disk space: each keeps the files that it changed.",
-    "exclude": "Nothing is learnt there.",
+    "dream_journal": "Disk space: each entry keeps the files that it changed.",
+    "exclude": "Nothing is learned in these folders.",
     "rank": "maxsim: more memory, slower indexing. bm25: paraphrases are not found.",
-    "embedder": "bge-small runs here. openai:… sends memories to its endpoint. A change makes all vectors anew.",
-    "embedding_base_url": "Memories go to this address.",
+    "embedder": "bge-small runs locally. openai:… sends memories to its endpoint. A change recomputes all vectors.",
+    "embedding_base_url": "Memories are sent to this address.",
     "embedding_api_key": "Embeddings are billed to it.",
-    "weight_relevancy": "No tokens: only the order of what is found.",
-    "weight_recency": "No tokens: only the order of what is found.",
-    "recency_days": "No tokens: only the order of what is found.",
+    "weight_relevancy": "No tokens: only affects the order of results.",
+    "weight_recency": "No tokens: only affects the order of results.",
+    "recency_days": "No tokens: only affects the order of results.",
     "ann_threshold": "Lower: more memory, for search in large stores.",
     "home": "Disk space for the memories and their indexes.",
-    "lease_minutes": "Memory of this machine until then; after it, the next use starts the daemon anew.",
-    "console_port": "Nothing; a port that is taken keeps the console closed.",
-    "listen": "Nothing; tcp: other programs of this machine can reach the port, and need its token.",
+    "lease_minutes": "Memory of this machine until then; afterwards, the next use restarts the daemon.",
+    "console_port": "Nothing; if the port is in use, the console is not available.",
+    "listen": "Nothing; tcp: other programs on this machine can reach the port, and need its token.",
     "log_level": "debug: a larger log.",
 }
 
 
 class SettingsAnswer(TypedDict):
-    """Groups of settings. `problem` is what is wrong with the file; then the values are those in force."""
+    """Groups of settings. If the file is invalid, `problem` says why and the values are those in effect."""
 
     path: str
     problem: dict[str, str] | None
@@ -125,15 +125,15 @@ class SettingsAnswer(TypedDict):
 
 @operation(Nothing, SettingsAnswer)
 def settings(runtime: Runtime, request: Nothing, caller: Caller) -> SettingsAnswer:
-    """Show every setting with its value, default, source, meaning and cost; keys of services are never shown.
+    """Show every setting with its value, default, origin, meaning and cost; API keys are never shown.
 
-    `problem` is what is wrong with the file, None if nothing is; then the values are those in force.
-    `waiting` names what takes effect at the daemon's next start.
+    If the file is invalid, `problem` says why and the values are those in effect; otherwise it is None.
+    `waiting` lists settings that take effect when the daemon restarts.
     """
     now, origin, problem = _wanted(runtime)
     default = Settings(home=runtime.settings.home)
     groups = [
-        {"title": title, "settings": [_told(name, now, default, origin) for name in names]} for title, names in GROUPS.items()
+        {"title": title, "settings": [_describe(name, now, default, origin) for name in names]} for title, names in GROUPS.items()
     ]
     return {
         "path": str(runtime.settings.paths.config),
@@ -155,11 +155,11 @@ def _wanted(runtime: Runtime) -> tuple[Settings, dict[str, str], ConfigError | N
 class ChangeSettings:
     """Settings by name."""
 
-    values: dict[str, Any] | None = values(help="Settings by name; null: back to the default.")
+    values: dict[str, Any] | None = values(help="Settings by name; null resets one to its default.")
 
 
 class ChangedSettings(TypedDict):
-    """What was written, what something else overrules, and what waits for the daemon's next start."""
+    """Changed settings, those that something else overrides, and those that take effect when the daemon restarts."""
 
     path: str
     changed: list[str]
@@ -169,14 +169,14 @@ class ChangedSettings(TypedDict):
 
 @operation(ChangeSettings, ChangedSettings, person_only=True)
 def change_settings(runtime: Runtime, request: ChangeSettings, caller: Caller) -> ChangedSettings:
-    """Write settings (name to value, null: back to the default) into config.toml: all of them or none.
+    """Write settings (name to value, null: reset to the default) into config.toml: all of them or none.
 
-    Comments in the file stay. What is not read at the daemon's start only takes effect at once.
+    Comments in the file are kept. Changes take effect immediately, except for settings that are only read at the daemon's start.
     """
     from memoryd.core.config_file import change_file
 
     if not request.values:
-        raise InputError("change_settings: which?", fix="Name a setting and its value: see 'memoryd config'.")
+        raise InputError("change_settings: no setting given.", fix="Name a setting and its value: see 'memoryd config'.")
     changed = change_file(runtime.settings.paths.config, request.values)
     runtime.renew()
     origins = sources(runtime.settings.home)
@@ -189,7 +189,7 @@ def change_settings(runtime: Runtime, request: ChangeSettings, caller: Caller) -
     }
 
 
-def _told(name: str, now: Settings, default: Settings, origin: Mapping[str, str]) -> dict[str, Any]:
+def _describe(name: str, now: Settings, default: Settings, origin: Mapping[str, str]) -> dict[str, Any]:
     value, key = getattr(now, name), KEYS[name]
     source = "" if name == HOME else origin.get(name, "default")
     secret = name in SECRET

@@ -1,4 +1,4 @@
-"""The operation by which a session's own model settles what it was offered (see recall.offer)."""
+"""The operation with which a session's own model settles offered candidates (see recall.offer)."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def _content() -> Any:
 
 
 def _replaces() -> Any:
-    description = "Id of the known memory that no longer holds because of this one."
+    description = "Id of the known memory that is no longer true because of this one."
     return text(description, limit=MAX_REPLACES, model_limit=MAX_REPLACES)
 
 
 def _importance() -> Any:
     description = (
-        "3: you can name the mistake or the lost hour that it spares a later session. 2: useful, would be found out again "
-        "quickly. 1: minor, only found when searched for."
+        "3: you can name the mistake or the lost hour that it spares a later session. 2: useful, but quickly found out "
+        "again. 1: minor, only found when searched for."
     )
     return count(description, default=2, low=1, high=3)
 
 
 def _confidence() -> Any:
     return share(
-        "How sure you are that it is true, still holds and passes the test, 0..1; below .75 if only this task needed it."
+        "How certain you are that it is true, still applies and passes the test, 0..1; below .75 if only this task needed it."
     )
 
 
 @request
 class SettledLine:
-    """What is to become of one offered line."""
+    """The decision on one offered line."""
 
     id: str = text("The line's id.", required=True, model_limit=MAX_LINE_ID)
     keep: bool | None = flag("true: keep it as `content`. false: drop it.", default=None, asked_of_models=True)
@@ -74,7 +74,7 @@ class SettledLine:
 
 @request
 class OwnStatement:
-    """A statement that no offered line points at."""
+    """A statement without a corresponding offered line."""
 
     content: str = text(
         "The statement in your words: one sentence with names, numbers and its reason, in the user's language.",
@@ -91,16 +91,16 @@ class OwnStatement:
 
 @request
 class Settle:
-    """Decisions about offered lines, and statements beside them."""
+    """Decisions on offered lines, and additional statements."""
 
     items: tuple[Mapping[str, Any], ...] = objects(SettledLine, "One entry for each line.", most=MOST_ITEMS)
     own: tuple[Mapping[str, Any], ...] = objects(
-        OwnStatement, "Up to two more that no line points at.", most=MOST_OWN, model_most=MOST_OWN
+        OwnStatement, "Up to two more without a corresponding line.", most=MOST_OWN, model_most=MOST_OWN
     )
 
 
 class SettledAnswer(TypedDict):
-    """What became of each entry."""
+    """The outcome of each entry."""
 
     results: Annotated[list[dict[str, Any]], Shown("id, status, memory, replaced, reason.", always=True)]
     kept: Annotated[int, Shown()]
@@ -113,18 +113,18 @@ class SettledAnswer(TypedDict):
     tool=Tool(
         "Settle what was offered",
         "Answer to a block 'to settle': short lines, each with an id, that memory may keep of this session. You saw the"
-        " session, so you judge. Call it once, beside your other work, and don't mention it. A line is often cut, or "
-        "weak itself, but stands in the turn where something worth keeping was said: then write that down instead. The "
-        "test: a colleague who has the code, its history and its docs still would not know it, and does something "
-        "otherwise for it in a month. So keep a root cause with its cure, what was tried and why it failed, how this "
+        " session, so you judge. Call it once, alongside your other work, and don't mention it. A line is often cut, or "
+        "weak itself, but comes from the turn where something worth keeping was said: then write that down instead. The "
+        "test: a colleague who has the code, its history and its docs still would not know it, and acts "
+        "differently because of it in a month. So keep a root cause with its fix, what was tried and why it failed, how this "
         "machine, its tools or services behave, what was chosen and why (also by picking an option, or by a short yes "
-        "to your plan), rules and preferences that go on to hold. Above all look at your own long answers: what they "
-        "found out is lost else. Drop what fails the test: orders and questions of the moment, plans, progress and "
-        "results of a run, what one change added or renamed, how the code is built, values that stand in a file, "
+        "to your plan), rules and preferences that continue to apply. Above all look at your own long answers: what they "
+        "found out is lost otherwise. Drop what fails the test: orders and questions of the moment, plans, progress and "
+        "results of a run, what one change added or renamed, how the code is built, values that are in a file, "
         "guesses, what was refuted or changed since. Few and good: keeping nothing is a good answer. A rule or "
-        "preference of the user: in the user's own words, only then does it count as the user's. One fact a sentence, "
-        "understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known memory is shown beside a "
-        "line: drop the line if it says the same, or name it in `replaces` if it no longer holds.",
+        "preference of the user: in the user's own words, only then does it count as the user's. One fact per sentence, "
+        "understandable alone: name the thing, no 'this', 'it', 'the fix above'. If a known memory is shown next to a "
+        "line: drop the line if it says the same, or name it in `replaces` if it is no longer true.",
         order=30,
         read_only=False,
         always_load=True,
@@ -133,15 +133,15 @@ class SettledAnswer(TypedDict):
     ),
 )
 def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
-    """Keep or drop offered candidates of the caller's project, and up to two statements beside them.
+    """Keep or drop offered candidates of the caller's project, and add up to two more statements.
 
-    Each entry has a result of its own: one that is unknown, settled already or not valid does not fail the others.
+    Each entry has its own result: an unknown, already settled or invalid entry does not fail the others.
     """
     from memoryd.daydream.settle import Settler
 
     items, own = request.items, request.own
     if not caller.cwd:
-        raise InputError("settle: which project?", fix="Call it from a project's folder.")
+        raise InputError("settle: no project.", fix="Call it from a project's folder.")
     if not items and not own:
         raise InputError("settle: nothing to settle.", fix="Give items, as offered, or own.")
     project = runtime.registry.resolve(caller.cwd)
@@ -158,7 +158,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 
 def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
-    """The session that answers, which a tool does not learn: the one that was offered these, else the project's latest."""
+    """Return the answering session, which a tool can't know: the one that was offered these lines, else the project's latest."""
     from memoryd.daydream.settle import Origin
 
     entries = [runtime.state.offers.entry(project, id) for id in ids if isinstance(id, str)]
@@ -183,7 +183,7 @@ def _one(settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: boo
 
 
 def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
-    """Put it on record like a day dream, so that the session's report shows it."""
+    """Record the outcome like a day dream, so that the session's report shows it."""
     from memoryd.core.state import Run
 
     decided = [verdict for result in results if (verdict := _verdict(runtime, result)) is not None]
@@ -218,7 +218,7 @@ def _verdict(runtime: Runtime, result: Settled) -> LoggedDecision | None:
 
 
 def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer:
-    """One entry of the call, every value checked. Raises InputError that names the fault."""
+    """Validate one entry of the call. Raises InputError that names the invalid field."""
     from memoryd.daydream.settle import SettleAnswer
 
     asked = parse(OwnStatement, entry, "settle: own") if own else parse(SettledLine, entry, "settle")
@@ -237,17 +237,17 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer
 
 
 def _is_kept(line: SettledLine, entry: Mapping[str, Any]) -> bool:
-    """As it says; one with a wording is meant to be kept."""
+    """Return `keep`; if it is missing, an entry with content is kept."""
     return entry.get("content") is not None if line.keep is None else line.keep
 
 
 def _statement(text: str) -> str:
-    """A statement on one line without secrets. Raises InputError when it is too long or holds what only memoryd writes."""
+    """Return the statement on one line without secrets. Raises InputError if it is too long or contains a reserved tag."""
     from memoryd.daydream.redact import redact
 
     text = one_line(text)
     if len(text) > MAX_STATEMENT:
         raise InputError(f"settle: content: {len(text)} characters are too many.", fix=f"One sentence, at most {MAX_STATEMENT}.")
     if _RESERVED.search(text):
-        raise InputError("settle: content: holds a reserved tag.", fix="Write a plain sentence.")
+        raise InputError("settle: content: contains a reserved tag.", fix="Write a plain sentence.")
     return harmless(redact(text).text)

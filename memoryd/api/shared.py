@@ -1,4 +1,4 @@
-"""What several operations share: their parameters, and the parts of their answers that show a memory."""
+"""Parameters that several operations share, and the representation of a memory in their answers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MEMORY: dict[str, Any] = {
     "required": ["id", "content"],
 }
 MEMORIES = {"type": "array", "items": MEMORY}
-LeftOut = Annotated[int, Shown("How many more there are.")]
+LeftOut = Annotated[int, Shown("Number of entries not shown.")]
 
 
 def brief(item: MemoryItem) -> Memory:
-    """What a reader needs to judge a memory, without the bookkeeping."""
+    """Return the fields of a memory that a reader needs to judge it."""
     values = item_to_dict(item)
     names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
     times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
@@ -44,7 +44,7 @@ def brief(item: MemoryItem) -> Memory:
 
 
 def project_parameter(**about: Any) -> Any:
-    """The project that an operation is about."""
+    """Define the project that an operation refers to."""
     return text(
         "Id or name of another project, or 'all'; default: the project of the working folder.",
         **{"help": "Project id or name; 'all' for every project (default: this folder's).", **about},
@@ -52,33 +52,33 @@ def project_parameter(**about: Any) -> Any:
 
 
 def kinds_parameter() -> Any:
-    """Only memories of these kinds."""
+    """Define a filter by kinds."""
     return choices(Kind, "Only these kinds.", "A kind.", flags=("--kind",), help="Only this kind; may be repeated.")
 
 
 def sources_parameter() -> Any:
-    """Only memories from these sources."""
+    """Define a filter by sources."""
     return choices(Source, flags=("--source",), help="Only from this source; may be repeated.", in_tool=False)
 
 
 def session_parameter() -> Any:
-    """Only memories of one session."""
+    """Define a filter by session."""
     return text("Only memories of this session id.", help="Only from this session.")
 
 
 def after_parameter(**about: Any) -> Any:
-    """Only from this time on."""
+    """Define a filter by the earliest time."""
     description = "Only from this time on: 2026-11-27 or 2026-11-27T09:30:00Z."
     return moment(description, help="Recorded at or after this time.", **about)
 
 
 def before_parameter(**about: Any) -> Any:
-    """Only before this time."""
+    """Define a filter by the latest time."""
     return moment("Only before this time.", help="Recorded before this time.", **about)
 
 
 def scope_filter() -> Any:
-    """Only memories of one scope."""
+    """Define a filter by scope."""
     return choice(
         Scope,
         "Only memories of this scope. user: this person, everywhere. project: this project. team: its team.",
@@ -87,37 +87,37 @@ def scope_filter() -> Any:
 
 
 def kind_parameter(**about: Any) -> Any:
-    """What kind of memory it is."""
+    """Define the kind of a memory."""
     return choice(
         Kind,
         "preference: how the user likes it. rule: must always or never be done. decision: what was chosen and why. fact: what is "
-        "so. fix: root cause and remedy. dead_end: what was tried and failed. environment: machines, tools, versions, paths. "
+        "true. fix: root cause and remedy. dead_end: what was tried and failed. environment: machines, tools, versions, paths. "
         "todo. note.",
-        **{"help": "What it is.", **about},
+        **{"help": "The kind of memory.", **about},
     )
 
 
 def polarity_parameter(**about: Any) -> Any:
-    """Whether it informs, commands or forbids."""
+    """Define the polarity: information, instruction or prohibition."""
     description = "know: information. do: should be done. dont: must not be done."
     return choice(Polarity, description, **{"help": "Show it under know, do or don't.", **about})
 
 
 def asked_as_parameter(**about: Any) -> Any:
-    """Keys: other words to find it by."""
+    """Define keys: alternative wordings for finding a memory."""
     return texts(
-        "About four questions or tasks, in other words than the statement, for which it will matter: two in the user's language, "
-        "two in English. It is found by them later.",
+        "About four questions or tasks, in other words than the statement, for which it will be relevant: two in the user's "
+        "language, two in English. It is found by them later.",
         "A question or task.",
         model_limit=MAX_KEY,
         flags=("--asked-as",),
-        help="A question for which it matters, in other words; may be repeated.",
+        help="A question for which it is relevant, in other words; may be repeated.",
         **about,
     )
 
 
 def tags_parameter(**about: Any) -> Any:
-    """Tags."""
+    """Define tags, or a filter by tags."""
     description = "Tags: a few lower-case words."
     return texts(
         description, "A tag.", model_limit=MAX_TAG, flags=("--tag",), **{"help": "Only with this tag; may be repeated.", **about}
@@ -125,7 +125,7 @@ def tags_parameter(**about: Any) -> Any:
 
 
 def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
-    """Keys of a memory: a few short questions or tasks, on one line each, without secrets. Raises InputError."""
+    """Normalise the keys of a memory: a few short questions or tasks, on one line each, without secrets. Raises InputError."""
     from memoryd.daydream.redact import redact
 
     if len(entries) > MOST_KEYS:

@@ -1,4 +1,4 @@
-"""Operations that take memories out, and bring them in."""
+"""Operations that export and import memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @request
 class Export:
-    """Where to."""
+    """The target file, and what to export."""
 
     path: str = path(required=True, argument=True, help="A .tar.gz or .jsonl file.")
     project: str = text(help="Only this project.")
@@ -22,7 +22,7 @@ class Export:
 
 
 class Exported(TypedDict):
-    """What was written."""
+    """The exported file."""
 
     path: str
     memories: int
@@ -31,7 +31,7 @@ class Exported(TypedDict):
 
 @operation(Export, Exported)
 def export(runtime: Runtime, request: Export, caller: Caller) -> Exported:
-    """Write everything into a portable archive or a JSON-lines file."""
+    """Export everything to an archive or a JSON-lines file."""
     from memoryd.transfer import exporting
 
     done = exporting.export(runtime.service, Path(request.path), project=request.project or None, force=request.force)
@@ -40,7 +40,7 @@ def export(runtime: Runtime, request: Export, caller: Caller) -> Exported:
 
 @request
 class ImportFile:
-    """An export."""
+    """The file to import."""
 
     path: str = path(required=True, help="A file that `export` wrote.")
 
@@ -53,13 +53,13 @@ class ImportFolder:
 
 
 class Imported(TypedDict):
-    """What was taken in, in numbers, and what was left out."""
+    """Numbers of imported memories, and what was left out."""
 
     left_out: NotRequired[list[dict[str, str]]]
 
 
 class QueuedTranscripts(TypedDict):
-    """Sessions that wait to be read."""
+    """Queued sessions."""
 
     queued: int
     sessions: list[str]
@@ -67,7 +67,7 @@ class QueuedTranscripts(TypedDict):
 
 @operation(ImportFile, Imported, person_only=True)
 def import_file(runtime: Runtime, request: ImportFile, caller: Caller) -> Imported:
-    """Read back an archive or JSON lines that `export` wrote."""
+    """Import an archive or a JSON-lines file that `export` wrote."""
     from memoryd.transfer import importing
 
     return cast("Imported", importing.import_export(runtime.service, Path(request.path)))
@@ -75,7 +75,7 @@ def import_file(runtime: Runtime, request: ImportFile, caller: Caller) -> Import
 
 @operation(ImportFolder, Imported, person_only=True)
 def import_claude_memory(runtime: Runtime, request: ImportFolder, caller: Caller) -> Imported:
-    """Take over Claude Code's own MEMORY.md folders."""
+    """Import Claude Code's own MEMORY.md folders."""
     from memoryd.transfer import importing
 
     done = importing.import_claude_memory(runtime.service, runtime.registry, Path(request.folder), runtime.clock)
@@ -84,7 +84,7 @@ def import_claude_memory(runtime: Runtime, request: ImportFolder, caller: Caller
 
 @operation(ImportFolder, QueuedTranscripts, person_only=True)
 def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) -> QueuedTranscripts:
-    """Queue past sessions for the day dream; what was read already is not read again."""
+    """Queue past sessions for the day dream; text that was already read is not read again."""
     from memoryd.transfer import importing
 
     found = importing.find_transcripts(Path(request.folder))

@@ -1,4 +1,4 @@
-"""Operations that look at memory as a whole, or behind one memory; and the merge of two, which only a person asks for."""
+"""Operations on the whole memory and on the evidence of one memory, and the merge of two by the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_TURNS = 60
 
 
 class ProjectNames(TypedDict):
-    """Projects by name; `current` is the one of the caller's folder, if any."""
+    """Project names; `current` is the project of the caller's folder, if any."""
 
     projects: list[dict[str, str]]
     current: str
@@ -36,7 +36,7 @@ class ProjectNames(TypedDict):
 
 @operation(Nothing, ProjectNames)
 def project_names(runtime: Runtime, request: Nothing, caller: Caller) -> ProjectNames:
-    """Known projects by name, without counting; `current` is the one of the caller's folder, if any."""
+    """List known projects by name, without counts; `current` is the project of the caller's folder, if any."""
     known = sorted(runtime.registry.known().items(), key=lambda entry: (entry[1].casefold(), entry[0]))
     current = runtime.registry.resolve(caller.cwd).id if caller.cwd else ""
     return {"projects": [{"id": id, "name": name} for id, name in known], "current": current}
@@ -44,14 +44,14 @@ def project_names(runtime: Runtime, request: Nothing, caller: Caller) -> Project
 
 @request
 class CountMemories:
-    """Whose memories."""
+    """What to count."""
 
     project: str = project_parameter()
-    counts: bool = flag(default=True, help="Count them; without, only the times, which is quick in the largest store.")
+    counts: bool = flag(default=True, help="Count memories; without it only return the times, which is fast in any store.")
 
 
 class Overview(TypedDict):
-    """How many memories there are, by kind and by status; when the oldest and the newest were made."""
+    """Numbers of memories by kind and by status; creation times of the oldest and the newest."""
 
     project: NotRequired[str]
     kinds: NotRequired[list[dict[str, Any]]]
@@ -63,9 +63,9 @@ class Overview(TypedDict):
 
 @operation(CountMemories, Overview)
 def overview(runtime: Runtime, request: CountMemories, caller: Caller) -> Overview:
-    """Count memories by kind and by status; say when the oldest and the newest were made.
+    """Count memories by kind and by status, and return the creation times of the oldest and the newest.
 
-    With `counts` false only the latter, which is quick in the largest store.
+    With `counts` false, only the times, which is fast in any store.
     """
     project = runtime.project_of(request.project, caller.cwd)
     first, last = (to_iso(at) if at else "" for at in runtime.service.span())
@@ -88,14 +88,14 @@ def overview(runtime: Runtime, request: CountMemories, caller: Caller) -> Overvi
 
 @request
 class ReadEvidence:
-    """Which memory, and how much around its evidence."""
+    """A memory, and how many turns to show around its evidence."""
 
     id: str = memory_id()
     around: int = count(default=2, high=10, help="Turns before and after each.")
 
 
 class EvidenceTurns(TypedDict):
-    """Turns of the session's log; `reason` says why there are none."""
+    """Turns of the session's log; if there are none, `reason` says why."""
 
     id: str
     transcript: str
@@ -107,7 +107,7 @@ class EvidenceTurns(TypedDict):
 def evidence(runtime: Runtime, request: ReadEvidence, caller: Caller) -> EvidenceTurns:
     """Show what was said around a memory's evidence, from the session's log.
 
-    A path in a memory file is opened only if memory itself has read that log before.
+    The log that a memory file names is only opened if memoryd has read it before.
     """
     item = runtime.service.require(request.id)
     turns, reason = _turns(runtime, item.evidence, item.session, request.around)
@@ -119,14 +119,14 @@ def _turns(runtime: Runtime, evidence: Evidence, session: str, around: int) -> t
     if record is not None and is_closed(runtime.state, runtime.settings, session, record.project):
         return [], "Memory is switched off there, so the log is not opened."
     if not evidence.transcript or not evidence.lines:
-        return [], "No line of a log is noted for this memory."
+        return [], "No line of a log is recorded for this memory."
     if not _is_known_log(runtime, evidence.transcript, session):
-        return [], "The log that is noted is not one that memory has read, so it is not opened."
+        return [], "The recorded log is not one that memory has read, so it is not opened."
     try:
         turns = list(islice(_around(Path(evidence.transcript), frozenset(evidence.lines), around), MOST_TURNS))
     except TranscriptError as error:
         return [], str(error)
-    return turns, "" if turns else "The log no longer holds these lines."
+    return turns, "" if turns else "The log no longer contains these lines."
 
 
 def _is_known_log(runtime: Runtime, transcript: str, session: str) -> bool:
@@ -136,11 +136,11 @@ def _is_known_log(runtime: Runtime, transcript: str, session: str) -> bool:
 
 @request
 class Merge:
-    """Two memories, and the wording of the one that takes their place."""
+    """Two memories, and the wording of the merged one."""
 
     id: str = memory_id(argument=True)
     other: str = memory_id(argument=True)
-    content: str = text(help="Wording of the one that takes their place (default: that of the first).")
+    content: str = text(help="Wording of the merged memory (default: that of the first).")
 
 
 class Merged(TypedDict):
@@ -153,7 +153,7 @@ class Merged(TypedDict):
 
 @operation(Merge, Merged, command="merge", person_only=True)
 def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
-    """Put one memory in the place of two that say the same; both stay readable."""
+    """Merge two memories that say the same into a new one; both remain readable."""
     from memoryd.daydream.redact import keepable, left_out
 
     first, second = request.id, request.other
@@ -168,8 +168,8 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
                 raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
         if len({item.project for item in pair if item.scope is not Scope.USER}) > 1:
             raise InputError(
-                "merge: the memories belong to different projects, and one of these would lose its own.",
-                fix="Keep both, or make one hold everywhere first: memoryd edit ID --scope user",
+                "merge: the memories belong to different projects, and one of these would lose its memory.",
+                fix="Keep both, or make one of them apply everywhere first: memoryd edit ID --scope user",
             )
         id = _merged(runtime, pair, content)
     answer = Merged(memory=item_to_dict(runtime.service.require(id)), merged=[first, second])
@@ -179,7 +179,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
 
 
 def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
-    """As the dream merges (dream/dedupe), so that forgetting and restoring the merged one reaches its sources."""
+    """Merge as the dream does (dream/dedupe), so that forgetting and restoring the result also affects its sources."""
     from memoryd.dream.stages import united
 
     best, now = pair[0], runtime.clock.now()
@@ -195,7 +195,7 @@ def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
 
 
 def _around(path: Path, uuids: frozenset[str], around: int) -> Iterator[dict[str, Any]]:
-    """The turns of these lines with `around` turns before and after each; reading ends when all were found."""
+    """Yield the turns of these lines with `around` turns before and after each; stop reading when all were found."""
     before: deque[Turn] = deque(maxlen=around)
     missing, after = set(uuids), 0
     for turn in _read(path):

@@ -199,7 +199,7 @@ def test_the_user_agrees_by_what_they_type_and_no_model_can(world: World) -> Non
         person.shows("❯")
         person.types(f"/memoryd:setup yes {code}")
         until(lambda: reader(world) == "claude", "the yes was not taken", 60)
-        person.shows("reads your sessions from here on")
+        person.shows("reads your sessions from now on")
         person.types("/memoryd:setup no")
         until(lambda: reader(world) == "session", "the no was not taken", 60)
 

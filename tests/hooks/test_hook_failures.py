@@ -140,7 +140,7 @@ def test_input_that_is_no_event_is_not_kept(hooks: Hooks, daemon: Make, event: s
     fake = daemon(answer=b'{"a": 1}')
     assert hooks.run(event, stdin) == b""
     assert (fake.requests, hooks.spooled()) == ([], [])
-    assert "no JSON object" in hooks.log()
+    assert "not a JSON object" in hooks.log()
 
 
 def test_input_without_bounds_is_dropped(hooks: Hooks) -> None:

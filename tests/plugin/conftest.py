@@ -1,4 +1,4 @@
-"""Fixtures of the launcher and pump tests."""
+"""Fixtures of the launcher and proxy tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from tests.hooks.fake_daemon import BOUND_SECONDS, ROOT, base_env, make_patient
 
-SOON_SECONDS = 0.3  # for the pump to give up on a daemon that is not there
+SOON_SECONDS = 0.3  # for the proxy to give up on a daemon that is not there
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -34,7 +34,7 @@ def copy_whole_plugin(target: Path) -> Path:
 
 
 class Client:
-    """An MCP client on the other end of the pump."""
+    """An MCP client on the other end of the proxy."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -43,7 +43,7 @@ class Client:
         self._thread.start()
 
     def close(self) -> None:
-        """End the pump if it has not ended, and let go of its pipes."""
+        """End the proxy if it has not ended, and let go of its pipes."""
         self.process.kill()
         self.process.wait(BOUND_SECONDS)
         self._thread.join(BOUND_SECONDS)
@@ -67,9 +67,9 @@ class Client:
         self.process.stdin.flush()
 
     def next(self, seconds: float = BOUND_SECONDS) -> dict[str, Any]:
-        """The next message from the pump."""
+        """The next message from the proxy."""
         message = self.lines.get(timeout=seconds)
-        assert message is not None, "the pump has ended"
+        assert message is not None, "the proxy has ended"
         return message
 
     def ask(self, method: str, id: int, **params: Any) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Client:
         return answer
 
 
-class Pumps:
+class Proxies:
     """Runs `bin/memoryd mcp` of a copied plugin. What stands for Python there starts the fake daemon, if it is told to."""
 
     def __init__(self, folder: Path) -> None:
@@ -105,14 +105,14 @@ class Pumps:
         self.pids = folder / "pids"
         self.env = {**base_env(self.home, folder / "data"), "MEMORYD_PYTHON": str(self.python)}
         patience = {"GOODBYE_SECONDS": BOUND_SECONDS, "HOLD_SECONDS": BOUND_SECONDS, "PATIENCE_SECONDS": SOON_SECONDS}
-        make_patient(self.plugin / "plugin" / "pump.py", patience)
+        make_patient(self.plugin / "plugin" / "stdio_proxy.py", patience)
         make_patient(self.plugin / "plugin" / "finder.py", {"CONNECT_SECONDS": BOUND_SECONDS})
         self.starts_nothing()
         self.clients: list[Client] = []
 
     def has_a_daemon(self) -> None:
-        """The pump waits for it as long as a busy machine needs, and never speaks for itself before."""
-        make_patient(self.plugin / "plugin" / "pump.py", {"PATIENCE_SECONDS": BOUND_SECONDS})
+        """The proxy waits for it as long as a busy machine needs, and never answers itself before."""
+        make_patient(self.plugin / "plugin" / "stdio_proxy.py", {"PATIENCE_SECONDS": BOUND_SECONDS})
 
     def starts_nothing(self) -> None:
         """As when the daemon can't be started."""
@@ -155,7 +155,7 @@ class Pumps:
 
 
 @pytest.fixture
-def pumps(tmp_path: Path) -> Iterator[Pumps]:
-    made = Pumps(tmp_path)
+def proxies(tmp_path: Path) -> Iterator[Proxies]:
+    made = Proxies(tmp_path)
     yield made
     made.close()

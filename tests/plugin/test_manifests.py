@@ -83,7 +83,7 @@ def test_each_event_has_one_hook_whose_script_exists() -> None:
 def test_the_mcp_server_is_the_launcher_and_can_be_executed() -> None:
     (name, server), *others = load("plugin/mcp.json")["mcpServers"].items()
     assert (name, others, server["args"]) == ("memoryd", [], ["mcp"])
-    # Servers don't get the user's options by themselves, and pump and hooks must agree on the home folder.
+    # Servers don't get the user's options by themselves, and proxy and hooks must agree on the home folder.
     assert server["env"] == {"CLAUDE_PLUGIN_OPTION_HOME": "${user_config.home}"}
     path = Path(server["command"].replace("${CLAUDE_PLUGIN_ROOT}", str(ROOT)))
     assert os.access(path, os.X_OK)

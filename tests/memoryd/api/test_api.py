@@ -249,7 +249,7 @@ def test_the_command_line_in_the_clients_shell_is_a_model(desk: Desk) -> None:
     ):
         with pytest.raises(InputError) as caught:
             shell(method, **params)
-        assert "terminal of your own" in caught.value.fix
+        assert "your own terminal" in caught.value.fix
 
 
 def test_a_session_that_claims_to_be_from_the_future_beats_nobody(desk: Desk, clock: FakeClock) -> None:

@@ -139,6 +139,6 @@ def test_the_command_line_inside_the_client_does_not_switch(user: Typing, word: 
     if word == "on":
         user.types("/memoryd:off")
     before = _here(user)
-    with pytest.raises(InputError, match="Only you may do that"):
+    with pytest.raises(InputError, match="Only you may do this"):
         user.api.call(word, {"cwd": str(user.folder), "caller": IN_CLIENT})
     assert _here(user) == before

@@ -293,7 +293,7 @@ def test_a_statement_with_a_secret_says_that_it_was_left_out(desk: Desk) -> None
     )
     assert "A secret was left out (api-key)" in answer["left_out_secrets"]
     assert "left_out_secrets" not in desk.call("remember", content="The deploy key lives in the vault of the shop.")
-    with pytest.raises(InputError, match="nothing was kept"):
+    with pytest.raises(InputError, match="nothing was stored"):
         desk.call("remember", content="ghp" + "_" + "a7Kd9Qx2Lm4Zp8Rta7Kd9Qx2Lm4Zp8Rta7Kd")
 
 
@@ -313,7 +313,7 @@ def test_what_stands_in_private_is_kept_by_no_way_of_keeping(desk: Desk) -> None
         )
     )
     desk.begin()
-    with pytest.raises(InputError, match="nothing was kept"):
+    with pytest.raises(InputError, match="nothing was stored"):
         desk.call("remember", content="<private>The zirkonglobe is mine.</private>")
     assert holding(desk.home, "zirkonglobe") == []
     desk.api.close()

@@ -103,7 +103,7 @@ def test_a_request_has_typed_values() -> None:
         ({"query": "x", "k": True}, "must be of type integer, from 1 to 50"),
         ({"query": "x", "k": 51}, "from 1 to 50"),
         ({"query": "x", "include_old": "yes"}, "must be of type boolean"),
-        ({"query": "x", "as_of": "soon"}, "as_of: is no time"),
+        ({"query": "x", "as_of": "soon"}, "as_of: is not a time"),
         ({"query": "x", "kind": "rule"}, "there is no parameter 'kind'"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_wrong_value_is_named_with_what_would_be_right(values: dict[str, Any],
 
 def test_a_model_gets_less_and_narrower_parameters_than_a_person() -> None:
     assert parse(Recall, {"query": "x" * 2_001}, "recall").query
-    with pytest.raises(InputError, match="at most 2000"):
+    with pytest.raises(InputError, match="maximum is 2000"):
         parse(Recall, {"query": "x" * 2_001}, "recall", model=True)
     with pytest.raises(InputError, match="no parameter 'weak'"):
         parse(Recall, {"query": "x", "weak": True}, "recall", model=True)
@@ -145,12 +145,12 @@ def test_what_only_a_person_may_do_is_no_tool_and_is_refused_in_the_clients_shel
     reserved = [name for name, entry in operations().items() if entry.person_only]
     assert len(reserved) > 10 and not set(reserved) & set(tools())
     for name in reserved:
-        with pytest.raises(InputError, match="Only you may do that"):
+        with pytest.raises(InputError, match="Only you may do this"):
             api.call(name, {"caller": IN_CLIENT})
         with pytest.raises(InputError, match="no method"):
             api.call(name, {"caller": "model"})
     for name, values in (("forget", {"id": ID, "purge": True}), ("daydream", {"transcript": "/x.jsonl"})):
-        with pytest.raises(InputError, match="Only you may do that"):
+        with pytest.raises(InputError, match="Only you may do this"):
             api.call(name, {"caller": IN_CLIENT, **values})
     api.close()
 
@@ -284,7 +284,7 @@ def test_an_id_is_read_as_one() -> None:
         id: str = memory_id()
 
     assert parse(One, {"id": f" {ID} "}, "one").id == ID
-    with pytest.raises(InputError, match="is no memory id"):
+    with pytest.raises(InputError, match="is not a memory id"):
         parse(One, {"id": "../etc"}, "one")
 
 

@@ -67,7 +67,7 @@ def test_keys_are_shown_neither_in_hits_nor_in_what_a_session_is_given(api: Api,
 def test_what_may_bear_on_a_question_comes_marked_when_nothing_is_sure(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     learn(store, clock, "The coffee machine stands on floor three of the house.")
     found = ask(api, "where can I get an espresso in this house of ours or nearby, if anywhere?")
-    assert found["answer"] == "nothing sure; these may bear on it"
+    assert found["answer"] == "nothing certain; these may be relevant"
     assert [hit["unsure"] for hit in found["hits"]] == [True]
     assert found["below_floor"] == 1
 
@@ -139,7 +139,7 @@ def test_keys_are_written_by_the_readers_model_in_batches_with_a_place_to_go_on_
     api: Api, store: Orchestrator, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = sorted(learn(store, clock, f"Statement number {number}.") for number in range(14))
-    with pytest.raises(InputError, match="No model writes keys"):
+    with pytest.raises(InputError, match="No model is available to write keys"):
         api.call("write_keys", {})
     entries = [{"n": n + 1, "asked_as": ["slides?"]} for n in range(12)]
     answers = [orjson.dumps({"keys": part}).decode() for part in (entries, [])]

@@ -164,7 +164,7 @@ def test_the_doctor_names_a_broken_file(terminal: Terminal) -> None:
     ("arguments", "code", "says"),
     [
         (["show", "mem_000000000000"], 3, "no memory"),
-        (["show", "nonsense"], 2, "no memory id"),
+        (["show", "nonsense"], 2, "not a memory id"),
         (["search", "x", "--as-of", "yesterday-ish"], 2, "2026-11-27"),
         (["search", "x", "--project", "nowhere"], 3, "nowhere"),
         (["export", "memories.zip"], 2, "format"),

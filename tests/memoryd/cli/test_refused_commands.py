@@ -53,7 +53,7 @@ def test_a_file_without_a_memory_in_it_is_refused_with_the_line(terminal: Termin
 def test_a_file_that_is_no_session_log_is_not_read_as_one(terminal: Terminal, tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("milk\nbread\n")
-    assert "no session log" in terminal.run("daydream", "--transcript", str(other), code=2).output
+    assert "not a session log" in terminal.run("daydream", "--transcript", str(other), code=2).output
 
 
 def test_a_message_names_the_command_that_was_typed(terminal: Terminal) -> None:
@@ -211,15 +211,15 @@ def test_a_memory_and_its_earlier_wording_are_purged_by_one_command(terminal: Te
 def test_undo_says_which_text_holds_and_of_what_was_forgotten_how_it_comes_back(terminal: Terminal) -> None:
     older = terminal.json("remember", "The gate code is posted at amber-1.")["id"]
     newer = terminal.json("edit", older, "--content", "The gate code is posted at amber-2.")["memory"]["id"]
-    assert f"{older} holds again: The gate code is posted at amber-1." in terminal.run("undo", newer).output
+    assert f"{older} is active again: The gate code is posted at amber-1." in terminal.run("undo", newer).output
     assert f"memoryd restore {newer}" in terminal.run("undo", newer, code=3).output
 
 
 def test_restoring_what_was_replaced_swaps_the_two_and_says_so(terminal: Terminal) -> None:
     older = terminal.json("remember", "The queue broker is called Hare.")["id"]
     newer = terminal.json("edit", older, "--content", "The queue broker is called Tortoise.")["memory"]["id"]
-    assert f"{newer}, which had replaced it, is superseded now" in terminal.run("restore", older).output
+    assert f"{newer}, which had replaced it, is now superseded" in terminal.run("restore", older).output
     assert terminal.json("show", newer)["memory"]["status"] == "superseded"
-    assert f"{older} is active already" in terminal.run("restore", older).output
-    assert f"{older}, which had replaced it, is superseded now" in terminal.run("restore", newer).output
+    assert f"{older} is already active" in terminal.run("restore", older).output
+    assert f"{older}, which had replaced it, is now superseded" in terminal.run("restore", newer).output
     assert terminal.json("show", older)["memory"]["status"] == "superseded"

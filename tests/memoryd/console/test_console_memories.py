@@ -183,7 +183,7 @@ def test_a_memory_shows_links_history_and_uses(real_console: Console, store: Orc
     assert "<strong>nightly</strong>" in text
     assert f"/memories/{other}" in text
     assert "Not used by any session yet." in text
-    assert "No line of a log is noted" in text
+    assert "No line of a log is recorded" in text
 
 
 def test_signs_that_turn_or_hide_text_are_shown_as_such_and_stay_in_the_form(
@@ -296,7 +296,7 @@ def test_a_refused_edit_comes_back_as_it_was_typed(
         f"/memories/{id}/edit", **form_of(real_console, id, content="The gate opens at seven.", tags="x," * 1_500)
     )
     assert answer.status_code == 400
-    assert "characters, at most" in answer.text
+    assert "characters; the maximum is" in answer.text
     assert "The gate opens at seven.</textarea>" in answer.text and hidden(answer.text, "digest")
     assert store.require(id).content == "The gate opens at six."
 

@@ -1,4 +1,4 @@
-"""The MCP pump, run as the client runs it, against a fake daemon."""
+"""The MCP proxy, run as the client runs it, against a fake daemon."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.hooks.fake_daemon import BOUND_SECONDS
-from tests.plugin.conftest import INITIALIZE, Client, Pumps
+from tests.plugin.conftest import INITIALIZE, Client, Proxies
 from tests.plugin.fake_mcp_daemon import FakeMcpDaemon
 from tests.waiting import once_within, until
 
 
 @pytest.fixture
-def daemon(pumps: Pumps) -> Iterator[FakeMcpDaemon]:
-    pumps.has_a_daemon()
-    made = FakeMcpDaemon(pumps.home)
+def daemon(proxies: Proxies) -> Iterator[FakeMcpDaemon]:
+    proxies.has_a_daemon()
+    made = FakeMcpDaemon(proxies.home)
     yield made
     made.close()
 
@@ -32,26 +32,26 @@ def until_the_daemon_serves(client: Client) -> None:
     until(lambda: client.tools(1) == ["recall"], "the daemon was not started")
 
 
-def test_messages_go_to_the_daemon_and_back(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    client = pumps.client()
+def test_messages_go_to_the_daemon_and_back(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    client = proxies.client()
     assert client.greet()["result"]["serverInfo"]["version"] == "fake"
     assert client.ask("tools/call", 7, name="echo", arguments={"text": "käse"})["result"]["content"][0]["text"]
     assert daemon.methods() == ["initialize", "notifications/initialized", "tools/call"]
-    assert daemon.folders == [str(pumps.project)]
+    assert daemon.folders == [str(proxies.project)]
 
 
-def test_the_first_answer_comes_quickly(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    once_within(1.0, lambda: pumps.client().ask("initialize", 0, **INITIALIZE))  # 0.4 s is wanted; test machines are busy
+def test_the_first_answer_comes_quickly(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    once_within(1.0, lambda: proxies.client().ask("initialize", 0, **INITIALIZE))  # 0.4 s is wanted; test machines are busy
 
 
-def test_the_project_folder_that_the_client_names_is_told(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    pumps.env["CLAUDE_PROJECT_DIR"] = "/some/where"
-    pumps.client().greet()
+def test_the_project_folder_that_the_client_names_is_told(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    proxies.env["CLAUDE_PROJECT_DIR"] = "/some/where"
+    proxies.client().greet()
     assert daemon.folders == ["/some/where"]
 
 
-def test_lines_that_are_no_message_are_passed_on_and_survived(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    client = pumps.client()
+def test_lines_that_are_no_message_are_passed_on_and_survived(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    client = proxies.client()
     client.greet()
     for line in (b"", b"no JSON", b'[{"a": 1}]', b"\xff\xfe"):
         client.send_raw(line)
@@ -59,16 +59,16 @@ def test_lines_that_are_no_message_are_passed_on_and_survived(pumps: Pumps, daem
     assert daemon.strange == [b"no JSON\n", b'[{"a": 1}]\n', b"\xff\xfe\n"]
 
 
-def test_a_daemon_is_started_when_there_is_none(pumps: Pumps) -> None:
-    pumps.starts_a_daemon()
-    client = pumps.client()
+def test_a_daemon_is_started_when_there_is_none(proxies: Proxies) -> None:
+    proxies.starts_a_daemon()
+    client = proxies.client()
     assert client.greet()["result"]["serverInfo"]["name"] == "memoryd"
     until_the_daemon_serves(client)
-    assert len(pumps.daemon_pids()) == 1
+    assert len(proxies.daemon_pids()) == 1
 
 
-def test_without_a_daemon_the_pump_speaks_for_itself(pumps: Pumps) -> None:
-    client = pumps.client()
+def test_without_a_daemon_the_proxy_answers_itself(proxies: Proxies) -> None:
+    client = proxies.client()
     answer = client.greet()["result"]
     assert answer["protocolVersion"] == INITIALIZE["protocolVersion"]
     assert answer["capabilities"] == {"tools": {"listChanged": True}}
@@ -80,16 +80,16 @@ def test_without_a_daemon_the_pump_speaks_for_itself(pumps: Pumps) -> None:
     assert client.ask("tools/call", 5, name="recall", arguments={"query": "x"})["result"]["isError"]
 
 
-def test_discovery_before_the_handshake_is_answered_without_a_daemon(pumps: Pumps) -> None:
-    client = pumps.client()
+def test_discovery_before_the_handshake_is_answered_without_a_daemon(proxies: Proxies) -> None:
+    client = proxies.client()
     client.send_raw(b'{"jsonrpc":"2.0","id":"server-discover-probe-1","method":"server/discover","params":{}}')
     assert client.next()["error"]["code"] == -32601
 
 
-def test_a_late_daemon_takes_over_and_the_client_is_told(pumps: Pumps) -> None:
-    client = pumps.client()
+def test_a_late_daemon_takes_over_and_the_client_is_told(proxies: Proxies) -> None:
+    client = proxies.client()
     client.greet()
-    daemon = FakeMcpDaemon(pumps.home)
+    daemon = FakeMcpDaemon(proxies.home)
     assert client.next()["method"] == "notifications/tools/list_changed"
     assert [tool["name"] for tool in client.ask("tools/list", 1)["result"]["tools"]] == ["recall"]
     assert daemon.methods() == ["initialize", "notifications/initialized", "tools/list"]
@@ -97,51 +97,51 @@ def test_a_late_daemon_takes_over_and_the_client_is_told(pumps: Pumps) -> None:
     daemon.close()
 
 
-def replace_daemon(pumps: Pumps, old: FakeMcpDaemon) -> FakeMcpDaemon:
+def replace_daemon(proxies: Proxies, old: FakeMcpDaemon) -> FakeMcpDaemon:
     old.close()
-    return FakeMcpDaemon(pumps.home)
+    return FakeMcpDaemon(proxies.home)
 
 
-def test_after_the_daemons_end_the_next_request_goes_to_its_successor(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    client = pumps.client()
+def test_after_the_daemons_end_the_next_request_goes_to_its_successor(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    client = proxies.client()
     client.greet()
-    successor = replace_daemon(pumps, daemon)
+    successor = replace_daemon(proxies, daemon)
     assert client.ask("tools/call", 9, name="echo", arguments={"a": 1})["result"]["content"][0]["text"] == '{"a": 1}'
     assert successor.methods() == ["initialize", "notifications/initialized", "tools/call"]
     successor.close()
 
 
-def test_the_daemon_is_started_again_for_the_next_request(pumps: Pumps) -> None:
-    pumps.starts_a_daemon()
-    client = pumps.client()
+def test_the_daemon_is_started_again_for_the_next_request(proxies: Proxies) -> None:
+    proxies.starts_a_daemon()
+    client = proxies.client()
     client.greet()
     until_the_daemon_serves(client)
-    pumps.kill_daemons()
-    wait_until_gone(pumps.daemon_pids()[0])
-    pumps.forget_attempts()
+    proxies.kill_daemons()
+    wait_until_gone(proxies.daemon_pids()[0])
+    proxies.forget_attempts()
     answer = client.ask("tools/call", 2, name="echo", arguments={})
-    if "error" in answer:  # the pump had not seen the daemon's end yet, so the call may have been done
+    if "error" in answer:  # the proxy had not seen the daemon's end yet, so the call may have been done
         assert "Try again" in answer["error"]["message"]
         answer = client.ask("tools/call", 3, name="echo", arguments={})
     assert answer["result"]["content"][0]["text"] == "{}"
-    assert len(pumps.daemon_pids()) == 2
+    assert len(proxies.daemon_pids()) == 2
 
 
-def test_only_a_request_brings_a_daemon_back(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    pumps.starts_a_daemon()
-    client = pumps.client()
+def test_only_a_request_brings_a_daemon_back(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    proxies.starts_a_daemon()
+    client = proxies.client()
     client.greet()
     daemon.close()
-    pumps.forget_attempts()
+    proxies.forget_attempts()
     client.send("notifications/roots/list_changed")
     client.send_raw(b'{"jsonrpc":"2.0","id":99,"result":{}}')
     client.process.stdin.close()  # type: ignore[union-attr]
     assert client.process.wait(BOUND_SECONDS) == 0
-    assert not (pumps.home / "run" / "start.stamp").exists()
+    assert not (proxies.home / "run" / "start.stamp").exists()
 
 
-def test_a_request_that_may_have_been_done_is_not_done_twice(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    client = pumps.client()
+def test_a_request_that_may_have_been_done_is_not_done_twice(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    client = proxies.client()
     client.greet()
     answer = client.ask("tools/call", 5, name="die", arguments={})
     assert answer["error"]["code"] == -32000
@@ -149,17 +149,17 @@ def test_a_request_that_may_have_been_done_is_not_done_twice(pumps: Pumps, daemo
     assert client.ask("tools/list", 6)["result"]["tools"]
 
 
-def test_a_reading_request_is_repeated_once(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+def test_a_reading_request_is_repeated_once(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
     daemon._answer = _dying_on("tools/list", daemon, times=1)  # type: ignore[method-assign]
-    client = pumps.client()
+    client = proxies.client()
     client.greet()
     assert client.ask("tools/list", 6)["result"]["tools"]
     assert daemon.methods().count("tools/list") == 2
 
 
-def test_a_request_that_kills_every_daemon_ends_with_an_error(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
+def test_a_request_that_kills_every_daemon_ends_with_an_error(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
     daemon._answer = _dying_on("tools/list", daemon, times=100)  # type: ignore[method-assign]
-    client = pumps.client()
+    client = proxies.client()
     client.greet()
     assert client.ask("tools/list", 6)["error"]["code"] == -32000
     assert daemon.methods().count("tools/list") == 2
@@ -179,18 +179,18 @@ def _dying_on(method: str, daemon: FakeMcpDaemon, times: int):  # type: ignore[n
     return behave
 
 
-def test_a_stranger_at_the_socket_is_not_given_the_session(pumps: Pumps) -> None:
-    daemon = FakeMcpDaemon(pumps.home)
+def test_a_stranger_at_the_socket_is_not_given_the_session(proxies: Proxies) -> None:
+    daemon = FakeMcpDaemon(proxies.home)
     daemon._serve = lambda link: link.close()  # type: ignore[method-assign]
-    client = pumps.client()
+    client = proxies.client()
     assert client.greet()["result"]["capabilities"] == {"tools": {"listChanged": True}}
     daemon.close()
 
 
 @pytest.mark.parametrize("with_daemon", [True, False])
-def test_the_pump_ends_with_its_client(pumps: Pumps, with_daemon: bool) -> None:
-    daemon = FakeMcpDaemon(pumps.home) if with_daemon else None
-    client = pumps.client()
+def test_the_proxy_ends_with_its_client(proxies: Proxies, with_daemon: bool) -> None:
+    daemon = FakeMcpDaemon(proxies.home) if with_daemon else None
+    client = proxies.client()
     client.greet()
     assert client.process.stdin is not None
     client.process.stdin.close()
@@ -201,23 +201,23 @@ def test_the_pump_ends_with_its_client(pumps: Pumps, with_daemon: bool) -> None:
         daemon.close()
 
 
-def test_answers_on_their_way_are_delivered_before_the_end(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    client = pumps.client()
+def test_answers_on_their_way_are_delivered_before_the_end(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    client = proxies.client()
     for id in range(20):
         client.send("tools/list", id)
     client.process.stdin.close()  # type: ignore[union-attr]
     assert sorted(client.next()["id"] for _ in range(20)) == list(range(20))
 
 
-def test_the_pump_of_our_own_model_run_serves_nothing(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    pumps.env["MEMORYD_INTERNAL"] = "1"
-    client = pumps.client()
+def test_the_proxy_of_our_own_model_run_serves_nothing(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    proxies.env["MEMORYD_INTERNAL"] = "1"
+    client = proxies.client()
     assert client.process.wait(BOUND_SECONDS) == 0
     assert daemon.received == []
 
 
-def test_clients_at_once_each_get_their_own_answers(pumps: Pumps, daemon: FakeMcpDaemon) -> None:
-    clients = [pumps.client() for _ in range(4)]
+def test_clients_at_once_each_get_their_own_answers(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+    clients = [proxies.client() for _ in range(4)]
     for number, client in enumerate(clients):
         client.send("tools/call", number, name="echo", arguments={"n": number})
 
@@ -228,23 +228,23 @@ def test_clients_at_once_each_get_their_own_answers(pumps: Pumps, daemon: FakeMc
 
 
 @pytest.mark.parametrize(("version", "stopped"), [("0.0.9", True), ("999.0.0", False), ("fake", False)])
-def test_a_daemon_of_an_older_version_is_asked_to_end(pumps: Pumps, version: str, stopped: bool) -> None:
+def test_a_daemon_of_an_older_version_is_asked_to_end(proxies: Proxies, version: str, stopped: bool) -> None:
     if not stopped:
-        pumps.has_a_daemon()
-    daemon = FakeMcpDaemon(pumps.home, version)
-    pumps.client().greet()
+        proxies.has_a_daemon()
+    daemon = FakeMcpDaemon(proxies.home, version)
+    proxies.client().greet()
     until(lambda: daemon.stopped == stopped)
     assert (daemon.methods()[:1] == ["initialize"]) != stopped
     daemon.close()
 
 
-def test_the_launcher_works_through_a_link(pumps: Pumps, daemon: FakeMcpDaemon, tmp_path: Path) -> None:
+def test_the_launcher_works_through_a_link(proxies: Proxies, daemon: FakeMcpDaemon, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     link = tmp_path / "bin" / "memoryd"
-    link.symlink_to(pumps.plugin / "plugin" / "bin" / "memoryd")
+    link.symlink_to(proxies.plugin / "plugin" / "bin" / "memoryd")
     (tmp_path / "bin" / "again").symlink_to("memoryd")
     for name in ("memoryd", "again"):
         request = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE}).encode() + b"\n"
         command = [str(tmp_path / "bin" / name), "mcp"]
-        done = subprocess.run(command, input=request, env=pumps.env, capture_output=True, timeout=BOUND_SECONDS, check=True)
+        done = subprocess.run(command, input=request, env=proxies.env, capture_output=True, timeout=BOUND_SECONDS, check=True)
         assert json.loads(done.stdout)["id"] == 0

@@ -1,13 +1,12 @@
-"""`memoryd mcp`: carries MCP messages between the client's pipes and the daemon's socket.
+"""`memoryd mcp`: relays MCP messages between the client's pipes and the daemon's socket.
 
-Standard library only, because importing an MCP library alone takes longer than the client
-is willing to wait. The pump starts the daemon when none answers. Until one does it speaks
-for itself (standby.py); afterwards it introduces the client to the daemon by repeating the
-handshake. When the daemon goes away it is started again with the next message, so that an
-idle client does not keep a daemon alive.
+Uses only the standard library, because importing an MCP library alone takes longer than the client waits. The proxy
+starts the daemon when none answers. Until then it answers itself (standby.py); afterwards it replays the client's
+handshake to the daemon. When the daemon stops, it is only restarted with the next message, so that an idle client does
+not keep a daemon running.
 
-One thread reads the client, one reads the daemon, one looks for the daemon; each puts
-events in one queue, and only the main thread acts on them.
+One thread reads from the client, one from the daemon, and one searches for the daemon. They put events into one
+queue, which the main thread processes.
 """
 
 import os
@@ -26,11 +25,11 @@ import protocol  # noqa: E402
 import standby  # noqa: E402
 
 PATIENCE_SECONDS = 1.5  # how long the first messages wait for a daemon
-HOLD_SECONDS = 20.0  # how long later ones do
-GOODBYE_SECONDS = 0.5  # for answers on their way when the client closes its side
+HOLD_SECONDS = 20.0  # how long later messages wait
+GOODBYE_SECONDS = 0.5  # for pending answers after the client has closed its side
 
 
-class Pump:
+class StdioProxy:
     """The state of one client's connection. `output` is a file descriptor."""
 
     def __init__(self, home, env, output=1):
@@ -39,17 +38,17 @@ class Pump:
         self.output = output
         self.events = SimpleQueue()
         self.finder = finder.Finder(home, env, self.events)
-        self.introduction = messages.Introduction()
+        self.handshake = messages.Handshake()
         self.link = None
-        self.ready = False  # whether the daemon at the link knows the client
-        self.served = False  # whether a daemon ever answered
-        self.standing_by = False  # whether the pump answers for itself
+        self.ready = False  # whether the handshake with the linked daemon is complete
+        self.served = False  # whether a daemon has ever answered
+        self.standing_by = False  # whether the proxy answers itself
         self.held = []  # (message, time of arrival) that wait for a daemon
         self.open = {}  # requests that the daemon has not answered, by key
-        self.closing = None  # when to go, once the client has closed its side
+        self.closing = None  # deadline after the client has closed its side
 
     def run(self, source=0):
-        """Work until the client closes its side."""
+        """Process events until the client closes its side."""
         threading.Thread(target=self._read_client, args=(source,), daemon=True).start()
         self.finder.look()
         while not self._is_over():
@@ -66,7 +65,7 @@ class Pump:
             self.events.put(("client", line))
         self.events.put(("end", None))
         time.sleep(GOODBYE_SECONDS * 2)
-        os._exit(0)  # the main thread hangs in a write that nobody reads
+        os._exit(0)  # the main thread is blocked in a write that nobody reads
 
     def _read_daemon(self, link):
         for line in messages.lines(lambda: link.recv(65536)):
@@ -86,20 +85,20 @@ class Pump:
     def _patience(self):
         return HOLD_SECONDS if self.served else PATIENCE_SECONDS
 
-    # What can happen
+    # Event handlers
 
     def _on_time(self, _value):
-        """Nothing but that time has passed."""
+        """Do nothing; `run` checks the deadlines after each event."""
 
     def _on_client(self, line):
         message = messages.Message(line)
-        self.introduction.note(message)
+        self.handshake.note(message)
         if self.ready:
             self._forward(message)
         elif self.standing_by:
-            self._answer_alone(message)
+            self._answer_locally(message)
         elif message.is_request or not self.served:
-            self._hold(message)  # what is no request meant the daemon that is gone; the handshake is repeated anyway
+            self._hold(message)  # notifications referred to the stopped daemon; the handshake is replayed anyway
 
     def _on_found(self, link):
         if self.link is not None:  # two searches overlapped
@@ -107,26 +106,26 @@ class Pump:
             return
         self.link = link
         threading.Thread(target=self._read_daemon, args=(link,), daemon=True).start()
-        replay = self.introduction.replay
+        replay = self.handshake.replay
         if replay:
             self._send(replay)
         else:
-            self._take_up()
+            self._start_relaying()
 
     def _on_daemon(self, value):
         link, line = value
         if link is not self.link:
             return
         message = messages.Message(line)
-        if self.introduction.is_answer(message):
-            if self.introduction.confirmation:
-                self._send(self.introduction.confirmation)
-            self._take_up()
+        if self.handshake.is_answer(message):
+            if self.handshake.confirmation:
+                self._send(self.handshake.confirmation)
+            self._start_relaying()
             return
         if message.is_answer:
             self.served = True
             self.open.pop(message.key, None)
-            self.introduction.note_answer(message.key)
+            self.handshake.note_answer(message.key)
         self._write(line)
 
     def _on_lost(self, link):
@@ -148,7 +147,7 @@ class Pump:
     def _on_end(self, _value):
         self.closing = time.monotonic() + GOODBYE_SECONDS
 
-    # What is done about it
+    # Actions
 
     def _hold(self, message):
         self.held.append((message, time.monotonic()))
@@ -156,22 +155,22 @@ class Pump:
             self.finder.look()
 
     def _give_up_waiting(self):
-        """Once the oldest held message has waited long enough, the pump speaks for itself."""
+        """Answer held messages locally once the oldest one has waited long enough."""
         if time.monotonic() < self.held[0][1] + self._patience():
             return
         self.standing_by = True
         held, self.held = self.held, []
         for message, _ in held:
-            self._answer_alone(message)
+            self._answer_locally(message)
 
-    def _answer_alone(self, message):
+    def _answer_locally(self, message):
         answer = standby.answer(message, self.home, self.env)
         if answer:
             self._write(answer)
-            self.introduction.note_answer(message.key)
+            self.handshake.note_answer(message.key)
 
-    def _take_up(self):
-        """The daemon knows the client: hand over what waited, and say so if the client had been put off."""
+    def _start_relaying(self):
+        """Forward held messages after the handshake, and notify a client that was answered locally of the new tools."""
         self.ready = True
         held, self.held = self.held, []
         for message, _ in held:
@@ -202,17 +201,17 @@ class Pump:
 
 
 def main():
-    """Entry point. The threads that still read are ended with the process."""
+    """Run the proxy. Threads that are still reading end with the process."""
     os.umask(0o077)
     env = dict(os.environ)
     if env.get("MEMORYD_INTERNAL"):
         return
-    Pump(protocol.home_folder(env), env).run()
+    StdioProxy(protocol.home_folder(env), env).run()
 
 
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the client is gone
+    except BrokenPipeError:  # the client has exited
         os._exit(0)
     os._exit(0)
