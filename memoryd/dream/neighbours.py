@@ -6,11 +6,13 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.core.protocols import FloatArray
+from memoryd.core.text import jaccard
 from memoryd.core.types import Kind, MemoryItem, Polarity, Source, Status
 from memoryd.dream.plan import DreamLimits, PlanBuilder, partition
 from memoryd.language import RULES, Comparer, Comparison, Relation, Said, compare_read
@@ -21,7 +23,7 @@ from memoryd.language.stems import is_foreign
 #
 # Two complementary methods:
 # - words: MinHash signatures (Broder 1997) cut into bands (locality-sensitive hashing); two texts whose
-#   sets of words have Jaccard similarity s meet with probability 1 - (1 - s³)²⁴
+#   sets of words have Jaccard similarity s meet with probability 1 - (1 - s³)²⁴; groups of a few rows do without bands
 # - meaning: nearest unit vectors. Small groups are compared exhaustively; large ones are split at the median of
 #   random projections until a leaf is small (random projection trees, Dasgupta and Freund 2008)
 # Within a block a row is paired with a limited number of others, so a thousand copies of one sentence cost a thousand times that
@@ -30,6 +32,7 @@ from memoryd.language.stems import is_foreign
 BANDS = 24
 ROWS = 3
 SEED = 20
+SMALL = 64  # rows of a group in which every pair is looked at: at most 2,016
 LEAF = 512
 WHOLE = 2_048
 TREES = 6
@@ -87,6 +90,23 @@ def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int
         met = _adjacent(key, neighbours)
         found = unique_pairs([found, met[_agreement(signature, met) >= LEAST_OVERLAP]], len(key))
     return found
+
+
+def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int64]) -> Pairs:
+    """Return the pairs (i, j), i < j, of groups of at most SMALL rows whose words really overlap by LEAST_OVERLAP.
+
+    In these, hashing would save little and lose pairs by chance.
+    """
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    found = [
+        (i, j)
+        for rows in np.split(order, starts[1:])
+        if 1 < len(rows) <= SMALL
+        for i, j in combinations(rows.tolist(), 2)
+        if jaccard(bags[i], bags[j]) >= LEAST_OVERLAP
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 2)
 
 
 def unique_pairs(parts: Sequence[Pairs], rows: int) -> Pairs:
@@ -294,7 +314,9 @@ class Neighbourhood:
         """Return candidate pairs and their cosines (NaN where a vector is missing)."""
         numbers: dict[tuple[str, str], int] = {}
         groups = np.array([numbers.setdefault(partition(claim.newest), len(numbers)) for claim in claims], dtype=np.int64)
-        pairs = pairs_by_words(self._signatures(claims), groups, self._limits.neighbours)
+        bags = [_bag(self.reading(claim.said)) for claim in claims]
+        by_hashes = pairs_by_words(signatures(bags), groups, self._limits.neighbours)
+        pairs = unique_pairs([by_hashes, pairs_of_small_groups(bags, groups)], len(claims))
         known = np.array([claim.said.text in self._vectors for claim in claims], dtype=bool)
         if not known.any():
             return pairs, np.full(len(pairs), np.nan, dtype=np.float32)
@@ -312,9 +334,6 @@ class Neighbourhood:
         cosines[measured] = cosines_of(matrix, at[both[measured]])
         keep = ~(cosines < LEAST_COSINE)
         return both[keep], cosines[keep]
-
-    def _signatures(self, claims: Sequence[Claim]) -> Hashes:
-        return signatures([_bag(self.reading(claim.said)) for claim in claims])
 
     def _judge(self, a: Claim, b: Claim, cosine: float | None) -> CandidatePair:
         earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
