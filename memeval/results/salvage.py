@@ -13,7 +13,7 @@ import os
 import shutil
 import sqlite3
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,13 @@ import orjson
 
 from memeval.core.errors import RunError
 from memeval.core.types import Phase
-from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
+from memeval.results.store import Key, QuestionRow, Record, RunStore, Status, row_sum
 
 MAGIC = b"SQLite format 3\0"
 SIZES = (4096, 8192, 16384, 1024, 2048, 512, 32768, 65536)
 MOST_COLUMNS = 16
+COLUMNS = {"meta": (2, 1), "questions": (4, 3), "records": (9, 5)}
+"""Columns before the checksum, which older files have not, and the one in JSON."""
 SAMPLE = 1 << 22
 """Bytes in which the size of a page is looked for."""
 INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
@@ -64,9 +66,10 @@ def damage(path: Path) -> str:
         (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             return str(found)
-        for table in ("meta", "questions", "records"):
+        for table, (columns, payload) in COLUMNS.items():
             for row in db.execute(f"SELECT * FROM {table}"):
-                orjson.loads(row[{"meta": 1, "questions": 3, "records": 5}[table]])
+                orjson.loads(row[payload])
+                _check_sum(row, columns)
     except (sqlite3.Error, ValueError) as error:
         return str(error)
     finally:
@@ -261,16 +264,26 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError("no number")
 
 
+def _check_sum(values: Sequence[Any], columns: int) -> None:
+    """Raises ValueError when the row's checksum is another."""
+    if len(values) > columns and values[columns] is not None and values[columns] != row_sum(*values[:columns]):
+        raise ValueError("a row is not as it was written")
+
+
 def _take(rows: Rows, kind: int, rowid: int, values: list[Any]) -> None:
     """Keep a row if it is one of ours."""
     try:
-        if kind == TABLE_LEAF and len(values) == 4 and values[0] is None:
-            _, case, question, payload = values
-            rows.questions[rowid] = QuestionRow(rowid, _text(case), _text(question), _mapping(payload))
-        elif kind != TABLE_LEAF and len(values) == 2 and isinstance(values[1], str):
+        if kind == TABLE_LEAF and len(values) in (4, 5) and values[0] is None:
+            values[0] = rowid
+            _check_sum(values, 4)
+            rows.questions[rowid] = QuestionRow(rowid, _text(values[1]), _text(values[2]), _mapping(values[3]))
+        elif kind != TABLE_LEAF and len(values) in (2, 3) and isinstance(values[1], str):
+            _check_sum(values, 2)
             rows.meta[_text(values[0])] = orjson.loads(values[1])
-        elif kind != TABLE_LEAF and len(values) == 9:
-            record = _record(values)
+        elif kind != TABLE_LEAF and len(values) in (9, 10):
+            values[7] = float(values[7])  # a whole number is kept as one
+            _check_sum(values, 9)
+            record = _record(values[:9])
             there = rows.records.get(record.key)
             if there is None or there.at <= record.at:
                 rows.records[record.key] = record

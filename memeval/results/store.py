@@ -8,6 +8,7 @@ then done again.
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Callable
 from memeval.core.errors import RunError
 import json
@@ -42,7 +43,18 @@ def m001_records(db: sqlite3.Connection) -> None:
     )
 
 
-STEPS: tuple[Step, ...] = (m001_records,)
+def m002_sums(db: sqlite3.Connection) -> None:
+    """A checksum for each row, since SQLite has none: a changed byte within a text is noticed. Rows of before have none."""
+    for table in ("meta", "questions", "records"):
+        db.execute(f"ALTER TABLE {table} ADD COLUMN sum INTEGER")
+
+
+STEPS: tuple[Step, ...] = (m001_records, m002_sums)
+
+
+def row_sum(*values: Any) -> int:
+    """The checksum of a row's values."""
+    return zlib.crc32(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def migrate(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
@@ -182,7 +194,8 @@ class RunStore:
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a JSON value under a name."""
         with self.transaction():
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, dumps(value)))
+            text = dumps(value)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, text, row_sum(key, text)))
 
     def forget_meta(self) -> None:
         """Remove all that was kept under a name."""
@@ -198,8 +211,8 @@ class RunStore:
         """Keep questions; positions give the order of the report."""
         with self.transaction():
             self._db.executemany(
-                "INSERT INTO questions VALUES (?, ?, ?, ?)",
-                ((r.position, r.case_id, r.question_id, dumps(r.payload)) for r in rows),
+                "INSERT INTO questions VALUES (?, ?, ?, ?, ?)",
+                (_summed(r.position, r.case_id, r.question_id, dumps(r.payload)) for r in rows),
             )
 
     def questions(self) -> list[QuestionRow]:
@@ -212,9 +225,9 @@ class RunStore:
         key = record.key
         with self.transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (key.phase, key.case_id, key.question_id, key.part, record.status, dumps(record.payload), record.error,
-                 record.seconds, record.at),
+                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                _summed(key.phase, key.case_id, key.question_id, key.part, record.status, dumps(record.payload), record.error,
+                        float(record.seconds), record.at),
             )  # fmt: skip
 
     def get(self, key: Key) -> Record | None:
@@ -307,6 +320,10 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     return sqlite3.connect(name, isolation_level=None, check_same_thread=False, timeout=30.0, uri=uri)
 
 
+def _summed(*values: Any) -> tuple[Any, ...]:
+    return (*values, row_sum(*values))
+
+
 def _record(row: Any) -> Record:
-    phase, case_id, question_id, part, status, payload, error, seconds, at = row
+    phase, case_id, question_id, part, status, payload, error, seconds, at = row[:9]
     return Record(Key(Phase(phase), case_id, question_id, part), Status(status), json.loads(payload), error, seconds, at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from memeval.core.errors import RunError
 from memeval.core.types import Phase
 from memeval.results.salvage import damage, read, salvage
-from memeval.results.store import Key, QuestionRow, Record, RunStore, Status
+from memeval.results.store import STEPS, Key, QuestionRow, Record, RunStore, Status, migrate
 from tests.memeval.conftest import Invoke
 
 QUESTIONS = 120
@@ -117,8 +118,6 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, whole:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=40))
 def test_flipped_bytes_never_end_in_anything_but_a_run_or_a_named_error(whole: Whole, flips: list[tuple[float, int]]) -> None:
-    import tempfile
-
     data = bytearray(whole[0])
     for place, value in flips:
         data[int(place * len(data))] = value
@@ -134,6 +133,44 @@ def test_flipped_bytes_never_end_in_anything_but_a_run_or_a_named_error(whole: W
         with RunStore(path) as store:
             assert store.meta("settings") is not None
             assert damage(path) == ""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 255))
+def test_a_single_changed_byte_never_gives_a_row_that_was_not_written(whole: Whole, place: float, change: int) -> None:
+    data, rows, records = bytearray(whole[0]), whole[1], whole[2]
+    data[int(place * len(data))] ^= change
+    with tempfile.TemporaryDirectory() as folder:
+        path = damaged(Path(folder), bytes(data))
+        found = read(path)
+        assert found.questions.items() <= rows.items()
+        if found.sure:
+            assert found.records.items() <= records.items()
+        if len(found.records) < len(records):
+            assert damage(path)
+
+
+def test_a_changed_letter_within_a_text_is_noticed(tmp_path: Path, whole: Whole) -> None:
+    data = bytearray(whole[0])
+    data[data.index(b"word word")] = ord("W")
+    path = damaged(tmp_path, bytes(data))
+    assert "not as it was written" in damage(path)
+    assert len(read(path).questions) == QUESTIONS - 1
+
+
+def test_a_file_of_before_the_checksums_is_read_and_converted(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    db = sqlite3.connect(path, isolation_level=None)
+    migrate(db, "old", STEPS[:1])
+    db.execute("INSERT INTO meta VALUES ('settings', '{}')")
+    db.execute("INSERT INTO records VALUES ('search', 'c', 'q', '', 'done', '{}', '', 1.0, 't')")
+    db.close()
+    assert damage(path) == ""
+    assert read(path).records.keys() == {Key(Phase.SEARCH, "c", "q")}
+    with RunStore(path) as store:
+        store.put(Record(Key(Phase.SEARCH, "c", "p"), Status.DONE))
+        assert store.keys(Phase.SEARCH) == [Key(Phase.SEARCH, "c", "p"), Key(Phase.SEARCH, "c", "q")]
+    assert damage(path) == ""
 
 
 def test_lost_questions_are_chosen_again(tmp_path: Path, whole: Whole) -> None:
