@@ -94,3 +94,29 @@ def test_every_option_of_a_local_provider_is_on_the_page(monkeypatch: pytest.Mon
             registry.provider.get(name)(ProviderSpec(name, ProviderType.LOCAL), {})
             told = set(re.findall(r"`(\w+)`", rows[name])) | (shared if "those of" in rows[name] else set())
             assert wanted.get(name, set()) <= told, (name, wanted[name] - told)
+
+
+def section(heading: str) -> list[str]:
+    """The indented lines below a heading, as they would be typed."""
+    text = PAGE.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [
+        line.removeprefix("    ") if line.strip() else "" for line in text.splitlines() if line.startswith("    ") or not line
+    ]
+
+
+def test_the_mcp_file_of_the_page_is_right(tmp_path: Path) -> None:
+    from memeval.providers.mcp import McpProvider
+    from memeval.specs import load_provider_spec
+
+    path = tmp_path / "graph.yaml"
+    path.write_text("\n".join(section("A system that is an MCP server")))
+    provider = McpProvider(load_provider_spec(path), {})
+    assert provider.name == "graph"
+
+
+def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = section("A system that is Python")
+    code = lines[: next(number for number, line in enumerate(lines) if line.startswith("name: "))]
+    exec("\n".join(code), {})
+    assert "sample × Notes: 66 questions" in capsys.readouterr().out
