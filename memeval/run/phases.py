@@ -118,15 +118,23 @@ def search(provider: Provider, scope: str, question: Question, plan: SearchPlan)
     """What was found, as the record's payload. Raises ProviderError."""
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
     raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query asks for nothing
-    pieces = [_of_data(piece, plan.chunks) for piece in raw if plan.threshold is None or piece.score >= plan.threshold]
+    pieces = _of_data([piece for piece in raw if plan.threshold is None or piece.score >= plan.threshold], plan.chunks)
     return {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
 
 
-def _of_data(piece: Retrieved, chunks: Chunks) -> Retrieved:
-    """A piece whose turns are those of the data, not chunks of them."""
+def _of_data(pieces: Sequence[Retrieved], chunks: Chunks) -> list[Retrieved]:
+    """Pieces by the turns of the data: chunks of the same turns are one piece in the place of the best, with the texts of all."""
     if not chunks:
-        return piece
-    return replace(piece, turns=tuple(dict.fromkeys(turn for id in piece.turns for turn in chunks.get(id, (id,)))))
+        return list(pieces)
+    out: dict[object, Retrieved] = {}
+    for number, piece in enumerate(pieces):
+        turns = tuple(dict.fromkeys(turn for id in piece.turns for turn in chunks.get(id, (id,))))
+        key: object = turns or number
+        if key in out:
+            out[key] = replace(out[key], text=f"{out[key].text}\n{piece.text}")
+        else:
+            out[key] = replace(piece, turns=turns)
+    return list(out.values())
 
 
 def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:

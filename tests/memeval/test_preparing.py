@@ -110,6 +110,10 @@ def test_a_benchmark_in_chunks_is_measured_by_the_turns_of_its_data(provider: st
     turns = {turn for question in made.questions for piece in question.retrieved for turn in piece.turns}
     assert turns
     assert not [turn for turn in turns if "/" in turn]
+    for question in made.questions:
+        found = [piece.turns for piece in question.retrieved]
+        assert len(set(found)) == len(found)
+    assert all((made[name] or 0) <= 1 for name in ("turn.mrr@5", "turn.recall_all@5"))
     assert made["turn.recall_any@5"] == 1.0
 
 
