@@ -229,6 +229,7 @@ class Rebuilt(TypedDict):
     embedder: str
     embedder_error: str
     rebuilt: list[str]
+    missing_vault: bool
 
 
 @operation(Nothing, Rebuilt, form="Rebuild the indexes")

@@ -153,8 +153,24 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
     if any(result.status == "kept" for result in results):
         runtime.injector.cache_governance(project)
     counts = Counter(result.status for result in results)
-    shown = [{name: value for name, value in asdict(result).items() if value and name != "statement"} for result in results]
+    shown = [
+        {name: value for name, value in asdict(result).items() if value and name != "statement"} | _left_out(entry)
+        for result, entry in zip(results, (*items, *own), strict=True)
+    ]
     return {"results": shown, "kept": counts["kept"], "dropped": counts["dropped"]}
+
+
+def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
+    """What is said about secrets in an entry: they were left out of what is kept."""
+    from memoryd.daydream.redact import left_out, redact
+
+    asked = entry.get("asked_as")
+    texts = [entry.get("content"), *(asked if isinstance(asked, list | tuple) else [asked])]
+    found: Counter[str] = Counter()
+    for given in texts:
+        if isinstance(given, str):
+            found.update(redact(one_line(given[: 4 * MAX_STATEMENT])).found)
+    return left_out(found)
 
 
 def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> Origin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
@@ -59,10 +60,11 @@ class Imported(TypedDict):
 
 
 class QueuedTranscripts(TypedDict):
-    """Queued sessions."""
+    """Queued sessions; logs of folders where memory is off are not opened."""
 
     queued: int
     sessions: list[str]
+    left_out: list[dict[str, str]]
 
 
 @operation(ImportFile, Imported, person_only=True)
@@ -88,6 +90,33 @@ def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) 
     from memoryd.transfer import importing
 
     found = importing.find_transcripts(Path(request.folder))
-    for file in found:
+    off = {str(file): reason for file, reason in _off(runtime, found)}
+    wanted = [file for file in found if str(file) not in off]
+    for file in wanted:
         runtime.state.enqueue(str(file), file.stem, "", "import")
-    return {"queued": len(found), "sessions": [file.stem for file in found]}
+    left_out = [{"path": path, "reason": reason} for path, reason in off.items()]
+    return {"queued": len(wanted), "sessions": [file.stem for file in wanted], "left_out": left_out}
+
+
+def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """The logs of folders where memory is off, with the reason. The client names their folder after the project's.
+
+    A log in a folder of another name is looked at for the folder that it was written in, and for nothing else.
+    """
+    from memoryd.daydream.transcript import first_folder
+    from memoryd.transfer.importing import slug_of
+
+    switches = runtime.state.switches
+    if not switches.any_off() and not runtime.settings.exclude:
+        return
+    closed = [*switches.folders_off(), *(str(Path(entry).expanduser()) for entry in runtime.settings.exclude)]
+    closed += [folder for project in switches.projects_off() for folder in runtime.registry.folders(project)]
+    names = {slug_of(Path(folder)) for folder in closed}
+    for file in files:
+        record = runtime.state.session(file.stem)
+        if record is not None and record.off:
+            yield file, "memory is off for this session"
+        elif file.parent.name in names:
+            yield file, "memory is off there"
+        elif (folder := first_folder(str(file))) and runtime.switched(folder)["memory"] == "off":
+            yield file, f"memory is off there: {runtime.switched(folder)['why']}"

@@ -280,9 +280,19 @@ def import_(context: Context, /, source: Path | None, claude_memory: bool, trans
     else:
         folder = str((source or Path(CLAUDE_PROJECTS)).expanduser().absolute())
         result = _import_from_claude(context, folder, claude_memory, transcripts)
+    if not context.show(result):
+        _show_import(context, result)
+    refused = not (claude_memory or transcripts) and (result["broken"] or result["left_out"])
+    click.get_current_context().exit(1 if refused else 0)
+
+
+def _show_import(context: Context, result: dict[str, Any]) -> None:
     left_out = result.get("left_out", [])
-    if context.show(result):
-        return
+    if "broken" in result:
+        kept, known = result["new"], result["known"] + result["different"]
+        duplicates = sum("more than once" in entry["reason"] for entry in left_out)
+        total = kept + known + result["broken"] + duplicates
+        context.output.line(f"kept {kept} of {total}: {known} were here already, {total - kept - known} were refused", "bold")
     context.output.table(("", ""), [(name, value) for name, value in result.items() if name != "left_out"])
     for entry in left_out:
         context.output.line(f"left out: {entry['path']}: {entry['reason']}")
@@ -294,6 +304,7 @@ def _import_from_claude(context: Context, /, folder: str, memory: bool, transcri
         result |= context.call("import_claude_memory", timeout=LONG, folder=folder)
     if transcripts:
         queued = context.call("import_transcripts", timeout=LONG, folder=folder)
+        result["left_out"] = [*result.get("left_out", []), *queued["left_out"]]
         result["failing"] = len(_wait_for_daydreams(context)["failing"])
         theirs = set(queued["sessions"])
         rows = [row for row in context.call("sessions", limit=MOST_SESSIONS)["sessions"] if row["session"] in theirs]

@@ -7,7 +7,7 @@ import stat
 import tarfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import orjson
@@ -24,6 +24,8 @@ from memoryd.stores.front_matter import parse
 
 BATCH = 500
 SHOWN_LINES = 20
+SHOWN_MEMBERS = 100
+MOST_OF_NAME = 200
 INDEX_FILE = "MEMORY.md"
 MAX_LINE = 4_000_000
 MOST_FOLDERS = 20_000
@@ -35,10 +37,18 @@ _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind
 
 
 def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
-    """Import an archive or JSON lines. Existing ids are kept unchanged; differing ones are counted."""
-    counts: dict[str, Any] = {"new": 0, "known": 0, "different": 0, "broken": 0, "broken_lines": []}
+    """Import an archive or JSON lines. Existing ids are kept unchanged; differing ones are counted.
+
+    `left_out` names what is in the file and was not taken, with the reason.
+    """
+    counts: dict[str, Any] = {"new": 0, "known": 0, "different": 0, "broken": 0, "broken_lines": [], "left_out": []}
     batch: list[MemoryItem] = []
+    seen: set[str] = set()
     for item in _read_export(source, counts):
+        if item.id in seen:
+            counts["left_out"].append({"path": item.id, "reason": "the file holds this id more than once; the first counts"})
+            continue
+        seen.add(item.id)
         held = service.get(item.id)
         if held is not None:
             counts["known" if item_digest(held) == item_digest(item) else "different"] += 1
@@ -51,10 +61,16 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
         counts["new"] += len(service.write_many(batch))
     if counts["broken"] and not counts["new"] and not counts["known"] and not counts["different"]:
         raise InputError(
-            f"{source} contains no memories; the first invalid line is {counts['broken_lines'][0]}.",
+            f"{source} contains no memories{_first_problem(counts)}.",
             fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.",
         )
     return counts
+
+
+def _first_problem(counts: dict[str, Any]) -> str:
+    if counts["broken_lines"]:
+        return f"; the first invalid line is {counts['broken_lines'][0]}"
+    return f": {counts['left_out'][0]['path']}: {counts['left_out'][0]['reason']}" if counts["left_out"] else ""
 
 
 def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
@@ -66,7 +82,7 @@ def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
                 yield from _parse_items(_lines(stream, source), counts)
         elif source.name.endswith((".tar.gz", ".tgz")):
             with tarfile.open(source, "r:gz") as archive:
-                yield from _parse_items(_archived_items(archive), counts)
+                yield from _parse_items(_archived_items(archive, counts), counts)
         else:
             raise InputError(f"{source.name}: unknown format.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
     except (OSError, tarfile.TarError, EOFError) as error:
@@ -87,12 +103,34 @@ def _lines(stream: IO[bytes], source: Path) -> Iterator[bytes]:
         yield line
 
 
-def _archived_items(archive: tarfile.TarFile) -> Iterator[bytes]:
+def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterator[bytes]:
+    """Yield the items; what else an export never holds is named in `left_out`, and nothing of it is written."""
+    left_out: list[dict[str, str]] = counts["left_out"]
     for entry in archive:
-        if entry.isfile() and entry.name.startswith("items/") and entry.size <= MAX_LINE:
+        if reason := _why_not_taken(entry):
+            if len(left_out) < SHOWN_MEMBERS:
+                left_out.append({"path": entry.name[:MOST_OF_NAME], "reason": reason})
+            counts["broken"] += 1
+        elif entry.name.startswith("items/"):
             stream = archive.extractfile(entry)
             if stream is not None:
                 yield stream.read()
+
+
+def _why_not_taken(entry: tarfile.TarInfo) -> str:
+    """Why a member of an archive is none that an export writes; empty for one that is."""
+    name = entry.name.removeprefix("./")
+    if name.startswith("/") or ".." in PurePosixPath(name).parts:
+        return "its path leads out of the archive"
+    if entry.isdir():
+        return ""
+    if not entry.isfile():
+        return "it is no plain file"
+    if entry.size > MAX_LINE:
+        return f"it is larger than {MAX_LINE // 1_000_000} MB"
+    if name == "manifest.json" or name.startswith(("items/", "memories/")):
+        return ""
+    return "no export holds such a file"
 
 
 def _parse_items(lines: Any, counts: dict[str, Any]) -> Iterator[MemoryItem]:

@@ -19,6 +19,7 @@ from memoryd.core.errors import InputError
 from memoryd.recall.injection import cache_key
 from memoryd.stores.hnsw import hnsw_available
 from memoryd.testing import FakeClock, HashEmbedder
+from memoryd.transfer.importing import slug_of
 
 
 def holding(home: Path, word: str) -> list[str]:
@@ -246,6 +247,33 @@ def test_on_for_a_project_also_lifts_its_switch_in_another_working_tree(desk: De
     assert desk.call("memory_status")["here"]["memory"] == tree.call("memory_status")["here"]["memory"] == "off"
     desk.call("on")
     assert desk.call("memory_status")["here"]["memory"] == tree.call("memory_status")["here"]["memory"] == "on"
+
+
+def test_an_import_of_past_sessions_names_those_of_folders_that_are_off_and_does_not_open_them(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clients" / "acme").mkdir(parents=True)
+    logs = tmp_path / "projects"
+    folders = {"here": desk.folder, "acme": tmp_path / "clients" / "acme", "fine": tmp_path}
+    for name, folder in folders.items():
+        file = logs / slug_of(folder) / f"{name}.jsonl"
+        file.parent.mkdir(parents=True)
+        desk.log("Always use the quellenstern for the demos.", session=name, cwd=str(folder)).rename(file)
+    desk.call("off")
+    desk.call("off", folder=str(tmp_path / "clients"))
+    opened: list[str] = []
+    real = Path.open
+
+    def watched(self: Path, *arguments: Any, **named: Any) -> Any:
+        opened.append(self.name)
+        return real(self, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", watched)
+    answer = desk.call("import_transcripts", folder=str(logs))
+    assert answer["sessions"] == ["fine"]
+    assert {Path(entry["path"]).stem for entry in answer["left_out"]} == {"here", "acme"}
+    assert all("memory is off there" in entry["reason"] for entry in answer["left_out"])
+    assert "here.jsonl" not in opened
 
 
 def test_an_ordinary_question_is_in_no_table(desk: Desk) -> None:

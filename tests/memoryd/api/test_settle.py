@@ -432,3 +432,13 @@ def test_a_model_reaches_no_candidate_of_another_project_by_its_id(desk: Desk, m
         desk.api.call(method, {"id": foreign, **call})
     assert desk.get(foreign) == before
     desk.api.call(method, {"id": own, **call})
+
+
+def test_a_secret_in_what_is_settled_is_left_out_and_the_answer_says_so(desk: Desk) -> None:
+    key = "ghp" + "_" + "a7Kd9Qx2Lm4Zp8Rta7Kd9Qx2Lm4Zp8Rta7Kd"
+    own = [{"content": f"The build reads its key {key} from the vault.", "asked_as": [f"what is the key {key}"]}]
+    (result,) = desk.model("settle", own=own)["results"]
+    assert result["status"] == "kept" and "left out (api-key)" in result["left_out_secrets"]
+    assert not [path for path in desk.api._service.folder.rglob("*.md") if key in path.read_text("utf-8")]
+    (result,) = desk.model("settle", own=[{"content": "Backups go to the cellar since the attic leaks."}])["results"]
+    assert "left_out_secrets" not in result

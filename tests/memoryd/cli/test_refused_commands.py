@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+import tarfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from memoryd.daemon.client import Client
 from tests.memoryd.cli.conftest import Terminal
 
 
@@ -223,3 +227,31 @@ def test_restoring_what_was_replaced_swaps_the_two_and_says_so(terminal: Termina
     assert f"{older} is already active" in terminal.run("restore", older).output
     assert f"{older}, which had replaced it, is now superseded" in terminal.run("restore", newer).output
     assert terminal.json("show", older)["memory"]["status"] == "superseded"
+
+
+def test_what_is_no_part_of_an_export_is_named_and_the_rest_is_kept(terminal: Terminal, tmp_path: Path) -> None:
+    mine = replace(terminal, home=tmp_path / "home")
+    mine.run("remember", "The otter sleeps by the river.")
+    mine.run("export", str(tmp_path / "good.tar.gz"))
+    Client(mine.paths).stop(60)
+    with tarfile.open(tmp_path / "good.tar.gz") as good, tarfile.open(tmp_path / "bad.tar.gz", "w:gz") as bad:
+        for member in good:
+            stream = good.extractfile(member)
+            assert stream is not None
+            data = stream.read()
+            bad.addfile(member, io.BytesIO(data))
+            if member.name.startswith("items/"):
+                member.name = "items/again.json"
+                bad.addfile(member, io.BytesIO(data))
+        for name, kind in (("../../evil.md", tarfile.REGTYPE), ("link.md", tarfile.SYMTYPE), ("other.txt", tarfile.REGTYPE)):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = kind, "/etc/hostname"
+            bad.addfile(entry, io.BytesIO(b""))
+    theirs = replace(terminal, home=tmp_path / "theirs")
+    output = theirs.run("import", str(tmp_path / "bad.tar.gz"), code=1).output
+    assert "kept 1 of 5" in output
+    for named in ("../../evil.md", "link.md", "other.txt", "more than once"):
+        assert named in output
+    assert not list(tmp_path.rglob("evil.md"))
+    assert "kept 0 of 1: 1 were here already" in theirs.run("import", str(tmp_path / "good.tar.gz")).output
+    Client(theirs.paths).stop(60)
