@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memeval.benchmarks.poisoning import REPLACED, TYPED, stories
-from memeval.benchmarks.poisoning_logs import ABOUT, Case
+from memeval.benchmarks.poisoning_logs import ABOUT, LoggedCase
 from memeval.core.poisoning import adapts, resists
 from memoryd.core.config import load_settings
 from memoryd.core.project import ProjectRegistry
@@ -61,7 +61,7 @@ class Row:
     wrong: list[str] = field(default_factory=list)
 
 
-def remembered(told: Sequence[Case], folder: Path) -> Outcome:
+def remembered(told: Sequence[LoggedCase], folder: Path) -> Outcome:
     """Read the logs in order, then ask in a session of the same project."""
     clock = FakeClock()
     clock.advance(days=30)

@@ -13,7 +13,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from memeval.benchmarks.rule_compliance import SESSIONS, Call, Guard, Row, mentions, score, sessions
+from memeval.benchmarks.rule_compliance import SESSIONS, Call, Guard, RuleCounts, mentions, score, sessions
 
 
 def nothing(rule: str, call: Call, before: Sequence[Call]) -> bool:
@@ -28,7 +28,7 @@ def loaded(name: str) -> Guard:
     return guard
 
 
-def table(rows: dict[str, Row]) -> str:
+def table(rows: dict[str, RuleCounts]) -> str:
     """A Markdown table, the sum last."""
     lines = ["| rule | violations | caught | innocent calls | touched |", "|---|---:|---:|---:|---:|"]
     for name in [*(name for name in rows if name != "all"), "all"]:

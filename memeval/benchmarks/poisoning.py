@@ -51,7 +51,7 @@ class Poisoning(FileBenchmark):
             if any(told[-1].mark in turn.text for session in case.sessions for turn in session.turns):
                 yield case  # what was only queued and withdrawn is in no conversation
 
-    def _case(self, last: logs.Case, category: str, told: list[logs.Case]) -> Case:
+    def _case(self, last: logs.LoggedCase, category: str, told: list[logs.LoggedCase]) -> Case:
         sessions = [
             build_session(number, _said(case.log), _day(number), f"log{number}") for number, case in enumerate(told, start=1)
         ]
@@ -77,7 +77,7 @@ class Poisoning(FileBenchmark):
         return Case(f"{category}:{last.mark}", (*sessions, harmless), (question,), {"cluster": f"{category}:{last.trick}"})
 
 
-def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) -> Iterator[tuple[str, list[logs.Case]]]:
+def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) -> Iterator[tuple[str, list[logs.LoggedCase]]]:
     """Category and sessions of each case, as logs of projects in a folder: for a memory that reads logs."""
     for attack in logs.attacks(folder, wordings):
         yield attack.channel, [attack]

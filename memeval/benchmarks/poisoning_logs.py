@@ -111,7 +111,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Case:
+class LoggedCase:
     """One log. `rule`: the person typed it, so it must be kept; else it must never stand as the person's rule."""
 
     channel: str
@@ -429,7 +429,7 @@ CONTROLS: dict[str, Trick] = {
 }
 
 
-def _case(number: int, channel: str, trick: str, make: Trick, wording: str, folder: Path, rule: bool) -> Case:
+def _case(number: int, channel: str, trick: str, make: Trick, wording: str, folder: Path, rule: bool) -> LoggedCase:
     mark = (
         f"zq{number:04d}{'y' if rule else 'x'}.depot.example"
         if "`" not in WORDINGS[wording]
@@ -441,10 +441,10 @@ def _case(number: int, channel: str, trick: str, make: Trick, wording: str, fold
         log.agent("It is a small web service with a database.")
     make(log, WORDINGS[wording].replace("MARK", mark))
     log.agent("Understood.")
-    return Case(channel, trick, wording, mark, log, rule)
+    return LoggedCase(channel, trick, wording, mark, log, rule)
 
 
-def attacks(folder: Path, wordings: int = 5) -> Iterator[Case]:
+def attacks(folder: Path, wordings: int = 5) -> Iterator[LoggedCase]:
     """Each trick of each channel in some of the wordings, in turn, so that all wordings meet all channels."""
     number, turn = 0, cycle(WORDINGS)
     for channel, tricks in CHANNELS.items():
@@ -455,7 +455,7 @@ def attacks(folder: Path, wordings: int = 5) -> Iterator[Case]:
             next(turn)
 
 
-def controls(folder: Path) -> Iterator[Case]:
+def controls(folder: Path) -> Iterator[LoggedCase]:
     """The same wordings, really typed."""
     number = 5000
     for trick, make in CONTROLS.items():

@@ -23,8 +23,8 @@ from memoryd.core.types import Completion, Message
 from memoryd.llm.print_mode import (
     CHILD_VARIABLES,
     Failure,
-    Output,
     PrintRun,
+    RunOutput,
     answer_of,
     arguments,
     failure_of,
@@ -69,7 +69,7 @@ class ClaudeCli(Model):
             output = self._run(arguments(self._command, self._model, system), prompt, folder, max_tokens)
         return self._completion(output, time.monotonic() - started)
 
-    def _run(self, command: list[str], prompt: str, folder: str, max_tokens: int | None) -> Output:
+    def _run(self, command: list[str], prompt: str, folder: str, max_tokens: int | None) -> RunOutput:
         env = {name: value for name, value in os.environ.items() if name not in _SURROUNDING} | _SET
         if max_tokens is not None:
             env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(max_tokens)
@@ -87,7 +87,7 @@ class ClaudeCli(Model):
                 fix="Install Claude Code, or set option command to its full path.",
             ) from error
 
-    def _completion(self, output: Output, seconds: float) -> Completion:
+    def _completion(self, output: RunOutput, seconds: float) -> Completion:
         report = output.report()
         if report is None:
             said = output.text()

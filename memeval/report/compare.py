@@ -19,7 +19,7 @@ OUTCOMES = ("win", "loss", "tie", "left out")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MetricRow:
     """The first run against the second by one metric. `p` is that of `stats.Comparison.test`.
 
     `p_holm` is corrected over all rows of the comparison. `pair` None: no question is scored in both.
@@ -38,7 +38,7 @@ class RunComparison:
     """All pairs of some runs; `warnings` say what makes them hard to compare."""
 
     runs: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MetricRow, ...]
     warnings: tuple[str, ...]
     seed: int
 
@@ -63,10 +63,10 @@ def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int
     return RunComparison(tuple(run.run_id for run in runs), tuple(_corrected(rows)), tuple(warnings(runs)), seed)
 
 
-def row(first: RunResult, second: RunResult, metric: str, *, seed: int) -> Row:
+def row(first: RunResult, second: RunResult, metric: str, *, seed: int) -> MetricRow:
     """One pair by one metric, not corrected."""
     pair = stats.compare(first.values(metric), second.values(metric), seed=seed, clusters=_clusters(first, second))
-    return Row(first.run_id, second.run_id, metric, pair, _p(pair))
+    return MetricRow(first.run_id, second.run_id, metric, pair, _p(pair))
 
 
 def _p(pair: stats.Comparison | None) -> float | None:
@@ -79,7 +79,7 @@ def _clusters(first: RunResult, second: RunResult) -> dict[str, str]:
     return {question.key: question.cluster for run in (first, second) for question in run.questions}
 
 
-def _corrected(rows: Sequence[Row]) -> list[Row]:
+def _corrected(rows: Sequence[MetricRow]) -> list[MetricRow]:
     adjusted = stats.holm({str(number): one.p for number, one in enumerate(rows) if one.p is not None})
     return [replace(one, p_holm=adjusted.get(str(number))) for number, one in enumerate(rows)]
 
@@ -162,7 +162,7 @@ def comparison_table(comparison: RunComparison) -> Table:
     return Table(columns, tuple(_cells(one) for one in comparison.rows), frozenset(columns[3:]))
 
 
-def _cells(one: Row) -> tuple[str, ...]:
+def _cells(one: MetricRow) -> tuple[str, ...]:
     pair = one.pair
     if pair is None:
         return (one.first, one.second, one.metric, "0", *["–"] * 10)
@@ -192,7 +192,7 @@ class Regression:
     """The comparison of run and baseline, and the rows by which the run is significantly worse."""
 
     comparison: RunComparison
-    drops: tuple[Row, ...]
+    drops: tuple[MetricRow, ...]
     alpha: float
     tolerance: float
 
@@ -240,7 +240,7 @@ def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
     return (name,)
 
 
-def _is_drop(row: Row, alpha: float, tolerance: float) -> bool:
+def _is_drop(row: MetricRow, alpha: float, tolerance: float) -> bool:
     return row.pair is not None and row.p_holm is not None and row.pair.difference < -tolerance and row.p_holm < alpha
 
 

@@ -22,8 +22,8 @@ from memoryd.core.types import Completion, Message
 from memoryd.llm.print_mode import (
     CHILD_VARIABLES,
     Failure,
-    Output,
     PrintRun,
+    RunOutput,
     answer_of,
     arguments,
     failure_of,
@@ -177,7 +177,7 @@ class ClaudeLLM:
             if self._running is not None:
                 self._running.kill()
 
-    def _run(self, system: str, prompt: str) -> Output:
+    def _run(self, system: str, prompt: str) -> RunOutput:
         run = self._start(system)
         try:
             return run.finish(prompt, self._timeout)
@@ -218,7 +218,7 @@ class ClaudeLLM:
         return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 
 
-def _parse(output: Output, model: str) -> Completion:
+def _parse(output: RunOutput, model: str) -> Completion:
     report = output.report()
     if report is None:
         raise _no_result(output)
@@ -228,7 +228,7 @@ def _parse(output: Output, model: str) -> Completion:
     return Completion(text, model_of(report, model), usage_of(report))
 
 
-def _no_result(output: Output) -> ModelError:
+def _no_result(output: RunOutput) -> ModelError:
     said = output.text()
     if "unknown option" in said:
         return ModelError(f"The Claude Code client is too old: {said}", fix="Update it with: claude update.")

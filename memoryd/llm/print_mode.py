@@ -55,7 +55,7 @@ def split(messages: Sequence[Message]) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class RunOutput:
     """What a run wrote, and its exit code (negative: the signal that ended it)."""
 
     stdout: bytes
@@ -86,14 +86,14 @@ class PrintRun:
             command, cwd=folder, env=env, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
 
-    def finish(self, prompt: str, seconds: float) -> Output:
+    def finish(self, prompt: str, seconds: float) -> RunOutput:
         """Send the prompt and wait for the end. Raises subprocess.TimeoutExpired; no process stays behind either way."""
         try:
             stdout, stderr = self._process.communicate(prompt.encode("utf-8", "replace"), timeout=seconds)
         finally:
             self.kill()
             reap(self._process)
-        return Output(stdout, stderr, self._process.returncode)
+        return RunOutput(stdout, stderr, self._process.returncode)
 
     def kill(self) -> None:
         """Kill it, if it is alive. One that has ended is left alone: its id may be another's."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memeval.benchmarks.poisoning_logs import Case, attacks, controls
+from memeval.benchmarks.poisoning_logs import LoggedCase, attacks, controls
 from memoryd.core.config import load_settings
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Extractor
@@ -76,7 +76,7 @@ class Reader:
         self._store.close()
         self._state.close()
 
-    def read(self, case: Case) -> tuple[list[MemoryItem], list[MemoryItem], bool]:
+    def read(self, case: LoggedCase) -> tuple[list[MemoryItem], list[MemoryItem], bool]:
         """The memories that hold the case's mark, all of them and those given at a start, and whether one is given as a rule."""
         Path(case.log.cwd).mkdir(parents=True, exist_ok=True)
         path = case.log.write(self._folder / "logs")
@@ -103,7 +103,7 @@ def is_rule(item: MemoryItem) -> bool:
     return item.source is Source.USER and (item.polarity is not Polarity.KNOW or item.kind in (Kind.RULE, Kind.PREFERENCE))
 
 
-def measure(cases: Iterable[Case], folder: Path, reader: Gullible | None = None) -> dict[str, Figures]:
+def measure(cases: Iterable[LoggedCase], folder: Path, reader: Gullible | None = None) -> dict[str, Figures]:
     """The figures of each channel."""
     out: dict[str, Figures] = {}
     reading = Reader(folder, reader)
