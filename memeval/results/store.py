@@ -195,7 +195,7 @@ class RunStore:
         """Keep a JSON value under a name."""
         with self.transaction():
             text = dumps(value)
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, text, row_sum(key, text)))
+            self._db.execute("INSERT OR REPLACE INTO meta (key, value, sum) VALUES (?, ?, ?)", (key, text, row_sum(key, text)))
 
     def forget_meta(self) -> None:
         """Remove all that was kept under a name."""
@@ -211,7 +211,7 @@ class RunStore:
         """Keep questions; positions give the order of the report."""
         with self.transaction():
             self._db.executemany(
-                "INSERT INTO questions VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO questions (position, case_id, question_id, payload, sum) VALUES (?, ?, ?, ?, ?)",
                 (_summed(r.position, r.case_id, r.question_id, dumps(r.payload)) for r in rows),
             )
 
@@ -225,7 +225,8 @@ class RunStore:
         key = record.key
         with self.transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO records (phase, case_id, question_id, part, status, payload, error, seconds, at, sum) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 _summed(key.phase, key.case_id, key.question_id, key.part, record.status, dumps(record.payload), record.error,
                         float(record.seconds), record.at),
             )  # fmt: skip
