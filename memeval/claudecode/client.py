@@ -7,7 +7,6 @@ line at the end; without a model's answer it has `is_error`, and after too many 
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import shutil
@@ -23,6 +22,7 @@ from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, T
 from memeval.claudecode.processes import Finished, Processes
 from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, DependencyError
+from memeval.core.files import json_objects
 from memeval.core.types import EMPTY
 from memoryd.core.types import Usage
 from memoryd.llm.print_mode import usage_of
@@ -59,7 +59,7 @@ def read_stream(text: str) -> Stream:
     result: Mapping[str, Any] | None = None
     hooks: list[tuple[str, str]] = []
     calls: dict[str, ToolCall] = {}
-    for line in _lines(text):
+    for line in json_objects(text.splitlines()):
         match line:
             case {"type": "system", "subtype": "init"}:
                 init = line
@@ -70,16 +70,6 @@ def read_stream(text: str) -> Stream:
             case {"type": "assistant" | "user", "message": {"content": list(blocks)}}:
                 _collect(calls, blocks)
     return Stream(init, result, tuple(calls.values()), tuple(hooks))
-
-
-def _lines(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            yield value
 
 
 def _collect(calls: dict[str, ToolCall], blocks: Sequence[Any]) -> None:

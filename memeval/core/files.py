@@ -5,15 +5,28 @@ An appended line is there whole after a kill -9, or not at all once the next one
 
 from __future__ import annotations
 
+import json
 import os
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from memeval.core.errors import RunError
 from memoryd.core.files import try_lock
 
 RETRY_SECONDS = 0.02
+
+
+def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects among lines; a torn line, or one of another kind, is left out."""
+    for line in lines:
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
 
 
 def append_line(path: Path, line: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.core.errors import ConfigError, RunError, UnknownRunError
-from memeval.core.files import append_line
+from memeval.core.files import append_line, json_objects
 from memoryd.core.files import write_atomic
 from memeval.results.store import RunStore
 
@@ -95,13 +95,7 @@ class ResultsDir:
         if not self.ledger.exists():
             return
         with self.ledger.open(encoding="utf-8") as stream:
-            for line in stream:
-                try:
-                    value = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(value, dict):
-                    yield value
+            yield from json_objects(stream)
 
     def load(self, run: str) -> dict[str, Any]:
         """The result of a run, named by id, by the path of its result file or of its folder. Raises RunError."""
