@@ -11,7 +11,8 @@ from memoryd.api.registry import Caller, operation
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.paths import spellings
 from memoryd.core.project import name_of
-from memoryd.core.types import Project, Query, Scope, Status
+from memoryd.core.text import normalise
+from memoryd.core.types import AUTHORITY, Backend, Link, LinkType, MemoryItem, Project, Query, Scope, Status
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 MOST_SESSIONS = 1_000_000
 MOST_MOVED = 1_000_000
+TWINS = 8
 
 
 @request
@@ -126,8 +128,8 @@ class MoveProject:
     to: str = text(required=True, help="The new project, or one of its folders.")
 
 
-MovedProject = TypedDict("MovedProject", {"project": str, "moved": int, "from": str})
-MovedProject.__doc__ = """The number of memories that were moved."""
+MovedProject = TypedDict("MovedProject", {"project": str, "moved": int, "merged": int, "from": str})
+MovedProject.__doc__ = """The number of memories that were moved, and of those that the new project had already."""
 
 
 @operation(MoveProject, MovedProject, person_only=True)
@@ -144,13 +146,34 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
         raise InputError("Both are the same project.", fix="See 'memoryd projects' for the ids.")
     with runtime.service.writing():
         theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
-        moved = [hit.item for hit in runtime.service.search(theirs, MOST_MOVED)]
-        for item in moved:
-            runtime.service.update(item.id, project=target)
-        runtime.registry.merge(source, target)
+        moved = runtime.service.page(theirs, MOST_MOVED)
+        merged = sum(_move(runtime, item, target) for item in moved)
+        # Last: while the old project is known, the command can be repeated after a kill.
         runtime.state.move_project(source, target)
+        runtime.registry.merge(source, target)
     runtime.injector.cache_governance(Project(target, name_of(target), "", ""))
-    return {"project": target, "moved": len(moved), "from": source}
+    return {"project": target, "moved": len(moved), "merged": merged, "from": source}
+
+
+def _move(runtime: Runtime, item: MemoryItem, target: str) -> bool:
+    """Move one memory. Of two active ones that say the same, the one with the lesser authority is merged into the other."""
+    twin = _twin(runtime, item, target) if item.status is Status.ACTIVE else None
+    if twin is None:
+        runtime.service.update(item.id, project=target)
+        return False
+    kept, gone = sorted((twin, item), key=lambda one: (not one.pinned, -AUTHORITY[one.source], one.created_at))
+    now = runtime.clock.now()
+    link = Link(LinkType.MERGED, gone.id)
+    runtime.service.update(gone.id, project=target, status=Status.SUPERSEDED, expired_at=now, valid_to=now, pinned=False)
+    runtime.service.update(kept.id, project=target, links=tuple(dict.fromkeys((*kept.links, link))))
+    return True
+
+
+def _twin(runtime: Runtime, item: MemoryItem, target: str) -> MemoryItem | None:
+    """Return the active memory of the project that says the same, word for word."""
+    same = Query(text=item.content, project=target, scopes=(item.scope,), kinds=(item.kind,), backend=Backend.MARKDOWN)
+    found = (hit.item for hit in runtime.service.search(same, TWINS))
+    return next((one for one in found if one.id != item.id and normalise(one.content) == normalise(item.content)), None)
 
 
 def _vault_project(runtime: Runtime, named: str) -> str:

@@ -386,7 +386,8 @@ def move(context: Context, /, old: str, new: str) -> None:
     target = str(Path(new).expanduser().absolute()) if Path(new).expanduser().is_dir() else new
     result = context.call("move_project", timeout=LONG, project=old, to=target)
     if not context.show(result):
-        context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}")
+        twice = f"; {result['merged']} of them said what is known there" if result["merged"] else ""
+        context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}{twice}")
 
 
 COMMANDS = (status, doctor, daydream, reindex, log, import_, export, off, on, projects)

@@ -460,6 +460,7 @@ class State:
         with self._db.transaction():
             self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
+            self._db.execute("UPDATE handoff SET project = ? WHERE project = ?", (new, old))
             self.switches.move(old, new)
 
     def set_session_off(self, session: str, off: bool) -> None:
