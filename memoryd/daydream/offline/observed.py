@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memoryd.core.text import shorten
+from memoryd.core.text import overlap_coefficient, shorten
 from memoryd.core.types import Kind, Polarity, Turn, TurnKind
 from memoryd.daydream.secret_rules import MARK
 from memoryd.language.patterns import later
@@ -218,7 +218,7 @@ def _changed_call(run: CommandRun, other: CommandRun) -> tuple[str, str] | None:
                 continue
             mine, its = set(failed), set(worked)
             shared = {word for word in mine & its if not word.startswith("-") and word not in (_program(failed), "-m")}
-            if not shared or len(mine & its) < ALIKE * min(len(mine), len(its)):
+            if not shared or overlap_coefficient(mine, its) < ALIKE:
                 continue
             new = its - mine
             by_hand = any(_ASSIGNS.match(word) or word.startswith("-") for word in new)

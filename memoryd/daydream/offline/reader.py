@@ -17,7 +17,7 @@ import numpy as np
 
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import Embedder, FloatArray
-from memoryd.core.text import keywords
+from memoryd.core.text import dice, keywords, overlap_coefficient
 from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Turn, TurnKind
 from memoryd.daydream.offline.acts import Act, acts_of
 from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, proposal
@@ -110,8 +110,7 @@ def best(
 
 def same(a: frozenset[str], b: frozenset[str]) -> bool:
     """Whether two sets of key words stand for the same statement."""
-    both = len(a & b)
-    return both > 0 and (both >= WITHIN * min(len(a), len(b)) or 2 * both >= ALIKE * (len(a) + len(b)))
+    return overlap_coefficient(a, b) >= WITHIN or dice(a, b) >= ALIKE
 
 
 # A second opinion on acts of memory: how near a sentence's meaning is to what people say for good, by a small classifier.

@@ -293,7 +293,7 @@ def agent_units(episode: Episode) -> list[Unit]:
 def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
     """Whether the assistant only repeats what a tool put out: an order in there is nobody's rule."""
     words = frozenset(keywords(statement.text))
-    return any(len(words & found) >= REPEATS_TOOL * len(words) for found in tools)
+    return any(containment(words, found) >= REPEATS_TOOL for found in tools)
 
 
 @dataclass(frozen=True, slots=True)
