@@ -5,40 +5,45 @@ import os
 import re
 import sys
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 OLDEST = (3, 11)
 MARKER = "memoryd-ready"
 SOURCES = ("memoryd", "memeval", "pyproject.toml", "README.md", "LICENSE")
 DIGESTED = (".py", ".toml", ".json", ".md", ".yaml")
 
 
-def plugin_root():
+def plugin_root() -> str:
     """Return the absolute path of the plugin's root folder."""
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def launcher_path():
+def launcher_path() -> str:
     """Return the path of the Python launcher."""
     return os.path.join(plugin_root(), "plugin", "launcher.py")
 
 
-def data_folder(env, home):
+def data_folder(env: "Mapping[str, str]", home: str) -> str:
     """Return the plugin's private folder; a folder in the home folder if the launcher is run by hand."""
     return env.get("CLAUDE_PLUGIN_DATA") or os.path.join(home, "plugin")
 
 
-def bin_python(folder):
+def bin_python(folder: str) -> str:
     """Return the interpreter of a virtual environment."""
     return os.path.join(folder, "Scripts", "python.exe") if sys.platform == "win32" else os.path.join(folder, "bin", "python")
 
 
-def version(root):
+def version(root: str) -> str:
     """Return the version of the plugin's sources."""
     with open(os.path.join(root, "pyproject.toml"), encoding="utf-8") as stream:
         match = re.search(r'^version = "([^"]+)"', stream.read(), re.MULTILINE)
     return match.group(1) if match else "0"
 
 
-def source_files(root):
+def source_files(root: str) -> "list[str]":
     """Return the relative paths of all files that the package is built from, sorted."""
     found = [name for name in SOURCES if os.path.isfile(os.path.join(root, name))]
     for package in SOURCES:
@@ -48,7 +53,7 @@ def source_files(root):
     return sorted(found)
 
 
-def venv_folder(env, home, root):
+def venv_folder(env: "Mapping[str, str]", home: str, root: str) -> str:
     """Return the environment's folder for these sources; includes a digest, since the sources may change in place."""
     import hashlib
 
@@ -60,7 +65,7 @@ def venv_folder(env, home, root):
     return os.path.join(data_folder(env, home), f"venv-{version(root)}-{digest.hexdigest()[:12]}")
 
 
-def developer_python(root):
+def developer_python(root: str) -> "str | None":
     """Return the interpreter of a development clone (`make install`), or None."""
     venv = os.path.join(root, ".venv")
     python = bin_python(venv)
@@ -74,7 +79,7 @@ def developer_python(root):
     return python if any(installed.match(name) for p in places if os.path.isdir(p) for name in os.listdir(p)) else None
 
 
-def find_ready(env, home):
+def find_ready(env: "Mapping[str, str]", home: str) -> "str | None":
     """Return the interpreter that can run memoryd now, or None."""
     if env.get("MEMORYD_PYTHON"):
         return env["MEMORYD_PYTHON"]
@@ -87,7 +92,7 @@ def find_ready(env, home):
     return python if os.path.exists(os.path.join(folder, MARKER)) and os.path.exists(python) else None
 
 
-def read_status(env, home):
+def read_status(env: "Mapping[str, str]", home: str) -> "dict[str, Any]":
     """Return the status of the last build (state, message, since, attempts, retry_at); empty if there was none."""
     try:
         with open(os.path.join(data_folder(env, home), "setup.json"), encoding="utf-8") as stream:
@@ -97,7 +102,7 @@ def read_status(env, home):
     return value if isinstance(value, dict) else {}
 
 
-def on_path(name):
+def on_path(name: str) -> "str | None":
     """Return the first executable with that name on PATH, or None."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
         path = os.path.join(folder, name)
@@ -106,13 +111,13 @@ def on_path(name):
     return None
 
 
-def python_candidates():
+def python_candidates() -> "list[str]":
     """Return interpreters that may be recent enough, the running one first. Callers must try them, as a shim may be broken."""
     names = ["python3"] + [f"python3.{minor}" for minor in range(20, OLDEST[1] - 1, -1)] + ["python"]
     return [sys.executable] + [path for path in map(on_path, names) if path]
 
 
-def no_python():
+def no_python() -> bool:
     """Return whether no Python that can build the environment seems to be installed."""
     named = any(on_path(f"python3.{minor}") for minor in range(OLDEST[1], 21))
     return sys.version_info[:2] < OLDEST and not named and not on_path("uv")

@@ -8,10 +8,14 @@ import governance
 import protocol
 import starter
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 RETRY_SECONDS = 0.05
 
 
-def _working_folder(body):
+def _working_folder(body: bytes) -> str:
     try:
         cwd = json.loads(body).get("cwd")
     except ValueError:
@@ -19,7 +23,7 @@ def _working_folder(body):
     return cwd if isinstance(cwd, str) and cwd else os.getcwd()
 
 
-def _with_message(answer, message):
+def _with_message(answer: bytes, message: str) -> bytes:
     """Append a line for the user to the answer."""
     if not message:
         return answer
@@ -31,7 +35,7 @@ def _with_message(answer, message):
     return json.dumps(value).encode()
 
 
-def recover(event, env, body, problem):
+def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exception) -> bytes:
     """Log the problem, start a daemon if none answers, and return what is possible without one."""
     home = protocol.home_folder(env)
     absent = isinstance(problem, protocol.NoDaemonError)
@@ -48,7 +52,7 @@ def recover(event, env, body, problem):
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
-def _ask_until_it_runs(home, event, record):
+def _ask_until_it_runs(home: str, event: str, record: bytes) -> bytes:
     """Wait for the daemon that was just started, since the user expects a reply to a typed command."""
     deadline = time.monotonic() + protocol.TYPED_SECONDS
     while time.monotonic() < deadline:
@@ -62,7 +66,7 @@ def _ask_until_it_runs(home, event, record):
     return _with_message(b"", "memoryd did not answer, so nothing was changed. Type it again in a moment.")
 
 
-def announce(env, answer):
+def announce(env: "Mapping[str, str]", answer: bytes) -> bytes:
     """Add the message that the first setup is complete, once."""
     path = env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"
     try:

@@ -3,8 +3,12 @@
 import os
 from hashlib import sha256
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def _real_git_dir(dot_git):
+
+def _real_git_dir(dot_git: str) -> "str | None":
     """Return the common git directory that a `.git` file refers to, or None."""
     with open(dot_git, encoding="utf-8", errors="replace") as stream:
         text = stream.read(65536).strip()
@@ -18,7 +22,7 @@ def _real_git_dir(dot_git):
         return os.path.realpath(os.path.join(git_dir, stream.read(65536).strip()))
 
 
-def project_key(cwd):
+def project_key(cwd: str) -> str:
     """Return the real path of the git common directory of `cwd`, else of `cwd`. Must match memoryd.core.project.find_git."""
     start = folder = os.path.realpath(cwd)
     while True:
@@ -35,20 +39,20 @@ def project_key(cwd):
         folder = parent
 
 
-def _readable_git_dir(dot_git):
+def _readable_git_dir(dot_git: str) -> "str | None":
     try:
         return _real_git_dir(dot_git)
     except OSError:
         return None
 
 
-def cache_path(home, cwd):
+def cache_path(home: str, cwd: str) -> str:
     """Return the path of the cached answer for the project of `cwd`."""
     name = sha256(os.fsencode(project_key(cwd))).hexdigest() + ".json"
     return os.path.join(home, "run", "governance", name)
 
 
-def is_wanted(env):
+def is_wanted(env: "Mapping[str, str]") -> bool:
     """Return whether the environment allows injection at the start of a session."""
     for name in ("MEMORYD_INJECT_SESSION", "CLAUDE_PLUGIN_OPTION_INJECT_SESSION"):
         if env.get(name):
@@ -56,7 +60,7 @@ def is_wanted(env):
     return True
 
 
-def cached_answer(home, env, cwd):
+def cached_answer(home: str, env: "Mapping[str, str]", cwd: str) -> bytes:
     """Return the cached answer, or an empty one."""
     if not is_wanted(env):
         return b""

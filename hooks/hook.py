@@ -15,6 +15,10 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 import protocol  # noqa: E402
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Counted from the start of hook.sh if known, so that a slow start of Python shortens the wait: below 300 ms in total.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
@@ -25,7 +29,7 @@ READ_SECONDS = 1.0  # for a standard input that is never closed; a busy client m
 MAX_INPUT = 16_000_000
 
 
-def started_ago():
+def started_ago() -> float:
     """Return the seconds since hook.sh started, as counted by the kernel; 0 if unknown."""
     try:
         from time import CLOCK_BOOTTIME, clock_gettime
@@ -40,12 +44,12 @@ def started_ago():
     return ago if 0 <= ago < LONGEST_START_SECONDS else 0.0
 
 
-def _start_ticks(pid):
+def _start_ticks(pid: int) -> int:
     with open(f"/proc/{pid}/stat", "rb") as stream:
         return int(stream.read(4096).rpartition(b")")[2].split()[19])
 
 
-def read_input():
+def read_input() -> bytes:
     """Read standard input; return at most MAX_INPUT + 1 bytes and discard the rest."""
     parts = []
     size = 0
@@ -62,13 +66,13 @@ def read_input():
     return b"".join(parts)[: MAX_INPUT + 1]
 
 
-def _end_late(_number, _frame):
+def _end_late(_number: int, _frame: object) -> None:
     raise TimeoutError
 
 
-def _read_input_in_time():
+def _read_input_in_time() -> bytes:
     try:
-        import _signal as signals
+        import _signal as signals  # type: ignore[import-not-found]  # the C module loads faster than signal
 
         signals.signal(signals.SIGALRM, _end_late)
         signals.setitimer(signals.ITIMER_REAL, READ_SECONDS)
@@ -79,7 +83,7 @@ def _read_input_in_time():
     return body
 
 
-def _deliver(home, event, data, start, env):
+def _deliver(home: str, event: str, data: bytes, start: float, env: "Mapping[str, str]") -> bytes:
     """Spool the event, then send it (`ask`) or notify the daemon (`poke`), and return the answer. Raises like these."""
     if event in SPOOLED:
         protocol.spool_or_log(home, event, data)
@@ -93,20 +97,20 @@ def _deliver(home, event, data, start, env):
     return b""
 
 
-def _input_fault(body):
+def _input_fault(body: bytes) -> str:
     if len(body) > MAX_INPUT:
         return "the input is too long"
     whole = body.startswith(b"{") and body.rstrip().endswith(b"}")
     return "" if whole else "the input is not a JSON object"
 
 
-def handle(event, env, start):
+def handle(event: str, env: "Mapping[str, str]", start: float) -> None:
     """Read one event from standard input, process it and print the answer."""
     home = protocol.home_folder(env)
     body = _read_input_in_time()
     answer = b""
     fault = _input_fault(body)
-    problem = ValueError(fault) if fault else None
+    problem: Exception | None = ValueError(fault) if fault else None
     if problem is None:
         try:
             answer = _deliver(home, event, protocol.event_record(env, body), start, env)
@@ -126,7 +130,7 @@ def handle(event, env, start):
         os.write(1, answer + b"\n")
 
 
-def main(arguments, env):
+def main(arguments: "list[str]", env: "Mapping[str, str]") -> None:
     """Handle the event named by the first argument; ignore unknown events."""
     start = monotonic() - started_ago()
     event = arguments[1] if len(arguments) > 1 else ""

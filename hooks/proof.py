@@ -10,17 +10,21 @@ import json
 import os
 from time import monotonic
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from _socket import socket
+
 NONCE_BYTES = 16
 MAX_LINE = 256
 
 
-def digest(token, side, port, ours, theirs):
+def digest(token: bytes, side: bytes, port: int, ours: bytes, theirs: bytes) -> bytes:
     """Return the proof of one side (b"daemon" or b"client") for the nonces of the client and the daemon."""
     message = b"memoryd/1 %s %d %s %s" % (side, port, ours, theirs)
     return hmac.new(token, message, hashlib.sha256).hexdigest().encode("ascii")
 
 
-def exchange(link, port, token, seconds):
+def exchange(link: "socket", port: int, token: bytes, seconds: float) -> None:
     """Verify the daemon at `link`, then prove the client's identity. Raises ValueError for another server, and OSError."""
     nonce = os.urandom(NONCE_BYTES).hex().encode("ascii")
     link.sendall(b"hello " + nonce + b"\n")
@@ -32,7 +36,7 @@ def exchange(link, port, token, seconds):
     link.sendall(b"proof " + digest(token, b"client", port, nonce, words[1]) + b"\n")
 
 
-def _line(link, deadline):
+def _line(link: "socket", deadline: float) -> bytes:
     """Read the first line; the daemon sends nothing else before the client's proof."""
     data = b""
     while not data.endswith(b"\n") and len(data) <= MAX_LINE:
@@ -44,7 +48,7 @@ def _line(link, deadline):
     return data.rstrip(b"\r\n")
 
 
-def own_answer(answer, event):
+def own_answer(answer: bytes, event: str) -> bytes:
     """Reduce an answer to what memoryd may send for this event: the context, and a line for the user."""
     value = json.loads(answer)
     kept = {}

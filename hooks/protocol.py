@@ -8,6 +8,10 @@ import _socket
 import os
 from time import monotonic, time_ns
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # Commands typed by the user get a longer timeout, because the user expects a reply.
 TYPED, TYPED_SECONDS = (b'"/memoryd:setup', b'"/memoryd:off', b'"/memoryd:on'), 3.0
 ATTENDED = b"MEMORYD_ATTENDED=1\n"
@@ -44,13 +48,13 @@ class BusyError(Exception):
     """A daemon is running but does not answer in time."""
 
 
-def home_folder(env):
+def home_folder(env: "Mapping[str, str]") -> str:
     """Return memoryd's home folder. Must match memoryd.core.config.find_home."""
     chosen = env.get("MEMORYD_HOME") or env.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
     return os.path.abspath(os.path.expanduser(chosen))
 
 
-def connect(home, seconds):
+def connect(home: str, seconds: float) -> "_socket.socket":
     """Return a socket connected to the daemon. Raises NoDaemonError or BusyError."""
     try:
         with open(os.path.join(home, "run", "endpoint"), "rb") as stream:
@@ -66,7 +70,7 @@ def connect(home, seconds):
     raise NoDaemonError("the endpoint file is invalid")
 
 
-def _connect_unix(path, seconds):
+def _connect_unix(path: bytes, seconds: float) -> "_socket.socket":
     if os.lstat(path).st_uid != os.getuid():
         raise NoDaemonError("the socket belongs to another user")
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -75,7 +79,7 @@ def _connect_unix(path, seconds):
     return link
 
 
-def _connect_tcp(rest, seconds):
+def _connect_tcp(rest: bytes, seconds: float) -> "_socket.socket":
     port, token = rest.split(b" ")
     link = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     link.settimeout(seconds)
@@ -90,7 +94,7 @@ def _connect_tcp(rest, seconds):
     return link
 
 
-def log(home, event, text):
+def log(home: str, event: str, text: str) -> None:
     """Append one line to logs/hooks.log, rotating it by size. Errors are ignored."""
     from time import strftime
 
@@ -107,7 +111,7 @@ def log(home, event, text):
         return  # there is no other place to log to
 
 
-def event_record(env, body):
+def event_record(env: "Mapping[str, str]", body: bytes) -> bytes:
     """Return the event's record for the socket and the spool: KEY=VALUE lines, an empty line, the hook's input."""
     lines = []
     for key in sorted(env):
@@ -116,19 +120,19 @@ def event_record(env, body):
     return os.fsencode("".join(lines)) + b"\n" + body
 
 
-def is_login(name):
+def is_login(name: str) -> bool:
     """Return whether an environment variable holds login data of the client. Must match memoryd.llm.claude.is_login."""
     return name in LOGIN_NAMES or name.startswith(LOGIN_PREFIXES)
 
 
-def wants_login(home, env):
+def wants_login(home: str, env: "Mapping[str, str]") -> bool:
     """Return whether the user agreed to model runs with the session's login, by an option or by the daemon's marker file."""
     if env.get(OPTION_PREFIX + "USE_CLAUDE") == "true" or env.get(OPTION_PREFIX + "READER") == "claude":
         return True
     return os.path.exists(os.path.join(home, "run", "login-wanted"))
 
 
-def login_lines(env):
+def login_lines(env: "Mapping[str, str]") -> bytes:
     """Return the login as header lines of a record. They are only sent over the socket and never written to a file."""
     lines = []
     for key in env:
@@ -141,7 +145,7 @@ def login_lines(env):
     return os.fsencode("".join(lines))
 
 
-def is_attended(env):
+def is_attended(env: "Mapping[str, str]") -> bool:
     """Return whether a person uses the client interactively: it must say so, and not run in another client's shell."""
     if env.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
         return False
@@ -152,7 +156,7 @@ def is_attended(env):
         return True
 
 
-def _client_program(env):
+def _client_program(env: "Mapping[str, str]") -> str:
     """Return the path of the client that runs this hook, which may not be on PATH. Only available on Linux."""
     try:
         path = os.readlink("/proc/" + env["CLAUDE_PID"] + "/exe")
@@ -161,7 +165,7 @@ def _client_program(env):
     return path if os.path.basename(path).startswith("claude") and "\n" not in path else ""
 
 
-def spool(home, event, data):
+def spool(home: str, event: str, data: bytes) -> None:
     """Write the event to disk atomically and durably. Raises OSError."""
     folder = os.path.join(home, "spool")
     name = f"{time_ns():020d}-{os.getpid()}.{event}"
@@ -182,7 +186,7 @@ def spool(home, event, data):
     os.rename(temporary, os.path.join(folder, name))
 
 
-def spool_or_log(home, event, data):
+def spool_or_log(home: str, event: str, data: bytes) -> None:
     """Spool the event; if the home folder is not writable, only log that, so that the session still gets an answer."""
     try:
         spool(home, event, data)
@@ -190,7 +194,7 @@ def spool_or_log(home, event, data):
         log(home, event, f"not spooled: {error}")
 
 
-def poke(home, seconds):
+def poke(home: str, seconds: float) -> None:
     """Notify the daemon of new spool files without waiting for an answer. Raises NoDaemonError or BusyError."""
     link = connect(home, seconds)
     try:
@@ -199,7 +203,7 @@ def poke(home, seconds):
         raise NoDaemonError(str(error)) from None
 
 
-def ask(home, event, data, deadline):
+def ask(home: str, event: str, data: bytes, deadline: float) -> bytes:
     """Send the event and return the daemon's answer, which may be empty. Raises NoDaemonError or BusyError."""
     link = connect(home, max(deadline - monotonic(), 0.01))
     try:
@@ -211,7 +215,7 @@ def ask(home, event, data, deadline):
         raise NoDaemonError(str(error)) from None
 
 
-def _read_to_end(link, deadline):
+def _read_to_end(link: "_socket.socket", deadline: float) -> bytes:
     answer = b""
     while len(answer) <= MAX_ANSWER:
         link.settimeout(max(deadline - monotonic(), 0.001))
@@ -222,7 +226,7 @@ def _read_to_end(link, deadline):
     raise NoDaemonError("the answer is too long")
 
 
-def _checked(answer, event, family):
+def _checked(answer: bytes, event: str, family: int) -> bytes:
     if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
         raise NoDaemonError("the process that answers is not memoryd")  # its output must not reach the session
     if answer and family == _socket.AF_INET:
@@ -232,6 +236,6 @@ def _checked(answer, event, family):
     return answer
 
 
-def is_typed_command(event, data):
+def is_typed_command(event: str, data: bytes) -> bool:
     """Return whether the event may be a prompt with a memoryd command."""
     return event == "UserPromptSubmit" and any(command in data for command in TYPED)

@@ -8,6 +8,11 @@ import time
 import environment
 import protocol
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 ATTEMPT_SECONDS = 10.0
 STAMP_SECONDS = 0.05  # creating the stamp also changes the folder, at nearly the same time
 LOG_LIMIT = 1_000_000
@@ -15,7 +20,7 @@ SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "ACCE
 KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen an endpoint as reader
 
 
-def daemon_environment(env, home):
+def daemon_environment(env: "Mapping[str, str]", home: str) -> "dict[str, str]":
     """Return the client's environment without credentials, since the daemon outlives the session.
 
     The plugin's options are removed as well: they come with each event, and an outdated copy would override them.
@@ -34,14 +39,14 @@ def daemon_environment(env, home):
     return kept
 
 
-def _modified(path):
+def _modified(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
 
 
-def may_try(home):
+def may_try(home: str) -> bool:
     """Return whether this process may start a daemon; only one attempt is allowed per ATTEMPT_SECONDS, across processes.
 
     A successful attempt does not count, since its daemon has ended since. It is recognised by the folder's modification
@@ -62,7 +67,7 @@ def may_try(home):
     return True
 
 
-def _open_log(home):
+def _open_log(home: str) -> int:
     path = os.path.join(home, "logs", "launcher.log")
     os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
     if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
@@ -70,7 +75,7 @@ def _open_log(home):
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
 
-def start_daemon(home, env):
+def start_daemon(home: str, env: "Mapping[str, str]") -> int:
     """Start `bin/memoryd daemon` in its own process session, without waiting for it.
 
     The daemon survives the client, whose hooks and servers are killed with it.
@@ -92,7 +97,7 @@ def start_daemon(home, env):
         return 0  # the caller logs that no daemon was started
 
 
-def _spawn(command, env, output):
+def _spawn(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
     if sys.platform == "win32":
         import subprocess
 
@@ -101,7 +106,7 @@ def _spawn(command, env, output):
         # Windows has no sh: run the Python launcher directly.
         command = [sys.executable, "-I", "-S", environment.launcher_path(), *command[2:]]
         return subprocess.Popen(command, env=env, stdin=nothing, stdout=output, stderr=output, creationflags=flags).pid
-    actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+    actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     actions += [(os.POSIX_SPAWN_DUP2, output, target) for target in (1, 2)]
     defaults = [signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD]
     try:
@@ -110,7 +115,7 @@ def _spawn(command, env, output):
         return _fork(command, env, output)
 
 
-def _fork(command, env, output):
+def _fork(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -124,7 +129,7 @@ def _fork(command, env, output):
         os._exit(127)  # the child must not continue as a second hook
 
 
-def start_problem(home):
+def start_problem(home: str) -> str:
     """Return the reason why the last daemon could not start; empty if the configuration has changed since."""
     try:
         path = os.path.join(home, "run", "start-problem")
@@ -137,7 +142,7 @@ def start_problem(home):
         return ""
 
 
-def setup_message(home, env):
+def setup_message(home: str, env: "Mapping[str, str]") -> str:
     """Return the message for the user at the start of a session if the environment is not ready, else an empty text."""
     if environment.find_ready(env, home):
         return start_problem(home)

@@ -17,6 +17,11 @@ import time
 
 import environment
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import IO, Any
+
 READY = "memoryd is ready: sessions are remembered from now on. /memoryd:memory-status shows its status."
 FIRST_RETRY_SECONDS = 60.0
 LONGEST_RETRY_SECONDS = 86_400.0
@@ -27,17 +32,17 @@ PROBE = "import os, sys; print(sys.version_info[0] * 100 + sys.version_info[1]);
 class SetupError(Exception):
     """There is no environment; `code` is the exit code for that."""
 
-    def __init__(self, message, code=FAILED):
+    def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
         self.code = code
 
 
-def say(text):
+def say(text: str) -> None:
     """Log progress to launcher.log or the terminal (both are stderr here)."""
     print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} setup: {text}", file=sys.stderr, flush=True)
 
 
-def write_file(path, text):
+def write_file(path: str, text: str) -> None:
     """Replace a small file atomically."""
     handle, temporary = tempfile.mkstemp(prefix=".", dir=os.path.dirname(path))
     with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -45,7 +50,7 @@ def write_file(path, text):
     os.replace(temporary, path)
 
 
-def _lock(path, wait):
+def _lock(path: str, wait: bool) -> "IO[bytes] | None":
     """Acquire the lock; return the open file, or None when another build holds it and `wait` is false."""
     stream = open(path, "a+b")  # noqa: SIM115 - held by the caller
     # Build steps inherit the lock: one that outlives a killed build continues writing and must exclude others.
@@ -65,7 +70,7 @@ def _lock(path, wait):
     return stream
 
 
-def ensure(env, home, wait):
+def ensure(env: "Mapping[str, str]", home: str, wait: bool) -> str:
     """Return the interpreter of a ready environment, building it if necessary.
 
     With `wait` false, don't wait for another running build. Raises SetupError.
@@ -88,7 +93,7 @@ def ensure(env, home, wait):
         return _build_and_record(folder, data, status)
 
 
-def _build_and_record(folder, data, status):
+def _build_and_record(folder: str, data: str, status: "dict[str, Any]") -> str:
     attempts = status.get("attempts", 0) + 1
     name = os.path.basename(folder)
     _record(data, name, "building", "The environment is being built.", attempts)
@@ -108,7 +113,7 @@ def _build_and_record(folder, data, status):
     return environment.bin_python(folder)
 
 
-def _record(data, name, state, message, attempts):
+def _record(data: str, name: str, state: str, message: str, attempts: int) -> None:
     now = time.time()
     delay = min(FIRST_RETRY_SECONDS * 2.0 ** min(max(attempts - 1, 0), 20), LONGEST_RETRY_SECONDS)
     value = {"environment": name, "state": state, "message": message, "since": now, "attempts": attempts}
@@ -117,7 +122,7 @@ def _record(data, name, state, message, attempts):
     write_file(os.path.join(data, "setup.json"), json.dumps(value))
 
 
-def _build(folder, data):
+def _build(folder: str, data: str) -> None:
     for path in [folder, *glob.glob(os.path.join(glob.escape(data), "build-*"))]:
         if os.path.exists(path):
             say(f"removing {path}, left by an interrupted build")
@@ -132,7 +137,7 @@ def _build(folder, data):
     write_file(os.path.join(folder, environment.MARKER), "")
 
 
-def _copy_sources(root, target):
+def _copy_sources(root: str, target: str) -> str:
     for name in environment.source_files(root):
         path = os.path.join(target, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -140,7 +145,7 @@ def _copy_sources(root, target):
     return target
 
 
-def make_environment(folder, source, work):
+def make_environment(folder: str, source: str, work: str) -> None:
     """Create a virtual environment and install memoryd, with uv if it is available and works, else with venv and pip."""
     uv = environment.on_path("uv")
     if uv:
@@ -160,11 +165,18 @@ def make_environment(folder, source, work):
     _run([environment.bin_python(folder), "-I", "-m", "pip", "install", *options, source], work)
 
 
-def _run(command, work):
+def _run(command: "list[str]", work: str) -> None:
     """Run a step of the build and copy its output to stderr. Raises SetupError with the last lines."""
     say(" ".join(command))
-    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "close_fds": False}
-    done = subprocess.run(command, cwd=work, check=False, **options)
+    done = subprocess.run(  # the steps inherit the lock (close_fds)
+        command,
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        close_fds=False,
+        check=False,
+    )
     output = done.stdout.decode("utf-8", "replace").strip()
     if output:
         print(output, file=sys.stderr, flush=True)
@@ -173,7 +185,7 @@ def _run(command, work):
         raise SetupError(f"{os.path.basename(command[0])} failed with exit code {done.returncode}: {last[-300:]}")
 
 
-def probe(python):
+def probe(python: str) -> "tuple[int, str]":
     """Return (version as 311, real path) of an interpreter, or (0, '') if it does not run."""
     try:
         done = subprocess.run([python, "-I", "-S", "-c", PROBE], capture_output=True, timeout=10, stdin=subprocess.DEVNULL)
@@ -183,7 +195,7 @@ def probe(python):
         return 0, ""
 
 
-def find_python():
+def find_python() -> str:
     """Return a recent enough interpreter. Raises SetupError that lists the versions found."""
     wanted = environment.OLDEST[0] * 100 + environment.OLDEST[1]
     seen = set()
@@ -197,7 +209,7 @@ def find_python():
     raise SetupError(f"memoryd needs Python 3.11 or newer{found}. Install it, or uv, which installs it.")
 
 
-def _keep_file(path, text, mode=0o600):
+def _keep_file(path: str, text: str, mode: int = 0o600) -> None:
     """Write the file if its content differs. A failure is only logged, since memoryd also runs without it."""
     try:
         with open(path, encoding="utf-8") as stream:
@@ -213,13 +225,13 @@ def _keep_file(path, text, mode=0o600):
         say(f"{path} can't be written: {error}")
 
 
-def cache_interpreter(env, home, python):
+def cache_interpreter(env: "Mapping[str, str]", home: str, python: str) -> None:
     """Cache the path of the real interpreter behind `python` for the hooks, for which a shim is too slow."""
     real = os.path.realpath(sys.executable if env.get("MEMORYD_PYTHON") else python)
     _keep_file(os.path.join(environment.data_folder(env, home), "python"), real + "\n")
 
 
-def keep_command(env, home):
+def keep_command(env: "Mapping[str, str]", home: str) -> None:
     """Create a stable `memoryd` command in the home folder, since the plugin's path changes with every update."""
     data = env.get("CLAUDE_PLUGIN_DATA")
     if not data or sys.platform == "win32":
@@ -243,7 +255,7 @@ def keep_command(env, home):
     _keep_file(os.path.join(home, "bin", "memoryd"), text, 0o700)
 
 
-def _commands():
+def _commands() -> "str | None":
     """Return the command lines of all processes as one text, or None if they can't be listed."""
     try:
         return subprocess.run(["ps", "-A", "-o", "args="], capture_output=True, timeout=10).stdout.decode("utf-8", "replace")
@@ -251,7 +263,7 @@ def _commands():
         return None
 
 
-def remove_unused(data, current):
+def remove_unused(data: str, current: str) -> None:
     """Remove environments of other versions that no process uses."""
     commands = _commands()
     for name in os.listdir(data):

@@ -10,6 +10,12 @@ import environment
 import protocol
 import starter
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from queue import SimpleQueue
+    from typing import Any
+
 CONNECT_SECONDS = 1.0
 SEND_SECONDS = 10
 EAGER_SECONDS = 60.0
@@ -19,12 +25,12 @@ FIRST_START_PAUSE_SECONDS = 10.0
 LONGEST_START_PAUSE_SECONDS = 320.0
 
 
-def working_folder(env):
+def working_folder(env: "Mapping[str, str]") -> str:
     """Return the folder whose memories the client uses."""
     return env.get("CLAUDE_PROJECT_DIR") or os.getcwd()
 
 
-def _ping(home):
+def _ping(home: str) -> str:
     """Return the version of the running daemon. Raises NoDaemonError for another process, BusyError without an answer."""
     answer = _exchange(home, b"memoryd/1 ping\n").split()
     if answer[:1] != [b"pong"] or len(answer) < 2:
@@ -32,7 +38,7 @@ def _ping(home):
     return answer[1].decode("ascii", "replace")
 
 
-def _exchange(home, request):
+def _exchange(home: str, request: bytes) -> bytes:
     link = protocol.connect(home, CONNECT_SECONDS)
     try:
         link.sendall(request)
@@ -45,7 +51,7 @@ def _exchange(home, request):
         link.close()
 
 
-def is_older(version, ours):
+def is_older(version: str, ours: str) -> bool:
     """Return whether a version such as 0.1.0 is older than ours; False for other formats."""
     try:
         return [int(part) for part in version.split(".")] < [int(part) for part in ours.split(".")]
@@ -53,14 +59,14 @@ def is_older(version, ours):
         return False
 
 
-def stop_outdated(home, env, version):
+def stop_outdated(home: str, env: "Mapping[str, str]", version: str) -> None:
     """Stop a daemon of an older version after an update, once the new version is ready to start."""
     if is_older(version, environment.version(environment.plugin_root())) and environment.find_ready(env, home):
         _exchange(home, b'memoryd/1 rpc\n{"id": 1, "method": "daemon_stop"}\n')
         raise protocol.NoDaemonError(f"the daemon had version {version}")
 
 
-def open_link(home, env):
+def open_link(home: str, env: "Mapping[str, str]") -> "_socket.socket":
     """Open an MCP connection. Raises NoDaemonError or BusyError."""
     stop_outdated(home, env, _ping(home))
     link = protocol.connect(home, CONNECT_SECONDS)
@@ -78,7 +84,7 @@ def open_link(home, env):
 class Finder:
     """Searches for the daemon in a thread and puts ("found", link) into the queue, once per call of `look`."""
 
-    def __init__(self, home, env, events):
+    def __init__(self, home: str, env: "Mapping[str, str]", events: "SimpleQueue[tuple[str, Any]]") -> None:
         self.home = home
         self.env = env
         self.events = events
@@ -88,12 +94,12 @@ class Finder:
         self._start_pause = FIRST_START_PAUSE_SECONDS
         self._short = 0  # number of consecutive short-lived links
 
-    def look(self):
+    def look(self) -> None:
         """Start a search, unless one is running."""
         if self._running.acquire(blocking=False):
             threading.Thread(target=self._search, daemon=True).start()
 
-    def _search(self):
+    def _search(self) -> None:
         link = None
         begun = time.monotonic()
         self._short = self._short + 1 if begun - self._found_at < LASTING_SECONDS else 0
@@ -113,12 +119,12 @@ class Finder:
         self.events.put(("found", link))
 
     @staticmethod
-    def _pause(begun):
+    def _pause(begun: float) -> None:
         """Wait briefly at first and longer later, as building an environment takes a minute or more."""
         waited = time.monotonic() - begun
         time.sleep(0.03 if waited < 3 else 0.25 if waited < EAGER_SECONDS else 2.0)
 
-    def _start(self):
+    def _start(self) -> None:
         if time.monotonic() < self._start_at:
             return
         pid = starter.start_daemon(self.home, self.env)
@@ -128,6 +134,6 @@ class Finder:
             threading.Thread(target=_reap, args=(pid,), daemon=True).start()
 
 
-def _reap(pid):
+def _reap(pid: int) -> None:
     """Wait for the child process, so that it does not become a zombie."""
     os.waitpid(pid, 0)

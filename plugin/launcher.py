@@ -16,7 +16,7 @@ import environment  # noqa: E402
 import protocol  # noqa: E402
 
 
-def run(python, arguments):
+def run(python: str, arguments: "list[str]") -> int:
     """Replace this process by memoryd, in isolated mode, so that no module from the user's folder or PYTHONPATH is imported."""
     command = [python, "-I", "-m", "memoryd", *arguments]
     if sys.platform == "win32":  # there, exec returns to the caller immediately
@@ -30,7 +30,7 @@ def run(python, arguments):
     return 1
 
 
-def main(arguments):
+def main(arguments: "list[str]") -> int:
     """Run the command; return the exit code."""
     os.umask(0o077)
     env = dict(os.environ)

@@ -2,6 +2,11 @@
 
 import json
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
 REPEATABLE = (
     "initialize",
     "ping",
@@ -18,7 +23,7 @@ READING_TOOLS = ("recall", "get_memory", "related", "timeline", "list_memories",
 REPLAY_ID = "memoryd-proxy-handshake"
 
 
-def lines(read):
+def lines(read: "Callable[[], bytes]") -> "Iterator[bytes]":
     """Yield complete lines, without line ends, from a function that reads bytes, until it returns nothing or fails."""
     buffer = b""
     while True:
@@ -37,7 +42,7 @@ def lines(read):
 class Message:
     """One line. An invalid message is passed on unchanged; the proxy does not validate."""
 
-    def __init__(self, line):
+    def __init__(self, line: bytes) -> None:
         self.line = line
         self.repeated = False
         try:
@@ -49,28 +54,28 @@ class Message:
         self.key = json.dumps(self.value["id"]) if self.value.get("id") is not None else None
 
     @property
-    def params(self):
+    def params(self) -> "dict[str, Any]":
         """The parameters; empty if there are none."""
         params = self.value.get("params")
         return params if isinstance(params, dict) else {}
 
     @property
-    def is_request(self):
+    def is_request(self) -> bool:
         """Whether it expects an answer."""
         return self.method is not None and self.key is not None
 
     @property
-    def is_answer(self):
+    def is_answer(self) -> bool:
         """Whether it is the answer to a request."""
         return self.method is None and self.key is not None
 
     @property
-    def cancels(self):
+    def cancels(self) -> "str | None":
         """The key of the request that it cancels, if any."""
         return json.dumps(self.params.get("requestId")) if self.method == "notifications/cancelled" else None
 
     @property
-    def may_repeat(self):
+    def may_repeat(self) -> bool:
         """Whether it is idempotent."""
         return self.method in REPEATABLE or self.method == "tools/call" and self.params.get("name") in READING_TOOLS
 
@@ -78,36 +83,36 @@ class Message:
 class Handshake:
     """The client's handshake, stored to be replayed to each new daemon."""
 
-    def __init__(self):
-        self._request = None
+    def __init__(self) -> None:
+        self._request: Message | None = None
         self._answered = False
         self._initialized = False
 
-    def note(self, message):
+    def note(self, message: "Message") -> None:
         """Store the client's handshake messages."""
         if message.method == "initialize":
             self._request = message
         elif message.method == "notifications/initialized":
             self._initialized = True
 
-    def note_answer(self, key):
+    def note_answer(self, key: "str | None") -> None:
         """Record that the client has received an answer, from the daemon or the proxy."""
         if self._request is not None and key == self._request.key:
             self._answered = True
 
     @property
-    def replay(self):
+    def replay(self) -> "bytes | None":
         """The handshake request for another daemon; None if the client's own handshake has not been answered yet."""
-        if not self._answered:
+        if not self._answered or self._request is None:
             return None
         return json.dumps({**self._request.value, "id": REPLAY_ID}).encode()
 
     @property
-    def confirmation(self):
+    def confirmation(self) -> "bytes | None":
         """The message that completes a replayed handshake."""
         return b'{"jsonrpc":"2.0","method":"notifications/initialized"}' if self._initialized else None
 
     @staticmethod
-    def is_answer(message):
+    def is_answer(message: "Message") -> bool:
         """Return whether a daemon's message answers the replayed handshake."""
         return message.is_answer and message.value["id"] == REPLAY_ID

@@ -5,6 +5,13 @@ import json
 import environment
 import starter
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from messages import Message
+
 NOT_FOUND = -32601
 TRY_AGAIN = -32000
 TOOLS_CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
@@ -18,15 +25,15 @@ STATUS_TOOL = {
 }
 
 
-def _line(message, **rest):
+def _line(message: "Message", **rest: "Any") -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": message.value["id"], **rest}).encode()
 
 
-def _error(message, code, text):
+def _error(message: "Message", code: int, text: str) -> bytes:
     return _line(message, error={"code": code, "message": text})
 
 
-def state(home, env):
+def state(home: str, env: "Mapping[str, str]") -> str:
     """Return the reason why there is no daemon, as a sentence."""
     return starter.setup_message(home, env) or (
         f"The memory daemon is starting or fails to start; see {home}/logs/launcher.log and `memoryd doctor`. "
@@ -34,13 +41,13 @@ def state(home, env):
     )
 
 
-def _initialize(message):
+def _initialize(message: "Message") -> "dict[str, Any]":
     protocol = message.params.get("protocolVersion") or LATEST_PROTOCOL
     info = {"name": "memoryd", "version": environment.version(environment.plugin_root())}
     return {"protocolVersion": protocol, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": info}
 
 
-def answer(message, home, env):
+def answer(message: "Message", home: str, env: "Mapping[str, str]") -> "bytes | None":
     """Return the answer to a client's message; None if it needs none."""
     if not message.is_request:
         return None
@@ -57,7 +64,7 @@ def answer(message, home, env):
     return _error(message, NOT_FOUND, f"{message.method} is not available while the memory daemon is not running.")
 
 
-def lost(message):
+def lost(message: "Message") -> bytes:
     """Return the answer to a request whose daemon stopped before answering."""
     return _error(
         message, TRY_AGAIN, "The memory daemon stopped before it answered; the request may have been executed. Try again."

@@ -24,6 +24,15 @@ import messages  # noqa: E402
 import protocol  # noqa: E402
 import standby  # noqa: E402
 
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from _socket import socket
+    from typing import Any
+
+TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 PATIENCE_SECONDS = 1.5  # how long the first messages wait for a daemon
 HOLD_SECONDS = 20.0  # how long later messages wait
 GOODBYE_SECONDS = 0.5  # for pending answers after the client has closed its side
@@ -32,22 +41,22 @@ GOODBYE_SECONDS = 0.5  # for pending answers after the client has closed its sid
 class StdioProxy:
     """The state of one client's connection. `output` is a file descriptor."""
 
-    def __init__(self, home, env, output=1):
+    def __init__(self, home: str, env: "Mapping[str, str]", output: int = 1) -> None:
         self.home = home
         self.env = env
         self.output = output
-        self.events = SimpleQueue()
+        self.events: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self.finder = finder.Finder(home, env, self.events)
         self.handshake = messages.Handshake()
-        self.link = None
+        self.link: socket | None = None
         self.ready = False  # whether the handshake with the linked daemon is complete
         self.served = False  # whether a daemon has ever answered
         self.standing_by = False  # whether the proxy answers itself
-        self.held = []  # (message, time of arrival) that wait for a daemon
-        self.open = {}  # requests that the daemon has not answered, by key
-        self.closing = None  # deadline after the client has closed its side
+        self.held: list[tuple[messages.Message, float]] = []  # (message, time of arrival) that wait for a daemon
+        self.open: dict[str | None, messages.Message] = {}  # requests that the daemon has not answered, by key
+        self.closing: float | None = None  # deadline after the client has closed its side
 
-    def run(self, source=0):
+    def run(self, source: int = 0) -> None:
         """Process events until the client closes its side."""
         threading.Thread(target=self._read_client, args=(source,), daemon=True).start()
         self.finder.look()
@@ -60,37 +69,37 @@ class StdioProxy:
             if self.held:
                 self._give_up_waiting()
 
-    def _read_client(self, source):
+    def _read_client(self, source: int) -> None:
         for line in messages.lines(lambda: os.read(source, 65536)):
             self.events.put(("client", line))
         self.events.put(("end", None))
         time.sleep(GOODBYE_SECONDS * 2)
         os._exit(0)  # the main thread is blocked in a write that nobody reads
 
-    def _read_daemon(self, link):
+    def _read_daemon(self, link: "socket") -> None:
         for line in messages.lines(lambda: link.recv(65536)):
             self.events.put(("daemon", (link, line)))
         self.events.put(("lost", link))
 
-    def _is_over(self):
+    def _is_over(self) -> bool:
         return self.closing is not None and (not (self.open or self.held) or time.monotonic() > self.closing)
 
-    def _next_wait(self):
+    def _next_wait(self) -> "float | None":
         if self.closing is not None:
             return 0.05
         if not self.held:
             return None
         return max(self.held[0][1] + self._patience() - time.monotonic(), 0.01)
 
-    def _patience(self):
+    def _patience(self) -> float:
         return HOLD_SECONDS if self.served else PATIENCE_SECONDS
 
     # Event handlers
 
-    def _on_time(self, _value):
+    def _on_time(self, _value: object) -> None:
         """Do nothing; `run` checks the deadlines after each event."""
 
-    def _on_client(self, line):
+    def _on_client(self, line: bytes) -> None:
         message = messages.Message(line)
         self.handshake.note(message)
         if self.ready:
@@ -100,7 +109,7 @@ class StdioProxy:
         elif message.is_request or not self.served:
             self._hold(message)  # notifications referred to the stopped daemon; the handshake is replayed anyway
 
-    def _on_found(self, link):
+    def _on_found(self, link: "socket") -> None:
         if self.link is not None:  # two searches overlapped
             link.close()
             return
@@ -112,7 +121,7 @@ class StdioProxy:
         else:
             self._start_relaying()
 
-    def _on_daemon(self, value):
+    def _on_daemon(self, value: "tuple[socket, bytes]") -> None:
         link, line = value
         if link is not self.link:
             return
@@ -128,7 +137,7 @@ class StdioProxy:
             self.handshake.note_answer(message.key)
         self._write(line)
 
-    def _on_lost(self, link):
+    def _on_lost(self, link: "socket") -> None:
         if link is not self.link:
             return
         link.close()
@@ -144,17 +153,17 @@ class StdioProxy:
         if self.held or self.standing_by:
             self.finder.look()
 
-    def _on_end(self, _value):
+    def _on_end(self, _value: object) -> None:
         self.closing = time.monotonic() + GOODBYE_SECONDS
 
     # Actions
 
-    def _hold(self, message):
+    def _hold(self, message: messages.Message) -> None:
         self.held.append((message, time.monotonic()))
         if self.link is None:
             self.finder.look()
 
-    def _give_up_waiting(self):
+    def _give_up_waiting(self) -> None:
         """Answer held messages locally once the oldest one has waited long enough."""
         if time.monotonic() < self.held[0][1] + self._patience():
             return
@@ -163,13 +172,13 @@ class StdioProxy:
         for message, _ in held:
             self._answer_locally(message)
 
-    def _answer_locally(self, message):
+    def _answer_locally(self, message: messages.Message) -> None:
         answer = standby.answer(message, self.home, self.env)
         if answer:
             self._write(answer)
             self.handshake.note_answer(message.key)
 
-    def _start_relaying(self):
+    def _start_relaying(self) -> None:
         """Forward held messages after the handshake, and notify a client that was answered locally of the new tools."""
         self.ready = True
         held, self.held = self.held, []
@@ -179,14 +188,14 @@ class StdioProxy:
             self.standing_by = False
             self._write(standby.TOOLS_CHANGED)
 
-    def _forward(self, message):
+    def _forward(self, message: messages.Message) -> None:
         if message.is_request:
             self.open[message.key] = message
         elif message.cancels:
             self.open.pop(message.cancels, None)
         self._send(message.line)
 
-    def _send(self, line):
+    def _send(self, line: bytes) -> None:
         if self.link is None:
             return
         try:
@@ -194,13 +203,13 @@ class StdioProxy:
         except OSError:
             self._on_lost(self.link)
 
-    def _write(self, line):
+    def _write(self, line: bytes) -> None:
         data = memoryview(line + b"\n")
         while data:
             data = data[os.write(self.output, data) :]
 
 
-def main():
+def main() -> None:
     """Run the proxy. Threads that are still reading end with the process."""
     os.umask(0o077)
     env = dict(os.environ)
