@@ -658,6 +658,8 @@ def _without_pasted_lines(text: str, parts: _Removed) -> str:
 
 # Lines of a person's answer below a machine's output, and signs of lines that are none.
 LONGEST_ANSWER = 6
+# So many signs before a colon are a sentence, in scripts without spaces; labels and names are shorter.
+CJK_SENTENCE = 10
 _OUTPUT = (LOG, MACHINE, PRINTED, DIFF)
 _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEADING, QUOTE_LINE, INDENTED)
 
@@ -906,7 +908,9 @@ def _is_own_title(line: str) -> bool:
 def _is_field(line: str) -> bool:
     """A line of a form or chat ("Summary: …", "Bob: …"); one field alone may be the person's topic."""
     match = FORM.match(line)
-    return match is not None and not OWN_LABEL.search(match["label"])
+    if match is None or len(CJK_SIGN.findall(match["label"])) >= CJK_SENTENCE:
+        return False
+    return not OWN_LABEL.search(match["label"])
 
 
 def _last_sentence(text: str) -> str:

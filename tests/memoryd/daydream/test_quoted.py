@@ -303,3 +303,13 @@ def test_a_remark_right_behind_output_is_the_persons_unless_it_orders() -> None:
 )
 def test_what_a_document_says_and_texts_that_are_worked_on_are_not_the_persons(text: str) -> None:
     assert "RULE" not in own_words(text).own
+
+
+def test_a_sentence_before_a_full_width_colon_is_typed_and_the_paste_behind_it_is_not() -> None:
+    pasted = (
+        "问题1: 缓存键冲突 🟡\n\n  文件: src/cache.ts:12-20\n\n  改动:\n  try {\n    save();\n  }\n\n  建议:\n  必须重试三次。"
+    )
+    own = own_words(f"这种缓存问题还是需要处理一下： {pasted}").own
+    assert own.startswith("这种缓存问题还是需要处理一下：")
+    assert "重试" not in own and "cache.ts" not in own
+    assert "部署" not in own_words("小王：不要部署到生产环境\n小李：好的\n小王：必须先测试").own
