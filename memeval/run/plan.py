@@ -208,7 +208,7 @@ def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
         options = _judge_options(plan, judge)
         if model is not None and (official := _official(plan, context, judge)) is not None:
             options["official"] = official
-        if judge == "memoryagentbench" and name.startswith(TABLED):
+        if judge == "memoryagentbench" and name.startswith((*TABLED, "openrouter/")):
             options["summary_model"] = make_model(name, SUMMARIES | dict(plan.settings.judge_model_options), context)
         made.append(open_judge(judge, model, options))
     return made
