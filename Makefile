@@ -36,6 +36,7 @@ check: $(STAMP) ## ruff, mypy --strict, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy hooks plugin
 	$(BIN)/python -m pytest tests/test_layers.py
 
 $(CLAUDE_BIN):
