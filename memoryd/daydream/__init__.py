@@ -1,1 +1,1 @@
-"""The day dream: reads what a session's log gained and decides what is worth keeping."""
+"""The day dream: reads the new part of a session's log and decides what is worth keeping."""

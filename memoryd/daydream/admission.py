@@ -1,4 +1,4 @@
-"""What may be read, and what may be written, whoever proposed it."""
+"""Checks on what may be read and on what may be written, whoever proposed it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import LogChunk
 from memoryd.llm import extractor_folder, is_internal_text
 
-# What the agent worded and the user only said yes to: a decision, marked as agreed to, never the user's rule.
+# Worded by the agent and only confirmed by the user: a decision, marked as agreed to, never the user's rule.
 
-# A turn with so few words ("yes, do that", "option 2", the label of an option) can't hold what it is cited for.
+# A turn with so few words ("yes, do that", "option 2", the label of an option) can't contain what it is cited for.
 FEW_WORDS = 8
 # Words that a reader may add itself ("uses", "project"); with more of them somebody else worded the statement.
 SPARE_WORDS = 2
 
 
 def as_agreed(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
-    """The candidate; as agreed to when it cites the user for words that do not stand in the user's turn.
+    """Mark the candidate as agreed to if it cites the user for words that are not in the user's turn.
 
-    Looks at answers to the agent's questions and at turns too short to say it.
+    Only answers to the agent's questions and turns that are too short are considered.
     """
     if candidate.source is not Source.USER:
         return candidate
@@ -58,13 +58,13 @@ def _is_cited(turn: Turn, candidate: Candidate) -> bool:
     return (turn.uuid in candidate.uuids) if turn.uuid and candidate.uuids else turn.line in candidate.lines
 
 
-# For each turn of the user: a log that is read late is given what it would have been given turn by turn.
+# Per user turn, so that a log that is read late yields as much as if it were read turn by turn.
 MAX_CANDIDATES = 25
 MAX_CONTENT = 1_000
 
 
 def is_excluded(settings: Settings, folder: str) -> bool:
-    """Whether the folder lies in one that the user excluded."""
+    """Return whether the folder is inside one that the user excluded."""
     if not folder or not settings.exclude:
         return False
     paths = spellings(folder)
@@ -72,7 +72,7 @@ def is_excluded(settings: Settings, folder: str) -> bool:
 
 
 def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
-    """Whether the log is of a model run of ours: by its folder or by the mark in its prompt."""
+    """Return whether the log belongs to a model run of memoryd: by its folder or by the marker in its prompt."""
     folder = extractor_folder(settings)
     if cwd and folder in (Path(cwd), *Path(cwd).parents):
         return True
@@ -80,7 +80,7 @@ def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
 
 
 def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Candidate], list[Refused]]:
-    """The candidates from these turns that may be written (no secrets, no rules from others, not too many), and the others."""
+    """Split candidates into those that may be written (no secrets, no rules by others, not too many) and refused ones."""
     out: list[Refused] = []
     good: list[Candidate] = []
     for candidate in extraction.candidates:
@@ -96,7 +96,7 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
 
 
 def _as_asked(candidate: Candidate) -> Candidate:
-    """What the user only wonders or supposes binds nobody."""
+    """Downgrade what the user only asks or supposes, so that it is not binding."""
     binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
     if candidate.source is not Source.USER or not binds or asserted(candidate.content):
         return candidate
@@ -114,7 +114,7 @@ def _problem(candidate: Candidate) -> str:
 
 
 def summed(*counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts by reason added up, zeros left out."""
+    """Add up counts by reason, without zeros."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

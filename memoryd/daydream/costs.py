@@ -1,28 +1,28 @@
-"""What a reader is expected to cost, measured by size on real sessions (benchmarks/reader_cost.py)."""
+"""Expected costs of a reader, based on sizes of real sessions (benchmarks/reader_cost.py)."""
 
 from __future__ import annotations
 
-# 28 sessions of developers' real work (docs/quality.md): their requests, and answers as the prompt asks for them.
+# 28 sessions of developers' real work (docs/quality.md): their requests, and answers in the format of the prompt.
 CALLS_A_SESSION = 2.0
 INPUT_TOKENS_A_SESSION = 14_000
 OUTPUT_TOKENS_A_SESSION = 1_400
 SESSIONS_A_DAY = 8
-# Dollars for a million tokens of the cheapest Claude model, as its list price was when this was measured.
+# Dollars per million tokens of the cheapest Claude model, at its list price at the time of the measurement.
 INPUT_PRICE, OUTPUT_PRICE = 1.0, 5.0
 
 
 def tokens_a_day() -> int:
-    """Input and output of a day of SESSIONS_A_DAY sessions."""
+    """Return the input and output tokens of a day with SESSIONS_A_DAY sessions."""
     return SESSIONS_A_DAY * (INPUT_TOKENS_A_SESSION + OUTPUT_TOKENS_A_SESSION)
 
 
 def dollars_a_day() -> float:
-    """What that day costs without a subscription."""
+    """Return the cost of such a day without a subscription."""
     return SESSIONS_A_DAY * (INPUT_TOKENS_A_SESSION * INPUT_PRICE + OUTPUT_TOKENS_A_SESSION * OUTPUT_PRICE) / 1e6
 
 
 def expected() -> str:
-    """A typical day in one sentence."""
+    """Describe the costs of a typical day in one sentence."""
     return (
         f"A day of {SESSIONS_A_DAY} sessions takes about {tokens_a_day():,} tokens of the cheapest Claude model "
         f"(about ${dollars_a_day():.2f} when billed by use)"

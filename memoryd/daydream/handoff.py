@@ -1,4 +1,4 @@
-"""Where a session left off, by its log alone, for readers without a model; and whether one holds a memory. Pure functions."""
+"""Handoffs: where a session left off, derived from its log for readers without a model. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ MOST_FILES = 6
 MOST_TODOS = 3
 PART_CHARS = 160
 _TASK_CHARS = 2_000
-# Forgetting would rather drop a sentence too many than leave what was forgotten: a third of a memory's words is enough, or half
-# of a clause's, of which a long memory's end may be cut off. One common word is in nearly every text.
+# Forgetting drops too many sentences rather than too few: a third of a memory's words is sufficient, or half of a clause's,
+# since the end of a long memory may be cut off. A single common word is not, as it is in nearly every text.
 HELD_SHARE = 1 / 3
 CLAUSE_SHARE = 0.5
 LEAST_HELD = 2
@@ -32,7 +32,7 @@ _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?
 
 
 class Gathered:
-    """What the turns of one log say about its course; fed piece by piece."""
+    """Collects the course of a session from the turns of its log, piece by piece."""
 
     def __init__(self) -> None:
         self._asked = ""
@@ -41,7 +41,7 @@ class Gathered:
         self._tests = ""
 
     def add(self, turns: Iterable[Turn]) -> None:
-        """Take in the next turns."""
+        """Add the next turns."""
         for turn in turns:
             if turn.sidechain:
                 continue
@@ -60,7 +60,7 @@ class Gathered:
         self._testing = _part(turn.detail) if turn.tool == "Bash" and _TESTS.search(turn.detail[:400]) else ""
 
     def text(self, learnt: Sequence[MemoryItem], todos: Sequence[MemoryItem], folder: str = "") -> str:
-        """The handoff, without secrets; empty when the session changed and taught nothing: its question is then kept nowhere."""
+        """Return the handoff without secrets; empty when the session changed and taught nothing."""
         if not self._files and not learnt:
             return ""
         decision = next((item.content for item in learnt if item.kind is Kind.DECISION), "")
@@ -76,7 +76,7 @@ class Gathered:
 
 
 def holds(handoff: str, memory: str) -> bool:
-    """Whether a handoff may hold what a memory says: enough of its words, its words in one clause, or a name or value of it."""
+    """Return whether a handoff may contain what a memory says: enough of its words, words in one clause, or a name or value."""
     if not _rare(memory).isdisjoint(_rare(handoff)):
         return True
     said, stated = item_terms(handoff), set(query_terms(memory))
@@ -92,12 +92,12 @@ def _is_of(clause: str, memory: frozenset[str]) -> bool:
 
 
 def _rare(text: str) -> set[str]:
-    """Names and values that no other text would have by chance: they hold a digit, or are put together of several words."""
+    """Return names and values that are unlikely to occur by chance: they contain a digit or consist of several words."""
     return {match[0].casefold() for match in _RARE.finditer(text)}
 
 
 def _task(text: str) -> str:
-    """The text without its lasting wishes: these are memories, given as long as they hold, and may be taken back or forgotten."""
+    """Return the text without lasting wishes, which are memories of their own and may be retracted or forgotten."""
     return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_to_hold(part))
 
 

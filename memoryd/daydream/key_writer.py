@@ -1,7 +1,7 @@
-"""Keys for memories that have none: a model writes questions and tasks in other words, with which they are found again.
+"""Write keys for memories without any: a model writes questions and tasks in other words that help to find them.
 
-Only the statements leave the machine, redacted, to the model that reads sessions. What comes back is a help for search and
-nothing else: it is checked for its form and for secrets, and a memory that got keys meanwhile keeps those.
+Only the redacted statements leave the machine, and only to the model that reads sessions. The answer is checked for its
+format and for secrets and only used for search; a memory that got keys in the meantime keeps those.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class KeyBatch:
-    """What one call did: memories that got keys, those that still have none, and why nothing was asked (empty: it was)."""
+    """Result of one call: the numbers of memories with new keys and still without, and why no model was asked, if so."""
 
     written: int
     left: int
@@ -59,7 +59,7 @@ class KeyBatch:
 
 
 class KeyWriter:
-    """Writes keys a batch at a time. What it has written is in the files, so it can be stopped and started again at any time."""
+    """Writes keys in batches. The results are in the files, so the work can be interrupted and resumed at any time."""
 
     def __init__(self, llm: LLM, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
         self._llm = llm
@@ -69,7 +69,7 @@ class KeyWriter:
         self._clock = clock
 
     def missing(self, after: str = "") -> list[MemoryItem]:
-        """Active memories behind this id that want keys, by id: no turns of chats, none of projects that are off."""
+        """Return the active memories after this id that need keys, by id, except turns of chats and projects that are off."""
         return [item for item in self._service.all() if item.id > after and self._wants_keys(item)]
 
     def _wants_keys(self, item: MemoryItem) -> bool:
@@ -77,7 +77,7 @@ class KeyWriter:
         return active and not item.asked_as and not item.is_turn and not self._state.is_off(item.project)
 
     def write_batch(self, waiting: Sequence[MemoryItem]) -> KeyBatch:
-        """Ask for the keys of the first few of these. Raises ModelError."""
+        """Request the keys of the first of these memories. Raises ModelError."""
         batch = waiting[:BATCH]
         if not batch:
             return KeyBatch(0, 0)
@@ -109,13 +109,13 @@ class KeyWriter:
 
 
 def ask_keys(llm: LLM, batch: Sequence[MemoryItem]) -> tuple[list[tuple[str, ...]] | None, Completion]:
-    """The keys of each of these memories in their order, None for an unusable answer; and the answer. Raises ModelError."""
+    """Return the keys of these memories in order (None if the answer is unusable), and the answer. Raises ModelError."""
     completion = llm.complete(messages_for(batch), SCHEMA)
     return parse_keys(completion.text, batch), completion
 
 
 def with_keys(llm: LLM, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """The items with keys that the model wrote, without a budget or a store. Raises ModelError."""
+    """Return the items with keys written by the model, without a budget or a store. Raises ModelError."""
     out: list[MemoryItem] = []
     for start in range(0, len(items), BATCH):
         batch = items[start : start + BATCH]
@@ -131,7 +131,7 @@ def _unusable(llm: LLM, batch: Sequence[MemoryItem]) -> ModelError:
 
 
 def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
-    """The instructions, the same in each call, and the redacted statements as data."""
+    """Return the constant instructions, and the redacted statements as data."""
     statements = [
         {"n": place, "kind": item.kind.value, "statement": redact(one_line(item.content)[:MAX_STATEMENT]).text}
         for place, item in enumerate(batch, start=1)
@@ -141,7 +141,7 @@ def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
 
 
 def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] | None:
-    """The usable keys of each statement; None for an answer of another form."""
+    """Return the usable keys of each statement; None if the answer has the wrong format."""
     fenced = _FENCE.match(text)
     try:
         entries = orjson.loads(fenced[1] if fenced else text)["keys"]
@@ -152,7 +152,7 @@ def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] 
 
 
 def _usable(keys: Any, item: MemoryItem) -> tuple[str, ...]:
-    """Keys on one line, without secrets, that are not the statement itself."""
+    """Return keys on one line, without secrets, that differ from the statement."""
     if not isinstance(keys, list):
         return ()
     texts = dict.fromkeys(one_line(key) for key in keys if isinstance(key, str) and key.strip())

@@ -1,7 +1,6 @@
-"""A model's answer, checked strictly and tied to its evidence. Pure functions.
+"""Check a model's answer strictly and link it to its evidence. Pure functions.
 
-The model proposes words and line numbers; who said it, and so how far it may go, is decided
-here from the turns that it points to.
+The model proposes wordings and line numbers; who said it, and thus its authority, is derived here from the cited turns.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.language import language, lexicon, read
 from memoryd.language.stems import root, roots
 
-# A passage as the text that a model reads: known memories, then numbered turns, tool noise cut first. Pure functions.
+# Rendering of a passage for a model: known memories, then numbered turns, tool output cut first. Pure functions.
 
 SPEAKER = {
     TurnKind.USER: "USER",
@@ -42,14 +41,14 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Characters kept of one turn, by who speaks."""
+    """Maximum characters of one turn, by speaker."""
 
     user: int
     assistant: int
     tool: int
 
 
-# Tried in order until the piece fits: what tools said goes first, what the user said last.
+# Tried in order until the piece fits: tool output is cut first, the user's text last.
 STEPS = (
     Limits(8_000, 3_000, 500),
     Limits(8_000, 2_000, 200),
@@ -62,7 +61,7 @@ STEPS = (
 
 
 def middle_cut(text: str, limit: int) -> str:
-    """At most about `limit` characters: the head and the tail, since errors and conclusions stand at the end."""
+    """Cut a text to about `limit` characters, keeping head and tail, since errors and conclusions are at the end."""
     if len(text) <= limit:
         return text
     if limit <= 0:
@@ -72,14 +71,14 @@ def middle_cut(text: str, limit: int) -> str:
 
 
 def render(passage: Passage, budget_tokens: int) -> str:
-    """The message about a passage: known memories, the turns as data, and whether the session ends here."""
+    """Render a passage as a message: known memories, the turns as data, and whether the session ends here."""
     parts = [f"<known>\n{_known(passage.known)}\n</known>"] if passage.known else []
     parts.append(f"<session>\n{render_turns(passage, budget_tokens)}\n</session>")
     return "\n".join([*parts, END_MARK] if passage.ends else parts)
 
 
 def alias(position: int) -> str:
-    """How the known memory at a position (from 0) is called in the prompt: the same whatever the store's ids."""
+    """Return the name of the known memory at a position (from 0) in the prompt, independent of the store's ids."""
     return f"m{position + 1}"
 
 
@@ -93,7 +92,7 @@ def _known(items: Sequence[MemoryItem]) -> str:
 
 
 def render_turns(passage: Passage, budget_tokens: int) -> str:
-    """The turns; turn n of `passage.turns` is numbered n, counted from 1."""
+    """Render the turns, numbered from 1."""
     text = ""
     for limits in STEPS:
         text = "\n".join([*_context(passage.context), *_numbered(passage.turns, limits)])
@@ -103,12 +102,12 @@ def render_turns(passage: Passage, budget_tokens: int) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Text that can't leave its place: no tags of ours, no control characters."""
+    """Remove our tags and control characters from a text."""
     return _TAG.sub("<\u200b", _CONTROL.sub(" ", text))
 
 
 def _indented(text: str) -> str:
-    """Text whose further lines can't pass for turns of their own."""
+    """Indent further lines of a text, so that they can't pass for separate turns."""
     return CONTINUED.join(line.rstrip() for line in _harmless(text).splitlines())
 
 
@@ -151,15 +150,15 @@ MAX_CANDIDATES = 40
 MAX_HANDOFF = 1_200
 MAX_KEYS = 8
 MAX_KEY_CHARS = 200
-# Share of a statement's keywords that its evidence must hold; a paraphrase reaches a third, an invention near nothing.
+# Minimum share of a statement's keywords in its evidence; a paraphrase reaches a third, an invention nearly nothing.
 MIN_SUPPORT = 0.25
-# To count as the user's own words, the user's turns must hold at least half of it.
+# To count as the user's own words, at least half of it must be in the user's turns.
 ESSENTIAL, USEFUL = 3, 2
 SURE = 0.75
 MIN_USER_SUPPORT = 0.5
-# With less than that it may still be the user's, in other words or another language; but something of it was said.
+# With less, it may still be the user's, in other words or another language, but some of it was said.
 MIN_REWORDED = 0.2
-# A line of tool output that holds so much of a statement is where it comes from, unless the user said as much of it.
+# A line of tool output with this share of a statement is its origin, unless the user said as much of it.
 MIN_TOOL_SUPPORT = 0.6
 LONGEST_READ = 24_000
 
@@ -177,7 +176,7 @@ _ENTRY: dict[str, Any] = {
     "replaces": _TEXTS,
     "closes": _TEXTS,
 }
-# An endpoint that enforces the schema is asked for all keys; in an answer these may be missing.
+# An endpoint that enforces the schema must return all keys; in other answers these may be missing.
 _OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes"})
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -198,13 +197,13 @@ _CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
 
 
-# Words that a reader may use of its own accord; not the names of things that are chosen from, such as tools.
+# Words that a reader may add itself; not the names of things to choose from, such as tools.
 _PLAIN_WORDS = (
     BARE_WORDS | META_WORDS | OPENERS | frozenset(f"{lexicon.SYNONYMS} {lexicon.LIGHT} {lexicon.WEAK}".replace("-", " ").split())
 ) - frozenset(lexicon.CHOICES.split())
 
 
-# Endings of ordinary words, where there is no list of them.
+# Endings of ordinary words in languages without a word list.
 _INFLECTED = {
     "de": ("en", "ern", "eln", "st", "t", "e", "em", "er", "es", "ung", "heit", "keit", "lich", "ig", "isch"),
     "fr": ("er", "ez", "e", "es", "ent", "tion", "ment", "oir", "ir", "s"),
@@ -219,7 +218,7 @@ class InvalidAnswerError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ProposedMemory:
-    """One entry of a valid answer; `evidence` are turn numbers counted from 1, the last three ids as shown in the prompt."""
+    """One entry of a valid answer. `evidence` are turn numbers from 1; the last three fields are ids as in the prompt."""
 
     content: str
     kind: Kind
@@ -236,16 +235,16 @@ class ProposedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A valid answer: what is proposed, and the summary of the session for whoever goes on with it."""
+    """A valid answer: the proposals, and the summary of the session as a handoff."""
 
     proposals: tuple[ProposedMemory, ...]
     handoff: str = ""
 
 
 def parse_answer(text: str) -> ModelAnswer:
-    """What a model's answer proposes. Raises InvalidAnswerError that names the place.
+    """Parse a model's answer. Raises InvalidAnswerError that names the invalid place.
 
-    An unknown key anywhere makes the answer invalid: a model that invents an order must not count as one with nothing to keep.
+    Any unknown key makes the answer invalid, so that an invented format is not mistaken for an answer without proposals.
     """
     fenced = _FENCE.match(text)
     try:
@@ -317,7 +316,7 @@ def _texts(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 
 
 def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Keys are a help for search, not evidence: too many, or one that is too long, are no reason to ask again."""
+    """Return the keys; as they only help search and are no evidence, invalid ones are dropped instead of asking again."""
     return tuple(text for text in _texts(entry, "asked_as", where) if len(text) <= MAX_KEY_CHARS)[:MAX_KEYS]
 
 
@@ -329,12 +328,12 @@ def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: fl
 
 
 def support(content: str, evidence: str) -> float:
-    """Share of the content's keywords that the evidence holds, 0..1."""
+    """Return the share of the content's keywords that the evidence contains, 0..1."""
     return containment(roots(content), roots(evidence))
 
 
 def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
-    """Candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
+    """Return the candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
     kept: list[tuple[int, Candidate]] = []
     refused: list[Refused] = []
     known = {alias(position): item for position, item in enumerate(passage.known)}
@@ -372,14 +371,14 @@ def _problem(proposal: ProposedMemory, turns: Sequence[Turn], everything: str) -
 
 
 def source_of(turn: Turn) -> Source:
-    """Who speaks in a turn. What a sub-agent was told, and an option that was chosen, is the agent's, not the user's."""
+    """Return who speaks in a turn. Prompts of sub-agents and chosen options count as the agent's, not the user's."""
     if turn.kind is TurnKind.TOOL_RESULT:
         return Source.TOOL
     return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain and not turn.offered else Source.AGENT_STEP
 
 
 def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -> Source:
-    """Who said it. A statement is the user's only if the user's own turns say all of it and no tool output says it better."""
+    """Return who said it: the user only if the user's own turns say all of it and no tool output matches better."""
     if is_users(proposal.content, proposal.polarity, turns, passage):
         return Source.USER
     if any(source_of(turn) is Source.AGENT_STEP and support(proposal.content, _words(turn)) >= MIN_SUPPORT for turn in turns):
@@ -391,10 +390,10 @@ def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -
 
 
 def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
-    """Whether the user's own turns among `turns` say a statement, and nothing else of the passage says it better.
+    """Return whether the user's own turns among `turns` say a statement, and nothing else in the passage matches better.
 
-    Names, hosts, commands, flags, numbers and negations must all be there; the rest may be said in other words. What the
-    user only asks or supposes is not said.
+    Names, hosts, commands, flags, numbers and negations must all be there; the rest may be in other words. What the user
+    only asks or supposes does not count.
     """
     own = [turn for turn in turns if source_of(turn) is Source.USER]
     said = asserted("\n".join(turn.text for turn in own)[:LONGEST_READ])
@@ -410,7 +409,7 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
 
 
 def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
-    """Whether a word of the statement, no plain one, was said by somebody else and not by the user: a lower-case name, say."""
+    """Return whether somebody else, but not the user, said an uncommon word of the statement, such as a lower-case name."""
     code = language(content)
     missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said)
     if not missing:
@@ -419,26 +418,26 @@ def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
 
 
 def _may_be_a_name(word: str, code: str) -> bool:
-    """Whether a word of a statement in this language may be the name of a thing. Names of tools are written in Latin letters."""
+    """Return whether a word of a statement may be the name of a thing. Names of tools are written in Latin letters."""
     if not word.isascii() or word in _PLAIN_WORDS:
         return False
     return code not in _INFLECTED or not word.endswith(_INFLECTED[code])
 
 
 def _foreign_texts(turn: Turn) -> tuple[str, ...]:
-    """What of a turn is not the user's: all, or the question that the user answers."""
+    """Return the parts of a turn that are not the user's: all of it, or the question that the user answers."""
     return (turn.detail[:LONGEST_READ],) if source_of(turn) is Source.USER else (_words(turn)[:LONGEST_READ],)
 
 
 def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
-    """The lines of the agent that the user had before them."""
+    """Return the agent's lines that the user had seen before."""
     last = max((n for n, turn in enumerate(passage.turns) if any(turn is one for one in own)), default=0)
     earlier = (*passage.context, *passage.turns[:last])
     return [line for turn in earlier if turn.kind is TurnKind.ASSISTANT for line in turn.text[:LONGEST_READ].splitlines()]
 
 
 def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
-    """Whether a sentence of the user's says the same in other words or in another language, and lays something down there."""
+    """Return whether a sentence of the user says the same in other words or another language, and as a statement."""
     if _best_line(content, before) > max(share, MIN_USER_SUPPORT):
         return False
     words, code = roots(content), language(content)
@@ -450,12 +449,12 @@ def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -
 
 
 def _folder(passage: Passage) -> str:
-    """The project's folder by its name, which a self-contained statement may add to the user's words."""
+    """Return the name of the project's folder, which a self-contained statement may add to the user's words."""
     return passage.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _lacks_a_name(content: str, said: str, folder: str) -> bool:
-    """Whether a name, host, path, command, flag or number of the statement is missing in the text."""
+    """Return whether a name, host, path, command, flag or number of the statement is missing in the text."""
     heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
@@ -468,7 +467,7 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
 
 
 def _is_exact(token: str) -> bool:
-    """Whether a token must be said as it is written: it holds a digit, a sign of code, or capitals inside."""
+    """Return whether a token must occur literally: it contains a digit, a code character or inner capitals."""
     return (
         any(sign.isdigit() for sign in token)
         or re.search(r"\w[./_@:\\=]\w|\A-{1,2}\w|\A[~/.]{1,3}\w", token) is not None
@@ -489,9 +488,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
-    """Whether the statement forbids or denies what the user's sentence does not, or the other way round."""
+    """Return whether only one of the statement and the user's sentence forbids or denies something."""
     denies = polarity is Polarity.DONT or _denies(content)
-    if denies:  # line by line: a session may change its language
+    if denies:  # line by line, since the language may change within a session
         return not any(_denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
@@ -513,11 +512,11 @@ def _best_line(content: str, lines: Sequence[str]) -> float:
 
 
 def status_by_worth(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
-    """Whether a model's statement is given to later sessions, or only found when searched for.
+    """Decide whether a model's statement becomes active, or a candidate that is only found by search.
 
-    Judged blind (docs/quality.md), 94 % of what a model called essential (3) was worth keeping, 74 % of what it called useful
-    (2) and was sure of, 51 % of the other useful ones, and 38 % of the minor ones. What the user said is never held back, nor
-    is what replaces, closes or confirms a known memory (`refers`): the stale one would stay.
+    In a blind review (docs/quality.md), 94 % of what a model rated essential (3) was worth keeping, 74 % of what it rated
+    useful (2) with confidence, 51 % of the other useful ones, and 38 % of the minor ones. What the user said is never held
+    back, nor is what replaces, closes or confirms a known memory (`refers`), as the outdated one would remain.
     """
     sure = importance >= ESSENTIAL or (importance >= USEFUL and confidence >= SURE)
     return Status.ACTIVE if sure or refers or source is Source.USER else Status.CANDIDATE
@@ -550,7 +549,7 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
 
 
 def restrain(candidate: Candidate) -> Candidate:
-    """Only the user makes rules: from others they are facts, and tool text never says what to do."""
+    """Restrict a candidate: only the user makes rules, so others' become facts, and tool output never gives instructions."""
     if candidate.source is Source.USER:
         return candidate
     changes: dict[str, Any] = {}
@@ -559,7 +558,7 @@ def restrain(candidate: Candidate) -> Candidate:
     if candidate.source is Source.TOOL:
         changes["polarity"] = Polarity.KNOW
     if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
-        # "Use emojis" under "don't" would come to say the opposite.
+        # "Use emojis" under "don't" would otherwise become the opposite.
         changes["content"] = f"To avoid: {candidate.content}"
     if candidate.scope is Scope.USER:
         changes["scope"] = Scope.PROJECT

@@ -1,4 +1,4 @@
-"""The extractor that asks a language model. The prompt is a versioned file beside this module."""
+"""The extractor that asks a language model. The prompt is a versioned file next to this module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, mi
 from memoryd.daydream.reconcile import counts, refused
 from memoryd.daydream.redact import redact, redacted_passage
 
-# What a model is asked about, and what it is shown: whether a piece is worth a call, and the known memories near it.
+# Which pieces are worth a call, and which known memories the model is shown.
 
 MOST = 12
 MOST_TODOS = 4
@@ -40,13 +40,13 @@ _SAYS = frozenset({TurnKind.USER, TurnKind.ASSISTANT})
 _KNOWN = (Status.ACTIVE, Status.CANDIDATE)
 
 
-# Fewer words than these are no more than "ok" or "go on"; an assistant's text of so many may hold a finding.
+# Fewer words than these are only "ok" or "go on"; an assistant's text of this length may contain a finding.
 LEAST_USER_WORDS = 3
 LEAST_ANSWER_WORDS = 25
 
 
 def is_searchable(passage: Passage) -> bool:
-    """Whether somebody said or found something: a prompt of some words, or an answer long enough for a finding."""
+    """Return whether there is a prompt of several words, or an answer long enough for a finding."""
     return any(_says_something(turn) for turn in passage.turns)
 
 
@@ -57,7 +57,7 @@ def _says_something(turn: Turn) -> bool:
 
 
 def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]:
-    """At most MOST memories of the project and the user: from the same lines, near what was said, and open todos."""
+    """Return at most MOST memories of the project and the user: from the same lines, similar ones, and open todos."""
     found: dict[str, MemoryItem] = {}
     said = {turn.uuid for turn in passage.turns if turn.uuid}
     hits = [_search(store, passage, text) for text in _queries(passage.turns)]
@@ -70,7 +70,7 @@ def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]
 
 
 def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[MemoryItem, ...]:
-    """The same choice among a few items without a store, by shared words."""
+    """Make the same choice among a few items without a store, by shared words."""
     near = set(keywords(" ".join(_queries(passage.turns))))
 
     def shared(item: MemoryItem) -> float:
@@ -81,7 +81,7 @@ def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[Memor
 
 
 def _queries(turns: Sequence[Turn]) -> list[str]:
-    """The texts to search with: what the user said, and the assistant's longest answers."""
+    """Return the texts to search with: the user's, and the assistant's longest answers."""
     said = [turn for turn in turns if turn.kind in _SAYS and len(turn.text) > 1]
     users = [turn for turn in said if turn.kind is TurnKind.USER][-QUERIES // 2 :]
     answers = sorted((turn for turn in said if turn.kind is TurnKind.ASSISTANT), key=lambda turn: -len(turn.text))
@@ -110,15 +110,15 @@ PROMPT_VERSION = "extract_v2"
 
 @runtime_checkable
 class Closable(Protocol):
-    """Something that may be at work when the daemon stops."""
+    """An object that may be busy when the daemon stops."""
 
     def close(self) -> None:
-        """Stop now."""
+        """Stop immediately."""
         ...
 
 
 class UnusableAnswerError(ModelError):
-    """The model answered twice with something else than was asked for. `usage` is what that cost."""
+    """The model gave an invalid answer twice. `usage` is what that cost."""
 
     def __init__(self, message: str, usage: Usage) -> None:
         super().__init__(
@@ -130,15 +130,15 @@ class UnusableAnswerError(ModelError):
 
 
 def load_prompt(version: str = PROMPT_VERSION) -> str:
-    """The instructions given to the model."""
+    """Return the instructions for the model."""
     return files("memoryd.daydream").joinpath("prompts", f"{version}.md").read_text("utf-8")
 
 
 class ModelExtractor:
-    """An Extractor over any LLM.
+    """An Extractor that uses any LLM.
 
-    What it sends is redacted; what comes back is checked against the schema and its evidence.
-    An answer that stays invalid after one repair is an error, never an empty success.
+    Requests are redacted, answers are checked against the schema and their evidence. An answer that is still invalid after
+    one repair is an error, never an empty success.
     """
 
     def __init__(self, llm: LLM, settings: Settings, name: str = "endpoint") -> None:
@@ -148,7 +148,7 @@ class ModelExtractor:
 
     @property
     def name(self) -> str:
-        """Which reader this is: endpoint or claude."""
+        """The reader's name: endpoint or claude."""
         return self._name
 
     @property
@@ -157,7 +157,7 @@ class ModelExtractor:
         return PROMPT_VERSION
 
     def extract(self, passage: Passage) -> Extraction:
-        """Candidates in the order of their evidence. Raises ModelError."""
+        """Return candidates in the order of their evidence. Raises ModelError."""
         messages = self.messages(passage)
         completion = self._llm.complete(messages, SCHEMA)
         usage = completion.usage
@@ -179,26 +179,26 @@ class ModelExtractor:
         return Extraction(clean, skipped, self._name, model, usage, left_out, handoff)
 
     def close(self) -> None:
-        """End a model run that is under way, from whatever thread; models over HTTP end by their time-out."""
+        """Stop a running model process, from any thread; HTTP requests end by their timeout."""
         if isinstance(self._llm, Closable):
             self._llm.close()
 
     def messages(self, passage: Passage) -> list[Message]:
-        """What is sent: the instructions, and the redacted passage as data."""
+        """Return the request: the instructions, and the redacted passage as data."""
         return messages_for(passage, self._budget)
 
     def print_prompt(self, passage: Passage) -> str:
-        """The exact text that would leave the machine, for people who want to see it."""
+        """Return the exact text that would leave the machine, for inspection."""
         return print_prompt(self.messages(passage))
 
 
 def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
-    """The instructions, the same in each call, and the redacted passage as data within the budget, tool noise cut first."""
+    """Return the constant instructions, and the redacted passage as data within the budget, tool output cut first."""
     return [Message("system", load_prompt()), Message("user", redact(render(redacted_passage(passage), budget_tokens)).text)]
 
 
 def print_prompt(messages: Sequence[Message]) -> str:
-    """The exact text of the messages, each under its role."""
+    """Return the exact text of the messages, each under its role."""
     return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in messages)
 
 
@@ -208,7 +208,7 @@ def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]
 
 
 def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:
-    """A statement in which a secret is found on the way back is dropped: without the secret it says little."""
+    """Drop statements in which a secret is found in the answer: without the secret they say little."""
     kept = tuple(candidate for candidate in candidates if not _holds_secret(candidate))
     return kept, [refused(candidate, "holds a secret") for candidate in candidates if candidate not in kept]
 

@@ -1,7 +1,7 @@
-"""The day dream: read what a log gained, extract, check against what is known, write, move on.
+"""The day dream: read the new part of a log, extract statements, compare them with known ones, write, advance.
 
-The cursor moves only after everything of a piece is durable. A kill anywhere repeats the
-piece; since a statement that is known already is not written again, that changes nothing.
+The cursor only advances after everything of a piece is durable. After a kill, the piece is repeated; this changes
+nothing, since known statements are not written again.
 """
 
 from __future__ import annotations
@@ -74,21 +74,21 @@ from memoryd.daydream.transcript import LogChunk, blind_cursor, first_folder, re
 from memoryd.daydream.under_way import UnderWay
 from memoryd.llm.claude import Logins
 
-# What a session did with memories: cited ones were of use, contradicted ones were wrong.
+# Uses of memories by a session: cited ones were useful, contradicted ones were wrong.
 #
-# It is noted in the ledger, where the dream weighs it. A repeated reading of the same log notes nothing twice.
+# They are recorded in the ledger for the dream. Repeated reading of the same log records nothing twice.
 
 _CITED = re.compile(r"\bmem_[0-9a-f]{12}\b")
 
 
 def cited(turns: Iterable[Turn]) -> list[str]:
-    """Ids of memories that the assistant named in its own words, in the order of the first naming."""
+    """Return the ids of memories that the assistant named in its own words, in the order of their first mention."""
     said = (turn.text for turn in turns if turn.kind is TurnKind.ASSISTANT and not turn.sidechain)
     return list(dict.fromkeys(id for text in said for id in _CITED.findall(text)))
 
 
 def contradicted(candidate: Candidate, outcome: Outcome, store: KeepingStore) -> list[str]:
-    """The memories that a statement of the user replaced or spoke against."""
+    """Return the memories that a statement of the user replaced or contradicted."""
     if candidate.source is not Source.USER:
         return []
     if outcome.action is KeepAction.SUPERSEDES:
@@ -100,7 +100,7 @@ def contradicted(candidate: Candidate, outcome: Outcome, store: KeepingStore) ->
 def note(
     turns: Iterable[Turn], outcomes: Sequence[tuple[Candidate, Outcome]], session: str, store: KeepingStore, ledger: Ledger
 ) -> None:
-    """Note what these turns and the statements taken from them say about memories."""
+    """Record the uses of memories in these turns and in the statements extracted from them."""
     if named := [id for id in cited(turns) if store.get(id) is not None]:
         ledger.record_use(named, session, UseKind.CITED)
     if wrong := [id for candidate, outcome in outcomes for id in contradicted(candidate, outcome, store)]:
@@ -112,12 +112,12 @@ log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
 LIVE_CURSORS = 64
 UNUSABLE_ATTEMPTS = 6
-# After these events nobody writes to the log any more, so that a last line without an end may be whole.
+# After these events nobody writes to the log, so a last line without a line end may be complete.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
 
 
 class _Then(Enum):
-    """What follows a piece: the next one, the job's end, or waiting until the log holds more."""
+    """What follows a piece: the next one, the job's end, or waiting for more text."""
 
     GO_ON = auto()
     END = auto()
@@ -126,7 +126,7 @@ class _Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Which session and project a piece belongs to."""
+    """The session and project of a piece."""
 
     session: str
     project: str
@@ -134,18 +134,18 @@ class _Place:
 
 
 class _Live:
-    """The cursors of the last few logs with the text that they carry, which the state does not keep."""
+    """Cache of the latest logs' cursors with their texts, which are not stored in the state."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[str, Cursor] = OrderedDict()
 
     def get(self, stored: Cursor) -> Cursor:
-        """The stored cursor, with its text if it is the one that was put here."""
+        """Return the stored cursor, with its text if it is cached."""
         held = self._cursors.get(stored.transcript)
         return held if held == stored else stored
 
     def put(self, cursor: Cursor) -> None:
-        """Hold a cursor; the oldest of too many goes."""
+        """Cache a cursor, dropping the oldest if there are too many."""
         self._cursors.pop(cursor.transcript, None)
         self._cursors[cursor.transcript] = cursor
         while len(self._cursors) > LIVE_CURSORS:
@@ -153,9 +153,9 @@ class _Live:
 
 
 class DayDream:
-    """Works off day-dream jobs. One job at a time; not for use from several threads.
+    """Processes day-dream jobs, one at a time. Not thread-safe.
 
-    While a session goes on, a model is asked only about full pieces (see `gather`); rules read each turn at once.
+    While a session continues, a model is only asked about full pieces (see `gather`); rules read each turn immediately.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class DayDream:
         embedder: Embedder | None = None,
         watch: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """`watch` ends the process when what it watches over never comes back."""
+        """Create a day dream. `watch` terminates the process when the watched code does not return."""
         self._store = store
         self._keeper = Keeper(store, clock)
         self._state = state
@@ -190,10 +190,16 @@ class DayDream:
     # Jobs
 
     def run_job(self, job: Job, stop: Callable[[], bool] = lambda: False) -> list[Run]:
-        """Read the job's log to its end, piece by piece, and return what was recorded, in order.
+        """Read the job's log to its end, piece by piece.
 
-        A failure is recorded and the job postponed; it is not raised. `stop` is asked between pieces;
-        a job that was stopped stays due.
+        Errors are recorded and the job is postponed; they are not raised.
+
+        Args:
+            job: The job.
+            stop: Called between pieces; a stopped job remains due.
+
+        Returns:
+            The recorded runs, in order.
         """
         runs: list[Run] = []
         self._handed_off = ""
@@ -215,7 +221,7 @@ class DayDream:
         return runs
 
     def close(self) -> None:
-        """End a model run that is under way, from another thread; its job stays and is tried again later."""
+        """Stop a running model process, from another thread; its job is retried later."""
         self._readers.close()
 
     def _next_piece(self, job: Job) -> tuple[Run | None, _Then]:
@@ -254,7 +260,7 @@ class DayDream:
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
 
     def _read(self, job: Job, cursor: Cursor) -> LogChunk:
-        """The next piece. What has ended the process before is read line by line, and the line that does it again is given up."""
+        """Return the next piece. After a crash, read line by line, and skip the line that causes another crash."""
         limits = replace(self._limits, lines=1) if self._reading.ended_before else self._limits
         with self._watch():
             piece = read_transcript(
@@ -266,12 +272,12 @@ class DayDream:
                 pass_over=self._reading.ended_again,
             )
         for line in piece.given_up:
-            log.warning("line %d of %s took too long and is given up", line, job.transcript)
+            log.warning("line %d of %s took too long and is skipped", line, job.transcript)
             self._reading.give_up(job.transcript, line, to_iso(self._clock.now()))
         return piece
 
     def _why_not_opened(self, job: Job) -> str:
-        """Why the user does not want this log opened, as far as that can be told without it; or empty."""
+        """Return why the user does not want this log opened, as far as is known without opening it; or an empty text."""
         record = self._state.session(job.session)
         if record is not None and record.off:
             return "session off"
@@ -284,13 +290,13 @@ class DayDream:
         return "project off" if any(self._state.is_off(project, folder) for project, folder in places) else ""
 
     def _is_apart(self, cwd: str) -> bool:
-        """Whether the user does not want to be read in this folder, where a session may go in the middle."""
+        """Return whether the user does not want this folder read; a session may enter one midway."""
         if is_excluded(self._settings, cwd):
             return True
         return self._state.switches.any_off() and self._state.is_off(self._projects.known_project(cwd), cwd)
 
     def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
-        """Move the cursor to the end of a log that is not opened, so that it stays unread when memory is on again."""
+        """Move the cursor to the end of a log that must not be opened, so that it stays unread when memory is on again."""
         moved = blind_cursor(job.transcript, job.session)
         if moved is None or moved.offset <= cursor.offset:
             return None
@@ -308,7 +314,7 @@ class DayDream:
         return run
 
     def _folder(self, job: Job, piece: LogChunk) -> str:
-        """The session's first folder: a `cd` in the middle does not move its memories."""
+        """Return the session's first folder; a later `cd` does not move its memories."""
         record = self._state.session(job.session or piece.session)
         return (record.cwd if record else "") or job.cwd or piece.cwd
 
@@ -321,7 +327,7 @@ class DayDream:
         return ""
 
     def _place(self, job: Job, piece: LogChunk, cwd: str, named: bool) -> _Place:
-        """`named` False: the folder must not even be entered into the list of projects."""
+        """Return the place of a piece. With `named` false, the folder must not even be added to the list of projects."""
         session = piece.session or job.session
         record = self._state.session(job.session or session)
         if record and record.project:
@@ -329,7 +335,7 @@ class DayDream:
         return _Place(session, self._projects.resolve(cwd or Path(job.transcript).parent).id if named else "", cwd)
 
     def _why_not(self, place: _Place) -> str:
-        """Why the user does not want this read, or empty."""
+        """Return why the user does not want this read, or an empty text."""
         if self._state.is_off(place.project, place.cwd):
             return "project off"
         record = self._state.session(place.session)
@@ -350,7 +356,7 @@ class DayDream:
     # One piece
 
     def _digest(self, job: Job, place: _Place, piece: LogChunk, run: Run, begin: Cursor) -> tuple[Run, list[LoggedDecision]]:
-        """Extract and write; the run and the decisions as they are to be recorded.
+        """Extract and write; return the run and the decisions to record.
 
         When no model can answer, rules read the piece, and it is kept for the model from `begin` on.
         """
@@ -382,7 +388,7 @@ class DayDream:
         return replace(passage, given=self._given(place.session))
 
     def _keep(self, passage: Passage, piece: LogChunk, run: Run, extraction: Extraction) -> tuple[Run, list[LoggedDecision]]:
-        """Write what a reader proposes."""
+        """Write a reader's proposals."""
         if extraction.handoff and passage.session and passage.project:
             self._state.save_handoff(passage.session, passage.project, extraction.handoff)
             self._handed_off = passage.session
@@ -408,17 +414,17 @@ class DayDream:
         return run, decided(outcomes, [*refused, *extraction.refused], piece.turns)
 
     def _given(self, session: str) -> tuple[str, ...]:
-        """What the session gave before, as the memories that say it have it now."""
+        """Return the session's earlier statements, as their memories say them now."""
         ids = dict.fromkeys(v.memory for v in self._state.verdicts(session) if v.outcome != REFUSED and v.memory)
         items = (self._store.get(id) for id in ids)
         return tuple(item.content for item in items if item is not None and item.status is not Status.BLACKLISTED)
 
     def _is_settled(self, candidate: Candidate) -> bool:
-        """A candidate that a session's model settled; reading its log again must not bring it back."""
+        """Return whether a session's model has settled the candidate; reading its log again must not restore it."""
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
     def _was_read_whole(self, job: Job) -> bool:
-        """Whether memory was on all the time: else the log holds what must stay unread."""
+        """Return whether memory was on all the time; otherwise the log contains what must stay unread."""
         at = 0
         for run in reversed(self._state.runs(job.session, 1_000)):
             if run.transcript == job.transcript and run.stop > run.start:
@@ -430,7 +436,7 @@ class DayDream:
         return True
 
     def _hand_off(self, job: Job) -> None:
-        """When a session is over for now, keep where it left off; what a model said about it is better than the log alone."""
+        """Store where a session left off when it ends; a model's summary takes precedence over the log alone."""
         record = self._state.session(job.session)
         if job.reason in GOES_ON or job.reason == "import" or record is None or not record.project or self._why_not_opened(job):
             return
@@ -447,15 +453,15 @@ class DayDream:
         if text:
             self._state.save_handoff(job.session, record.project, text)
 
-    # What waits for a model
+    # Pieces that wait for a model
 
     def read_held(self) -> Run | None:
-        """Let a model read the next piece that waits for it, if one does and a model may be asked; what was recorded."""
+        """Let a model read the next waiting piece, if there is one and a model is available; return the recorded run."""
         held = self._state.due_held()
         if held is None:
             return None
         if not self._readers.has_model:
-            self._state.finish_held(held, None)  # the user chose to do without; rules have read it
+            self._state.finish_held(held, None)  # the user disabled models; rules have read it
             return None
         if not self._readers.can_ask():
             self._state.postpone_held(held, self._readers.problem(), self._readers.next_try())
@@ -465,7 +471,7 @@ class DayDream:
         except UnusableAnswerError as error:
             return self._on_unusable(held, error)
         except MemorydError as error:
-            log.warning("what waits for a model of %s can't be read: %s", held.job.transcript, error)
+            log.warning("a piece of %s that waits for a model can't be read: %s", held.job.transcript, error)
             if isinstance(error, TranscriptError) and held.job.attempts + 1 >= MISSING_FILE_ATTEMPTS:
                 self._state.finish_held(held, None)
             else:
@@ -494,7 +500,7 @@ class DayDream:
         if isinstance(answer, Waiting):
             self._state.postpone_held(held, answer.problem, answer.until)
             return None
-        # Its bytes and turns are on record already, by the rules that read them meanwhile.
+        # Its bytes and turns were already recorded when the rules read them.
         run = replace(self._blank_run(job, place, piece), stop=piece.start, turns=0, skipped={})
         run, verdicts = self._keep(passage, replace(piece, skipped={}), run, answer)
         self._state.finish_held(held, piece.cursor, run, verdicts)
@@ -507,31 +513,31 @@ class DayDream:
     # Failures
 
     def _note_problem(self, job: Job) -> None:
-        """Put on record why no model can answer, once for each reason."""
+        """Record why no model can answer, once for each reason."""
         problem = self._readers.problem()
         if problem and problem != self._noted:
             self._record_error(job, problem)
         self._noted = problem
 
     def _on_unusable(self, held: Held, error: UnusableAnswerError) -> Run:
-        """Pass over a piece that no attempt could turn into an answer."""
+        """Skip a piece for which no attempt gave a valid answer."""
         if held.job.attempts + 1 < UNUSABLE_ATTEMPTS:
             self._state.postpone_held(held, str(error), self._retry_at(held))
             return self._record_error(held.job, str(error), error.usage)
         with self._reading.of(held.job.transcript, held.cursor.offset):
             piece = self._read(held.job, held.cursor)
-        log.error("a model's answers about %s stay unusable from byte %d on: %s", held.job.transcript, piece.start, error)
+        log.error("a model's answers about %s are invalid from byte %d on: %s", held.job.transcript, piece.start, error)
         self._state.finish_held(held, piece.cursor)
         told = f"Passed over after {UNUSABLE_ATTEMPTS} attempts: {error.message}"
         return self._record_error(held.job, told, error.usage)
 
     def _on_failure(self, job: Job, error: MemorydError) -> list[Run]:
         delay = self._state.postpone_job(job, str(error))
-        log.warning("day dream of %s failed, next try in %.0f s: %s", job.transcript, delay, error)
+        log.warning("day dream of %s failed, retrying in %.0f s: %s", job.transcript, delay, error)
         return [self._record_error(job, str(error))]
 
     def _on_unreadable(self, job: Job, error: TranscriptError) -> Run:
-        """A log may appear late or come back; after a few tries the job ends, with the reason on record."""
+        """Retry, as a log may appear late; after a few attempts end the job and record the reason."""
         if job.attempts + 1 < MISSING_FILE_ATTEMPTS:
             self._state.postpone_job(job, str(error))
         else:
@@ -556,12 +562,12 @@ class DayDream:
         self._state.record_run(run)
         return run
 
-    # Without writing
+    # Dry runs
 
     def dry_run(self, path: Path, extractor: Extractor | None = None) -> dict[str, Any]:
-        """What a day dream over the whole log would propose, as plain values; nothing is written, nothing recorded.
+        """Return what a day dream of the whole log would propose, as plain values, without writing or recording anything.
 
-        Statements that the log itself replaces later are left out, as they would be superseded.
+        Statements that the log itself replaces later are omitted, as they would be superseded.
         """
         return dry_run(path, extractor or self._extractor or make_extractor(self._settings), self._settings, self._clock.now())
 
@@ -574,7 +580,7 @@ def _passage(piece: LogChunk, place: _Place, transcript: str) -> Passage:
 
 
 def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
-    """See `DayDream.dry_run`. Raises TranscriptError and ModelError."""
+    """Run a dry run, see `DayDream.dry_run`. Raises TranscriptError and ModelError."""
     draft = _LogDraft(now)
     skipped: Counter[str] = Counter()
     usage, model, handoff = Usage(), "", ""
@@ -609,11 +615,14 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
 
 
 def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor | None = None) -> Iterator[list[Message]]:
-    """Exactly what a model would be sent for the log, piece by piece. Raises TranscriptError.
+    """Yield the exact requests that a model would get for the log, piece by piece.
 
-    What a piece gives is shown with the later ones as known, so that those depend on the answers: `extractor` (one that
-    replays) gives them, and the walk ends at the first request that has none. Without it nothing is known from earlier
-    pieces. An answer that does not follow the schema is sent back once, with the fault; that is all that may come on top.
+    Results of a piece are shown as known memories with later ones, so these depend on the answers: `extractor` (one that
+    replays) provides them, and the iteration ends at the first request without an answer. Without it, later pieces contain
+    no earlier results. In addition, an invalid answer would be sent back once with the error.
+
+    Raises:
+        TranscriptError: if the log can't be read.
     """
     draft = _LogDraft(now)
     for piece in read_all(path, limits=limits_for(settings, ENDPOINT)):
@@ -629,14 +638,14 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
 
 
 def _draft_passage(piece: LogChunk, path: Path, draft: _LogDraft) -> Passage:
-    """The piece with what the log gave before it; nothing of it is known from anywhere else."""
+    """Return the piece with the log's earlier results; nothing is known from other sources."""
     passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), ends=not piece.more))
     given = tuple(candidate.content for candidate in draft.candidates())
     return replace(passage, given=given, known=choose_related(draft.items(), passage))
 
 
 class _LogDraft:
-    """Candidates of one log, reconciled among themselves."""
+    """Candidates of one log, reconciled with each other."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -644,7 +653,7 @@ class _LogDraft:
         self._count = 0
 
     def add(self, candidate: Candidate, passage: Passage) -> dict[str, int]:
-        """Take the candidate in; the reason when it, or an earlier one, is left out."""
+        """Add the candidate; return the reason when it, or an earlier one, is omitted."""
         for id in [id for id, (one, _) in self._items.items() if one.content in candidate.revises]:
             del self._items[id]
         known = {id: item for id, (_, item) in self._items.items()}
@@ -670,9 +679,9 @@ class _LogDraft:
         return {"superseded": len(ended)} if ended else {}
 
     def items(self) -> list[MemoryItem]:
-        """What is left, as the memories that it would be."""
+        """Return the remaining candidates as memories."""
         return [item for _, item in self._items.values()]
 
     def candidates(self) -> list[Candidate]:
-        """What is left, in the order of the log."""
+        """Return the remaining candidates in the order of the log."""
         return [candidate for candidate, _ in self._items.values()]

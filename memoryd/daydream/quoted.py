@@ -1,8 +1,8 @@
-"""What of a typed turn the person wrote, and what was pasted or quoted into it. Pure functions, linear in the text.
+"""Separate what the user typed in a turn from what was pasted or quoted. Pure functions, linear in the text.
 
-A prompt carries issues, logs, mails and whole instruction files. Their sentences are data: only the turn's own prose may
-become a rule. Where the end of a paste can't be told, the rest of the turn belongs to it; a rule that is lost this way
-is said again, a foreign one that slips in is obeyed in every later session.
+A prompt may contain issues, logs, mails and whole instruction files. Their sentences are data: only the turn's own prose
+may become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted: the user repeats a rule that
+is lost this way, but a foreign one that slips in would be obeyed in every later session.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ from memoryd.daydream.quoted_signs import (
     YOURS,
 )
 
-# The project's own instruction files, which the client reads itself: their sentences, pasted into a prompt, are data.
+# The project's own instruction files, which the client reads itself: their sentences are data when pasted into a prompt.
 
 NAMES = (
     "CLAUDE.md",
@@ -158,7 +158,7 @@ NAMES = (
     ".github/copilot-instructions.md",
 )
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions", ".clinerules")
-# Bounds of what is read: bytes of a file, files of a rules folder, folders upwards.
+# Limits: bytes of a file, files of a rules folder, number of parent folders.
 FILE_BYTES, FOLDER_FILES, PARENTS = 200_000, 40, 12
 LEAST_WORDS = 3
 _MARKS = re.compile(r"[\s*_`#>\"'“”‘’.,;:!?()\[\]。，；：！？-]+")
@@ -168,16 +168,16 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Instructions:
-    """Knows the sentences of the instruction files of a folder and those above it, up to the repository's top.
+    """The sentences of the instruction files of a folder and its parents, up to the root of the repository.
 
-    Read when they are first asked for, and once for each folder.
+    The files are read on first use, once for each folder.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, frozenset[str]] = {}
 
     def holds(self, sentence: str, cwd: str) -> bool:
-        """Whether the sentence stands in one of the files. Very short ones are anybody's."""
+        """Return whether one of the files contains the sentence. Very short sentences don't count."""
         if not cwd:
             return False
         if cwd not in self._known:
@@ -201,7 +201,7 @@ def _sentences(folder: Path) -> Iterator[str]:
             yield _plain(line)
             for sentence in _ENDS.split(line):
                 yield _plain(sentence)
-        for paragraph in text.split("\n\n"):  # wrapped lines
+        for paragraph in text.split("\n\n"):  # lines may be wrapped
             for sentence in _ENDS.split(" ".join(paragraph.split())):
                 yield _plain(sentence)
 
@@ -215,7 +215,7 @@ def _files(folder: Path) -> Iterator[Path]:
         try:
             if (place / ".git").exists():
                 return
-        except (OSError, ValueError):  # a name too long, a NUL
+        except (OSError, ValueError):  # a name that is too long, or a NUL
             return
 
 
@@ -230,7 +230,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        if not path.is_file():  # also a pipe, which would be waited for
+        if not path.is_file():  # a pipe would block
             return ""
         with path.open("rb") as stream:
             return stream.read(FILE_BYTES).decode("utf-8", "replace")
@@ -240,7 +240,7 @@ def _read(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The turn's own prose, with `[…]` where something was quoted, and what was quoted."""
+    """The turn's own prose, with `[…]` in place of quotations, and the quotations."""
 
     own: str
     quoted: str = ""
@@ -248,12 +248,12 @@ class Spoken:
 
 @dataclass(slots=True)
 class _Removed:
-    """Collects what is taken out, in order."""
+    """Collects removed parts in order."""
 
     quoted: list[str] = field(default_factory=list)
 
     def take(self, text: str) -> str:
-        """Note the text as quoted; the mark that stays in its place."""
+        """Record the text as quoted; return the mark that replaces it."""
         if text.strip():
             self.quoted.append(text.strip("\n"))
         return GAP
@@ -264,7 +264,7 @@ def _nothing_known(_line: str) -> bool:
 
 
 def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> Spoken:
-    """Divide a typed turn. `is_instruction` knows the sentences of the project's own instruction files. Raises TooSlowError."""
+    """Split a typed turn. `is_instruction` recognises sentences of the project's instruction files. Raises TooSlowError."""
     parts = _Removed()
     if _is_guidance(text):
         return Spoken(parts.take(text), text.strip())
@@ -289,7 +289,7 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known,
 
 
 def asserted(text: str) -> str:
-    """The sentences of a text that say or ask for something; not those that only wonder, suppose, deny or tell hearsay."""
+    """Return the sentences of a text that state or request something, without questions, suppositions, denials and hearsay."""
     return "\n".join(
         sentence for line in text.splitlines() for sentence in SENTENCE.split(line) if sentence.strip() and _is_asserted(sentence)
     )
@@ -309,7 +309,7 @@ def _is_question(sentence: str) -> bool:
 
 
 def _is_guidance(text: str) -> bool:
-    """Whether the text is an instruction file of an agent. The pattern is tried only where one of its words occurs."""
+    """Return whether the text is an agent's instruction file. The pattern is only tried where one of its words occurs."""
     if text.isascii():
         lower = text.lower()
         if "guidance" not in lower and "instructions" not in lower:
@@ -329,11 +329,11 @@ def _words(text: str) -> int:
     return len(WORD.findall(text)) + (0 if text.isascii() else len(CJK_SIGN.findall(text)) // 2)
 
 
-# Blocks with an end
+# Delimited blocks
 
 
 def _without_regions(text: str, parts: _Removed) -> str:
-    """Without what stands between other marks of a begin and an end, from the first to the last."""
+    """Remove regions between other begin and end marks, from the first to the last."""
     for signs, opening, closing in REGIONS:
         start = opening.search(text) if any(sign in text for sign in signs) else None
         ends = list(closing.finditer(text, start.end())) if start else []
@@ -343,7 +343,7 @@ def _without_regions(text: str, parts: _Removed) -> str:
 
 
 def _without_fences(text: str, parts: _Removed) -> str:
-    """Without code blocks: from the first fence to the last, since a paste may hold fences itself; unclosed ones to the end."""
+    """Remove code blocks, from the first to the last fence, as a paste may contain fences; unclosed ones extend to the end."""
     lines = text.split("\n")
     marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
     if not marks:
@@ -362,7 +362,7 @@ def _closes_itself(match: re.Match[str]) -> bool:
 def _without_comments(text: str, parts: _Removed) -> str:
     for opening, closing in COMMENTS:
         start = text.find(opening)
-        if start < 0 or (opening == "/*" and closing not in text):  # a glob such as src/* opens nothing
+        if start < 0 or (opening == "/*" and closing not in text):  # a glob such as src/* is not an opening mark
             continue
         end = text.rfind(closing)
         end = end + len(closing) if end > start else len(text)
@@ -373,7 +373,7 @@ def _without_comments(text: str, parts: _Removed) -> str:
 
 
 def _without_tags(text: str, parts: _Removed) -> str:
-    """Without what stands in tags, each from its opening to the last closing one of its name."""
+    """Remove the content of tags, each from its opening to the last closing tag of its name."""
     for sign, pattern in (("<", TAG), ("[", BB_TAG)):
         if sign in text and pattern.search(text):
             text = _tags_out(text, pattern, parts)
@@ -391,7 +391,7 @@ def _tags_out(text: str, pattern: re.Pattern[str], parts: _Removed) -> str:
             continue
         name = match["name"].lower()
         if match["close"]:
-            if name not in opened:  # the beginning of the paste was cut off: what is before belongs to it
+            if name not in opened:  # the start of the paste was cut off, so everything before is part of it
                 gap = parts.take("".join(out) + text[at : match.end()])
                 out, at = [gap], match.end()
             continue
@@ -423,7 +423,7 @@ def _alone_on_line(text: str, match: re.Match[str]) -> bool:
 
 
 def _without_quotations(text: str, parts: _Removed) -> str:
-    """Without what stands between quotation marks or as code, unless it is a short part of a sentence of the person."""
+    """Remove quotations and inline code, unless they are short parts of the user's own sentence."""
     out: list[str] = []
     at = 0
     found = _quotations(text)
@@ -437,7 +437,7 @@ def _without_quotations(text: str, parts: _Removed) -> str:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """The outermost quotations as (start, end), in order; one that is not closed reaches to the end."""
+    """Return the outermost quotations as (start, end), in order; an unclosed one extends to the end."""
     spans = [*(() if text.isascii() else _typographic(text)), *_straight(text, '"'), *_straight(text, "'"), *_ticks(text)]
     out: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -449,7 +449,7 @@ def _quotations(text: str) -> list[tuple[int, int]]:
 
 
 def _typographic(text: str) -> Iterator[tuple[int, int]]:
-    """Pairs of signs that differ, by depth. A stray closing sign belongs to the quotation before it."""
+    """Yield pairs of different marks, by depth. A stray closing mark belongs to the quotation before it."""
     depth, start = 0, -1
     last: tuple[int, int] | None = None
     expected: list[str] = []
@@ -482,7 +482,7 @@ def _is_apostrophe(text: str, place: int) -> bool:
 
 
 def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Quotations in straight marks, told apart by what is beside them; a stray closing mark belongs to the one before it."""
+    """Yield quotations in straight marks, recognised by their neighbours; a stray closing mark belongs to the one before it."""
     depth, start = 0, -1
     last: tuple[int, int] | None = None
     for match in re.finditer(re.escape(sign), text):
@@ -508,7 +508,7 @@ def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
 
 
 def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
-    """Whether a mark may open, and whether it may close, by the signs before and after it."""
+    """Return whether a mark may open and whether it may close, by the characters before and after it."""
     before = text[place - 1] if place else " "
     after = text[place + 1] if place + 1 < len(text) else " "
     opens = (before in OPENS_AFTER or _is_cjk(before)) and not after.isspace()
@@ -516,7 +516,7 @@ def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
 
 
 def _ends_paste(text: str, place: int, sign: str) -> bool:
-    """Whether a stray mark closes a quotation: no sign for inches or feet, no genitive before a word."""
+    """Return whether a stray mark closes a quotation: it is neither a unit (inches, feet) nor a genitive before a word."""
     before = text[place - 1]
     if before.isdigit():
         return False
@@ -529,7 +529,7 @@ def _is_cjk(sign: str) -> bool:
 
 
 def _ticks(text: str) -> Iterator[tuple[int, int]]:
-    """Code between backticks on one line."""
+    """Yield code between backticks on one line."""
     start = -1
     for match in re.finditer(r"[`\n]", text):
         if match[0] == "\n":
@@ -542,7 +542,7 @@ def _ticks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_part_of_sentence(text: str, start: int, end: int, inner: str) -> bool:
-    """Whether a quotation is a word or value in a sentence that is the person's own."""
+    """Return whether a quotation is a word or value in the user's own sentence."""
     if "\n" in inner or len(inner) > 400 or GAP in inner:
         return False
     code = text[start] == "`"
@@ -563,14 +563,14 @@ def _is_part_of_sentence(text: str, start: int, end: int, inner: str) -> bool:
 
 
 def _around(text: str, start: int, end: int) -> str:
-    """The line in which a quotation stands, without it."""
+    """Return the line around a quotation, without it."""
     first = max(text.rfind("\n", 0, start) + 1, start - NEAR_CHARS)
     last = text.find("\n", end)
     return text[first:start] + " " + text[end : min(last if last >= 0 else len(text), end + NEAR_CHARS)]
 
 
 def _without_code_over_lines(text: str, parts: _Removed) -> str:
-    """Without what stands between a backtick and its fellow on a later line."""
+    """Remove text between a backtick and its counterpart on a later line."""
     odd = [number for number, line in enumerate(text.split("\n")) if line.count("`") % 2]
     if len(odd) < 2:  # noqa: PLR2004
         return text
@@ -582,15 +582,15 @@ def _without_code_over_lines(text: str, parts: _Removed) -> str:
     return "\n".join([*lines[:first], f"{head}{parts.take(inner)}{tail}", *lines[last + 1 :]])
 
 
-# Lines at the end of a turn that may speak about the text above them.
+# Lines at the end of a turn that may refer to the text above them.
 NEAR_FOOT, FOOT_CHARS = 4, 2_000
 
 
-# A text that is shown, by what the person says about it
+# Texts that are shown, recognised by what the user says about them
 
 
 def _without_shown(text: str, parts: _Removed) -> str:
-    """Without a text that ends as letters and pages do, or that the last line asks about."""
+    """Remove a text that ends like a letter or page, or that the last line asks about."""
     start = max(0, len(text) - FOOT_CHARS)
     if feet := list(FOOT.finditer(text, start)):
         text = parts.take(text[: feet[-1].end()]) + text[feet[-1].end() :]
@@ -613,14 +613,14 @@ def _without_shown(text: str, parts: _Removed) -> str:
 
 
 def _binds(text: str) -> bool:
-    """Whether a text orders something: "only" may belong to a report as well."""
+    """Return whether a text contains an instruction; "only" alone may be part of a report."""
     return ORDER.search(text.casefold().replace("only", "")) is not None
 
 
 def is_about_text(line: str) -> bool:
-    """Whether a short line says nothing but that something be done with a text that stands elsewhere, or asks about it.
+    """Return whether a short line only requests work on a text elsewhere, or asks about it.
 
-    All its words are for work on texts, for parts and kinds of them and for opinions on them: "typos?", "make this a table".
+    All its words are for work on texts, for their parts and kinds, or for opinions on them: "typos?", "make this a table".
     """
     if len(line) > NEAR_CHARS * 2:
         return False
@@ -641,7 +641,7 @@ def is_about_text(line: str) -> bool:
 
 
 def _asks_about(line: str) -> bool:
-    """Whether a short line asks for work on the text above it, or what to think of it."""
+    """Return whether a short line requests work on the text above it, or an opinion about it."""
     if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
         return False
     if WORK_ON_TEXT.search(line) or TELLS_SOURCE.search(line):
@@ -656,7 +656,7 @@ def _without_pasted_lines(text: str, parts: _Removed) -> str:
     return "\n".join(_Lines(text.split("\n"), parts).run())
 
 
-# Lines of a person's answer below a machine's output, and signs of lines that are none.
+# Lines of a user's answer below a program's output, and signs of other lines.
 LONGEST_ANSWER = 6
 # So many signs before a colon are a sentence, in scripts without spaces; labels and names are shorter.
 CJK_SENTENCE = 10
@@ -665,7 +665,7 @@ _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEA
 
 
 def _first_of_dialog(lines: list[str]) -> int:
-    """The first of several lines that begin as those of a conversation do, or that hold a name alone; -1 without them."""
+    """Return the first of several lines that start like a conversation or only contain a name; -1 if there are none."""
     marked = [number for number, line in enumerate(lines) if DIALOG.match(line)]
     lone = [
         number for number, line in enumerate(lines) if LONE.match(line) and not _is_common(line) and not CJK_SIGN.search(line)
@@ -680,12 +680,12 @@ def _is_common(line: str) -> bool:
 
 
 def _is_output(line: str) -> bool:
-    """Whether a line has the form of a program's output, or of a part of a list of changes."""
+    """Return whether a line looks like a program's output, or like part of a list of changes."""
     return any(sign.match(line) for sign in (*_OUTPUT, INDENTED, OUTPUT_TAIL))
 
 
 class _Lines:
-    """One walk over the lines of a turn."""
+    """One pass over the lines of a turn."""
 
     def __init__(self, lines: list[str], parts: _Removed) -> None:
         self._lines = lines
@@ -698,7 +698,7 @@ class _Lines:
         self._in_list = False
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
         fields = [number for number, line in enumerate(lines) if _is_field(line)]
-        # Topics with an order to each are the person's own list.
+        # Topics with one instruction each are the user's own list.
         self._form = fields if len(fields) > 1 and not all(ORDER.search(lines[number]) for number in fields) else []
         self._talk = _first_of_dialog(lines)
         quoted = [number for number, line in enumerate(lines) if QUOTE_LINE.match(line)]
@@ -707,13 +707,13 @@ class _Lines:
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
     def _underlines(self, number: int) -> bool:
-        """A line of signs under a title is no separator of two texts; a title marks a paste by itself."""
+        """Return whether a line underlines a title, and is thus no separator of texts; a title itself marks a paste."""
         return number > 0 and bool(SETEXT.match(self._lines[number])) and bool(self._lines[number - 1].strip())
 
     def _end_of_quote(self, last: int) -> int:
-        """The last line of a quotation whose last mark is at `last`: it goes on without marks up to an empty line.
+        """Return the last line of a quotation whose last mark is at `last`: it continues without marks up to an empty line.
 
-        A reply that is typed right below it begins as replies do, or quotes the agent.
+        A reply typed directly below it starts like a reply, or quotes the agent.
         """
         end = last
         for number in range(last + 1, len(self._lines)):
@@ -742,9 +742,9 @@ class _Lines:
         return [*self._out, tail[0]] if tail and not ORDER.search(tail[0]) else self._out
 
     def _answers(self, number: int) -> bool:
-        """Whether the person answers, behind the empty line `number`, to what a machine printed above it.
+        """Return whether the user answers, after the empty line `number`, to a program's output above it.
 
-        What machines print is no talk. The message of a commit is indented, so what is not comes after it.
+        Program output is not talk. A commit message is indented, so what is not indented comes after it.
         """
         if self._printed is None or not self._lines[number - 1].strip():
             return False
@@ -790,7 +790,7 @@ class _Lines:
         return any(line.strip() for line in self._lines[number + 1 : number + NEAR_LINES])
 
     def _begins_paste(self, number: int, line: str) -> bool:
-        """Whether a text begins here whose end can't be told."""
+        """Return whether a text with an unclear end starts here."""
         if number == 0 and line.strip() == "---" and self._has_more(number):
             return True
         more = self._has_more(number)
@@ -812,7 +812,7 @@ class _Lines:
         return bool(WROTE.match(line)) and more and not self._next_is_delimited(number)
 
     def _is_odd(self, number: int, line: str) -> bool:
-        """Whether a line above others is a title, a label or a name: no sentence, and it begins as no person's line does."""
+        """Return whether a line above others is a title, a label or a name, and starts unlike a user's line."""
         if TITLE.match(line) and self._lines[number + 1].strip():
             return True
         words = WORD.findall(line[:HEAD_CHARS])
@@ -826,7 +826,7 @@ class _Lines:
         return capital and line.rstrip()[-1].isalnum() and words[0].casefold() not in OPENERS
 
     def _is_mapping(self, number: int, line: str) -> bool:
-        """A key above an indented key with its value, as in YAML."""
+        """Return whether it is a key above an indented key with its value, as in YAML."""
         return bool(KEY.match(line)) and bool(INNER_KEY.match(self._lines[number + 1]))
 
     def _is_title(self, number: int, line: str) -> bool:
@@ -846,7 +846,7 @@ class _Lines:
         return bool(DELIMITED.match(following) or INDENTED.match(following))
 
     def _introduced(self, number: int, line: str) -> str:
-        """The line, without what it introduces as somebody else's words; then these reach to the end of the turn."""
+        """Return the line without what it introduces as somebody else's words, which extend to the end of the turn."""
         if ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
             return f"{line[: tail.start()]} {self._parts.take(tail[0])}"
         asked = CHECKED.search(line) if "?" in line or "？" in line else None
@@ -879,7 +879,7 @@ class _Lines:
         return line
 
     def _announces(self, line: str) -> bool:
-        """A line such as "Here is the issue text" or "Proofread this" without a colon."""
+        """Return whether it announces a text without a colon, such as "Here is the issue text" or "Proofread this"."""
         if is_about_text(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
             return True
         if _words(line) <= GENERIC_WORDS * 3 and (
@@ -892,7 +892,7 @@ class _Lines:
         return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
 
     def _names_text(self, line: str) -> bool:
-        """A line without an end that names a text, or whose last word wants one: "the readme opens with"."""
+        """Return whether an incomplete line names a text, or its last word requires one: "the readme opens with"."""
         plain = line.casefold().replace("please", "").replace("rule", "")
         if ORDER.search(plain) or line.rstrip()[-1] in ".!?:;,。！？：" or BULLET.match(line):
             return False
@@ -906,7 +906,7 @@ def _is_own_title(line: str) -> bool:
 
 
 def _is_field(line: str) -> bool:
-    """A line of a form or chat ("Summary: …", "Bob: …"); one field alone may be the person's topic."""
+    """Return whether it is a line of a form or chat ("Summary: …", "Bob: …"); a single field may be the user's topic."""
     match = FORM.match(line)
     if match is None or len(CJK_SIGN.findall(match["label"])) >= CJK_SENTENCE:
         return False
@@ -918,7 +918,7 @@ def _last_sentence(text: str) -> str:
 
 
 def introduces(head: str) -> bool:
-    """Whether what stands before a colon says that somebody else's text follows."""
+    """Return whether the text before a colon says that somebody else's text follows."""
     noun = bool(HAS_NOUN.search(head))
     presents = bool(PRESENTS.search(head))
     if presents and noun:
@@ -935,7 +935,7 @@ def introduces(head: str) -> bool:
         return True
     if OWN_LABEL.search(head):
         return False
-    if _words(head) >= GENERIC_WORDS:  # no topic, and nothing says that it is the person's own
+    if _words(head) >= GENERIC_WORDS:  # too long for a topic, and nothing marks it as the user's own
         return True
     return bool(YOURS.search(head)) or (not STATES.search(head) and bool(LABEL.search(head)))
 
@@ -944,7 +944,7 @@ def introduces(head: str) -> bool:
 
 
 def _without_links(text: str, parts: _Removed) -> str:
-    """Links and pictures by their text only where it is a name; titles never."""
+    """Replace links and images by their text if it is a name; titles are removed."""
 
     def shown(match: re.Match[str]) -> str:
         label, target = match["text"], match["target"] or ""
@@ -959,7 +959,7 @@ def _without_links(text: str, parts: _Removed) -> str:
 
 
 def _without_reports(text: str, parts: _Removed) -> str:
-    """Without what the person only reports of a page, a file or a mail, up to where the person speaks again."""
+    """Remove what the user only reports from a page, a file or a mail, up to where their own words continue."""
     words = set(WORD.findall(text.casefold()))
     silent = REPORT_WORDS.isdisjoint(words) and WANT_WORDS.isdisjoint(words)
     if silent and (text.isascii() or not CJK_SIGN.search(text)) and not SENTENCE_INSIDE.search(text):
@@ -998,7 +998,7 @@ def _own_of_clause(clause: str, parts: _Removed) -> str:
 
 
 def _without_instructions(text: str, parts: _Removed, is_instruction: Callable[[str], bool]) -> str:
-    """Without the sentences that lie in the project's own instruction files: the client gives those anyway."""
+    """Remove sentences of the project's own instruction files, which the client provides anyway."""
     out = []
     for line in text.split("\n"):
         if line.strip() and is_instruction(line):

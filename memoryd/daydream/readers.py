@@ -1,6 +1,6 @@
-"""The readers in the order in which they are tried, and what is known of those that can't answer for now.
+"""The readers in the order of attempts, and the state of those that can't answer at the moment.
 
-A reader that fails rests for a while, longer each time; meanwhile the next in the list works, and rules in the end.
+A reader that fails pauses, longer each time; meanwhile the next one in the list is used, and finally rules.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from memoryd.daydream.transcript import LogChunk, ReadLimits
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.llm.claude import Logins
 
-# When a model is asked: what a log gained waits until it is worth a call.
+# When a model is asked: new text of a log waits until it is worth a call.
 #
-# A session that goes on is asked about after each turn. For a model its new text waits on disk, unread, until there are
-# `chunk_tokens` of it, or until nothing more comes: the session ends, is compacted or falls silent, or somebody asks.
-# The cursor stays where it is, so that a kill loses nothing.
+# Each turn of a continuing session triggers a day dream. For a model, its new text waits unread on disk until there are
+# `chunk_tokens` of it, or until nothing more is expected: the session ends, is compacted or is idle, or a user asks.
+# The cursor does not move, so that a kill loses nothing.
 
-# After these events the session goes on; after all others what is there is read.
+# After these events the session continues; after all others, the available text is read.
 GOES_ON = frozenset({"Stop", "SubagentStop"})
 SILENT_SECONDS = 900.0
-# A log holds more bytes than this for each token of text: less than so many can't fill a piece.
+# A log has at least this many bytes per token of text, so less can't fill a piece.
 LEAST_BYTES_PER_TOKEN = 4
 
 
 class Gathering:
-    """Decides for one job at a time; what it has to remember of a log lies in the state."""
+    """Decides for one job at a time; what it must remember about a log is in the state."""
 
     def __init__(self, state: State, settings: Settings, reader: str) -> None:
         self._state = state
@@ -47,18 +47,18 @@ class Gathering:
         self._on = reader in ASKS_A_MODEL
 
     def waits(self, job: Job, cursor: Cursor) -> bool:
-        """Whether the log's new bytes are too few to look at. What the user switched off is never held back."""
+        """Return whether the log has too few new bytes to be read. What the user switched off is never delayed."""
         if not self._on or job.reason not in GOES_ON or self._is_off(job.session):
             return False
         size = -1
-        with suppress(OSError):  # told by the reader
+        with suppress(OSError):  # the reader reports it
             size = Path(job.transcript).stat().st_size
         return 0 <= size - cursor.offset < self._least_bytes(cursor)
 
     def is_small(self, job: Job, piece: LogChunk) -> bool:
-        """Whether a piece that was read does not fill a call yet; then its log is looked at when it holds twice as much.
+        """Return whether a piece is too small for a call; its log is then checked again when it has twice as much new text.
 
-        So all looks together read no more than twice what is new.
+        Thus all checks together read at most twice the new text.
         """
         if not self._on or job.reason not in GOES_ON or piece.more or not piece.turns or self._is_off(job.session):
             return False
@@ -66,7 +66,7 @@ class Gathering:
         return True
 
     def hold(self, job: Job) -> None:
-        """Put the job off until the session falls silent; another event brings it back at once."""
+        """Postpone the job until the session is idle; another event makes it due immediately."""
         self._state.defer_job(job, GATHERING, SILENT_SECONDS)
 
     def _least_bytes(self, cursor: Cursor) -> int:
@@ -85,16 +85,16 @@ def _note(transcript: str) -> str:
 # Which reader decides what is kept. See docs/design/extractors.md for when text leaves the machine.
 
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
-# These ask a model of their own about each piece; the others read by rules, at no cost.
+# These ask their own model about each piece; the others read by rules, at no cost.
 ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
 READS_BY_RULES = frozenset({SESSION, OFFLINE})
 WHOLE_LOG_TOKENS = 500_000
 
 
 def choose(settings: Settings) -> str:
-    """endpoint, claude, session or offline.
+    """Return the reader: endpoint, claude, session or offline.
 
-    `auto` sends text out only to an endpoint that memoryd itself was given, or to Claude once the user agreed.
+    `auto` only sends text to an endpoint that was configured for memoryd, or to Claude after the user agreed.
     """
     if settings.reader != "auto":
         return settings.reader
@@ -104,7 +104,7 @@ def choose(settings: Settings) -> str:
 
 
 def models_of(settings: Settings) -> tuple[str, ...]:
-    """The models that may be asked, in order: `auto` asks Claude, if the user agreed, when the endpoint can't answer."""
+    """Return the models that may be asked, in order; `auto` falls back from the endpoint to Claude if the user agreed."""
     chosen = choose(settings)
     if chosen not in ASKS_A_MODEL:
         return ()
@@ -112,16 +112,16 @@ def models_of(settings: Settings) -> tuple[str, ...]:
 
 
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
-    """How much of a log a reader of that name gets at once.
+    """Return how much of a log a reader gets at once.
 
-    A model's pieces are bounded by what a call may cost. Rules cost nothing, and judge better by more of a session:
-    measured on whole logs against pieces of 6,000 tokens, see docs/quality.md.
+    A model's pieces are limited by the cost of a call. Rules cost nothing and judge better with more context, measured on
+    whole logs against pieces of 6,000 tokens, see docs/quality.md.
     """
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
 
 
 def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = None, logins: Logins | None = None) -> LLM:
-    """The model behind the endpoint or claude reader. Raises ConfigError when a key is missing, InputError for other readers."""
+    """Create the model of the endpoint or claude reader. Raises ConfigError for a missing key, InputError for other readers."""
     if name not in ASKS_A_MODEL:
         raise InputError(f"The {name} reader asks no model.", fix="Use an endpoint or claude as reader: memoryd setup.")
     from memoryd.llm import ClaudeLLM, OpenAILLM
@@ -130,22 +130,22 @@ def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = 
 
 
 class OfflineReader:
-    """Reads by rules, under the name by which it is recorded: `offline`, or `session` when a session's model settles the rest."""
+    """Reads by rules. It is recorded as `offline`, or as `session` if a session's model settles the rest."""
 
     def __init__(self, name: str = OFFLINE, embedder: Embedder | None = None) -> None:
         from memoryd.daydream.offline import HeuristicExtractor, Judge
 
-        # The judge's weights hold for the bundled model's vectors only.
+        # The weights of the judge only apply to vectors of the bundled model.
         self._rules = HeuristicExtractor(judge=Judge(embedder) if isinstance(embedder, OnnxEmbedder) else None)
         self._name = name
 
     @property
     def name(self) -> str:
-        """Offline or session."""
+        """The reader's name: offline or session."""
         return self._name
 
     def extract(self, passage: Passage) -> Extraction:
-        """Candidates in the order of their evidence."""
+        """Return candidates in the order of their evidence."""
         return replace(self._rules.extract(passage), extractor=self._name)
 
 
@@ -158,10 +158,20 @@ def make_extractor(
     logins: Logins | None = None,
     embedder: Embedder | None = None,
 ) -> Extractor:
-    """The chosen reader, or the one of that name; its libraries are loaded here. Raises ConfigError when a key is missing.
+    """Create the chosen reader, or the one with that name.
 
-    `record` is a folder for a model's answers, `replay` one from which they come instead of from the model; for
-    these a reader that asks no model raises InputError. Rules read more strictly with the bundled `embedder`.
+    Args:
+        settings: The settings.
+        environ: Environment variables with keys.
+        record: A folder in which to store a model's answers.
+        replay: A folder from which to take answers instead of asking the model.
+        name: The reader's name; default: the chosen one.
+        logins: The sessions' logins.
+        embedder: The bundled embedder, with which rules are stricter.
+
+    Raises:
+        ConfigError: if a key is missing.
+        InputError: if `record` or `replay` is given for a reader without a model.
     """
     name = name or choose(settings)
     if name not in ASKS_A_MODEL:
@@ -184,21 +194,21 @@ PROBLEM, TOLD = "reader problem", "reader problem told"
 
 
 class BudgetReached(MemorydError):
-    """The day's model tokens are used up."""
+    """The daily budget of model tokens is used up."""
 
     code = "budget"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """No model can be asked: why, and when one may be tried again (seconds since 1970)."""
+    """No model can be asked: the reason, and the time of the next attempt (seconds since 1970)."""
 
     problem: str
     until: float
 
 
 class Readers:
-    """Asks the first model that can answer; knows the rules that read meanwhile. One passage at a time."""
+    """Asks the first model that can answer, and provides the rules as fallback. One passage at a time."""
 
     def __init__(
         self,
@@ -226,22 +236,22 @@ class Readers:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model decides what is kept, be it at rest."""
+        """Whether a model decides what is kept, even if it pauses."""
         return bool(self._models)
 
     @property
     def rules(self) -> Extractor:
-        """The reader that needs no model, made at its first use."""
+        """The reader without a model, created on first use."""
         if self._rules is None:
             self._rules = OfflineReader(self.chosen if self.chosen in READS_BY_RULES else SESSION, self._embedder)
         return self._rules
 
     def can_ask(self) -> bool:
-        """Whether some model may be asked now. What is missing for one is reported here already."""
+        """Return whether any model may be asked now. Configuration errors are already reported here."""
         return any(self._ready(name) is not None for name in self._models)
 
     def ask(self, passage: Passage) -> Extraction | Waiting:
-        """The answer of the first model that has one. Raises UnusableAnswerError, and any error while closing."""
+        """Return the answer of the first available model. Raises UnusableAnswerError, and any error while closing."""
         if self._logins is not None:
             self._logins.select(passage.session)
         for name in self._models:
@@ -262,18 +272,18 @@ class Readers:
         return Waiting(self.problem(), self.next_try())
 
     def close(self) -> None:
-        """End a model run that is under way, from whatever thread."""
+        """Stop a running model process, from any thread."""
         self._closing = True
         for reader in list(self._made.values()):
             if isinstance(reader, Closable):
                 reader.close()
 
     def problem(self) -> str:
-        """Why the last model could not answer, empty when it can."""
+        """Return why the last model could not answer; empty if it can."""
         return self._state.note(PROBLEM)
 
     def next_try(self) -> float:
-        """When a model may be tried again, in seconds since 1970."""
+        """Return the time of the next attempt, in seconds since 1970."""
         return min((_rest_of(self._state, name)[0] for name in self._models), default=0.0)
 
     def _ready(self, name: str) -> Extractor | None:
@@ -292,8 +302,8 @@ class Readers:
         budget = self._settings.daily_token_budget
         if self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
             raise BudgetReached(
-                f"The daily token budget of {budget} is used up; what waits is read tomorrow.",
-                fix="Raise daily_token_budget to have it read today.",
+                f"The daily token budget of {budget} is used up; the remaining text is read tomorrow.",
+                fix="Raise daily_token_budget to read it today.",
             )
 
     def _rest(self, name: str, error: MemorydError) -> None:
@@ -304,7 +314,7 @@ class Readers:
             until = (local_midnight(local_midnight(now) + timedelta(hours=36))).timestamp()
         self._state.set_note(f"rest {name}", f"{until}:{attempts + 1}")
         if self.problem() != str(error):
-            log.warning("the %s reader can't answer, rules read meanwhile: %s", name, error)
+            log.warning("the %s reader can't answer, rules are used instead: %s", name, error)
             self._state.set_note(PROBLEM, str(error))
 
     def _answered(self, name: str) -> None:
@@ -314,13 +324,13 @@ class Readers:
 
 
 def _rest_of(state: State, name: str) -> tuple[float, int]:
-    """Until when a reader rests, and how often it failed."""
+    """Return until when a reader pauses, and how often it failed."""
     until, _, attempts = state.note(f"rest {name}").partition(":")
     return (float(until), int(attempts)) if attempts else (0.0, 0)
 
 
 def wake(state: State) -> None:
-    """Forget failures: models may be asked at once, and what waits for them is due."""
+    """Reset failures, so that models may be asked immediately and waiting pieces are due."""
     for name in (ENDPOINT, CLAUDE):
         state.set_note(f"rest {name}", "")
     state.set_note(PROBLEM, "")
@@ -328,7 +338,7 @@ def wake(state: State) -> None:
 
 
 def at_work(settings: Settings, state: State) -> str:
-    """The reader that works now: the chosen one, or the one that stands in while no model can answer."""
+    """Return the reader in use: the chosen one, or its fallback while no model can answer."""
     chosen = choose(settings)
     if chosen in READS_BY_RULES or not state.note(PROBLEM):
         return chosen
@@ -336,7 +346,7 @@ def at_work(settings: Settings, state: State) -> str:
 
 
 def untold_problem(state: State) -> str:
-    """Why no model can answer, if the user has not been told yet."""
+    """Return why no model can answer, if the user has not been notified yet."""
     problem = state.note(PROBLEM)
     if not problem or state.note(TOLD) == problem:
         return ""
@@ -345,7 +355,7 @@ def untold_problem(state: State) -> str:
 
 
 def spending(state: State, clock: Clock) -> dict[str, Any]:
-    """Tokens and dollars of models, today and this month on the user's clock; dollars are None when a cost is unknown."""
+    """Return tokens and dollars of models, today and this month in local time; dollars are None when a cost is unknown."""
     midnight = local_midnight(clock.now())
     month = local_midnight(midnight.astimezone().replace(day=1))
     today, since = state.spent_since(to_iso(midnight)), state.spent_since(to_iso(month))
@@ -366,7 +376,7 @@ def _dollars(cost_usd: float | None) -> str:
 
 
 def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "") -> str:
-    """Which reader is at work, what it costs and how to change it, in one line. `spent`: see `spending`."""
+    """Describe the reader in use, its costs and how to change it, in one line. `spent`: see `spending`."""
     name = choose(settings)
     if name == OFFLINE:
         told = "rules alone decide what is kept; nothing is spent, nothing is sent"

@@ -1,7 +1,6 @@
-"""What becomes of a candidate, given what is known. Pure functions.
+"""Decide what to do with a candidate, given the known memories. Pure functions.
 
-When unsure it links and keeps both: a wrong supersession loses a memory, a missing one
-leaves work for the dream.
+When in doubt, both are kept and linked: a wrong supersession loses a memory, a missing one is left to the dream.
 """
 
 from __future__ import annotations
@@ -46,15 +45,15 @@ from memoryd.daydream.speakers import short_hash
 from memoryd.language import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
 from memoryd.language.entities import find_entities
 
-# The commit that a working folder stood at, read from git's own files without a process.
+# The HEAD commit of a working folder, read from git's own files without a process.
 
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# HEAD is read when the log is read; for an older statement it would name a later commit.
+# HEAD is read when the log is read; for an older statement it would be a later commit.
 FRESH = timedelta(hours=1)
 
 
 def head_commit(cwd: str) -> str:
-    """The commit of HEAD in the folder's repository or worktree, or empty."""
+    """Return the commit of HEAD in the folder's repository or worktree, or an empty text."""
     git = find_git(Path(cwd)) if cwd else None
     if git is None:
         return ""
@@ -69,7 +68,7 @@ def head_commit(cwd: str) -> str:
 
 
 def commit_for(cwd: str, said_at: datetime | None, now: datetime) -> str:
-    """The commit to record with something said at that time; empty when it can't be told."""
+    """Return the commit to record with a statement of that time; empty if unknown."""
     return head_commit(cwd) if said_at is not None and abs(now - said_at) <= FRESH else ""
 
 
@@ -112,10 +111,13 @@ class KeepAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The action, the memory that it concerns (empty for NEW), and the reason in words.
+    """The action, the memory it refers to (empty for NEW), and the reason in words.
 
-    `also` are further memories that the candidate replaces, `opposed` those that it contradicts without replacing them,
-    `refined` one that it says more about.
+    Attributes:
+        also: Further memories that the candidate replaces.
+        opposed: Memories that it contradicts without replacing them.
+        refined: A memory that it adds details to.
+
     """
 
     action: KeepAction
@@ -132,9 +134,9 @@ Compare = Callable[[Said, Said], Comparison]
 def reconcile(
     candidate: Candidate, known: Sequence[Hit | MemoryItem], compare: Compare = RULES.compare, session: str = ""
 ) -> Decision:
-    """Compare a candidate with its neighbours, nearest first; the order among them matters only for ties.
+    """Compare a candidate with similar memories, nearest first; the order only matters for ties.
 
-    What only looks promising replaces nothing: at most it confirms what another `session` proposed.
+    A tentative candidate replaces nothing; it can only confirm what another `session` proposed.
     """
     items = [entry.item if isinstance(entry, Hit) else entry for entry in known]
     pairs = [(item, relation(item, candidate, compare)) for item in items]
@@ -149,7 +151,7 @@ def reconcile(
 
 
 def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Decision | None:
-    """What an earlier proposal that says the same becomes: active, if it is said outright or in a second session."""
+    """Decide about an earlier candidate that says the same: it becomes active if stated explicitly or in a second session."""
     for item, comparison in found:
         same = comparison.relation is Relation.SAME
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
@@ -160,7 +162,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
             if same or _rephrases(item, candidate, REPHRASED_SIMILARITY):
                 return Decision(KeepAction.KNOWN, item.id, "proposed already")
         elif same:
-            # The same order of the moment is given in many sessions; that makes no memory of it.
+            # An instruction of the moment may recur in many sessions, but that does not make it a memory.
             lasting = not (binds(candidate.content) or asks(candidate.content))
             action = KeepAction.CONFIRMS if lasting else KeepAction.KNOWN
             return Decision(action, item.id, "said in a second session" if lasting else "proposed already")
@@ -168,12 +170,12 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
 
 
 def said(statement: MemoryItem | Candidate) -> Said:
-    """A memory or candidate as it is compared."""
+    """Return a memory or candidate in the form for comparisons."""
     return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER)
 
 
 def relation(item: MemoryItem, candidate: Candidate, compare: Compare = RULES.compare) -> Comparison:
-    """What the candidate is to a memory."""
+    """Return the relation of the candidate to a memory."""
     return compare(said(item), said(candidate))
 
 
@@ -181,7 +183,7 @@ Found = tuple[MemoryItem, Comparison]
 
 
 def _refused(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
-    """What the user had forgotten does not come back, nor a close copy."""
+    """Refuse what the user had forgotten, and close copies of it."""
     for item, comparison in found:
         if item.status is Status.BLACKLISTED and (
             comparison.relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
@@ -213,16 +215,17 @@ def _was_said_before_its_end(candidate: Candidate, item: MemoryItem) -> bool:
 
 
 def raises(candidate: Candidate, item: MemoryItem) -> bool:
-    """The same statement, now with the user's authority or for all projects."""
+    """Return whether it is the same statement with more authority: the user's, or for all projects."""
     confirmed = candidate.source is Source.USER and item.source is not Source.USER
     wider = candidate.scope is Scope.USER and item.scope is Scope.PROJECT
     return (confirmed or wider) and may_replace(candidate, item)
 
 
 def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
-    """User beats agent beats tool; only the user touches what is pinned; a project's exception leaves the general rule.
+    """Return whether the candidate may replace the memory.
 
-    What is itself only proposed replaces nothing.
+    The user takes precedence over the agent, and the agent over tools; only the user changes pinned memories; a project's
+    exception does not affect the general rule. Proposals replace nothing.
     """
     if candidate.status is not Status.ACTIVE:
         return False
@@ -234,7 +237,7 @@ def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
 
 
 def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
-    """All that it replaces, and all that it contradicts; a refusal comes before either."""
+    """Collect all memories that it replaces or contradicts; a refusal takes precedence."""
     decisions = [
         decision
         for item, comparison in found
@@ -270,7 +273,7 @@ def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decis
 
 
 def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision:
-    """The same with more authority takes the place of the older, unless the older says more: no detail is lost."""
+    """Replace the older memory by the same statement with more authority, unless the older one is more detailed."""
     beside = Decision(KeepAction.NEW, reason=f"{found.reason} than {item.id}", refined=item.id)
     if is_older(candidate, item):
         return Decision(KeepAction.REFUSED, item.id, "older than what is known") if found.relation is Relation.SAME else beside
@@ -285,7 +288,7 @@ def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Dec
 
 
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
-    """A log that is read late must not overrule what was said after it; but the user's word comes before anybody else's time."""
+    """Return whether the candidate is older, so that a log that is read late does not override later statements."""
     if candidate.source is Source.USER and item.source is not Source.USER:
         return False
     return candidate.at is not None and item.valid_from is not None and candidate.at < item.valid_from
@@ -299,7 +302,7 @@ def to_item(
     decision: Decision | None = None,
     commit: str = "",
 ) -> MemoryItem:
-    """The memory to write: `created_at` is now, `valid_from` when it was said. The id is the store's to give."""
+    """Create the memory to write: `created_at` is now, `valid_from` when it was said. The store assigns the id."""
     candidate = restrain(candidate)
     links = _links(decision) if decision else ()
     entities = candidate.entities or find_entities(candidate.content)
@@ -334,10 +337,10 @@ def _paths_in(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if "/" in name and "://" not in name)
 
 
-# What a reader says about known memories: that a statement repeats, replaces or closes them. Pure functions.
+# A reader's references to known memories: that a statement repeats, replaces or closes them. Pure functions.
 #
-# A reader's word is taken only as far as its evidence goes: what the user said, or pinned, is ended by the user's own
-# words alone. Otherwise both stay, linked as a contradiction that a person can decide.
+# A reference counts only as far as its evidence: what the user said or pinned is only ended by the user's own words.
+# Otherwise both are kept, linked as a contradiction for the user to decide.
 
 _LIVING = frozenset({Status.ACTIVE, Status.CANDIDATE})
 MINOR = 1
@@ -345,9 +348,14 @@ MINOR = 1
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """`decision` None leaves it to the comparison. `ended` are memories to close, `disputed` those to link as contradicted.
+    """Resolved references.
 
-    `only_closes`: the statement says no more than that a todo is done, and need not be kept itself.
+    Attributes:
+        decision: None leaves it to the comparison.
+        ended: Memories to close.
+        disputed: Memories to link as contradicted.
+        only_closes: The statement only says that a todo is done, and need not be kept itself.
+
     """
 
     decision: Decision | None = None
@@ -357,7 +365,7 @@ class References:
 
 
 def resolve(candidate: Candidate, known: Mapping[str, MemoryItem]) -> References:
-    """What follows from the ids that a candidate names; those that are not known, or ended already, are passed over."""
+    """Resolve the ids that a candidate names; unknown and ended memories are ignored."""
     repeated = _living(candidate.repeats, known)
     opposed = [item for item in repeated if relation(item, candidate).relation in CONFLICTS]
     repeated = [item for item in repeated if item not in opposed]
@@ -376,7 +384,7 @@ def _living(ids: Iterable[str], known: Mapping[str, MemoryItem]) -> list[MemoryI
 
 
 def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
-    """Active ones first: a candidate file that says the same as an active memory needs no confirmation."""
+    """Find a memory that says the same, active ones first, as these make a confirmation of a candidate superfluous."""
     for item in sorted(items, key=lambda item: item.status is not Status.ACTIVE):
         if item.status is Status.CANDIDATE:
             return Decision(KeepAction.CONFIRMS, item.id, "confirmed by the reader")
@@ -386,25 +394,25 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
     return None
 
 
-# From a candidate to the store: the one way in, for day dreams and for `remember` alike.
+# From a candidate to the store: the only way in, for day dreams and `remember`.
 
 NEIGHBOURS = 8
 MOST_OF_SESSION = 1_000
 
 
 class KeepingStore(MemoryStore, Protocol):
-    """What keeping needs of the service: a store that knows neighbours and closes what is replaced."""
+    """The part of the service that keeping needs: a store that finds similar memories and closes replaced ones."""
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
-        """Memories that may say the same or the opposite, whatever their status, nearest first."""
+        """Return memories that may say the same or the opposite, with any status, nearest first."""
         ...
 
     def compare(self, old: Said, new: Said) -> Comparison:
-        """What a statement is to an older one."""
+        """Return the relation of a statement to an older one."""
         ...
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
-        """Write `new` and close the old one; returns the new id."""
+        """Write `new` and close the old one; return the new id."""
         ...
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
@@ -412,11 +420,11 @@ class KeepingStore(MemoryStore, Protocol):
         ...
 
     def restore(self, id: str) -> MemoryItem:
-        """Bring back what was superseded."""
+        """Restore a superseded memory."""
         ...
 
     def active_successor(self, id: str) -> MemoryItem | None:
-        """The active memory that replaced this one, directly or by others."""
+        """Return the active memory that replaced this one, directly or indirectly."""
         ...
 
     def make_room(self, project: str) -> None:
@@ -426,7 +434,7 @@ class KeepingStore(MemoryStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a candidate. `id` is the memory that now says it, or that refused it."""
+    """The outcome for a candidate. `id` is the memory that now says it, or because of which it was refused."""
 
     action: KeepAction
     id: str
@@ -435,20 +443,24 @@ class Outcome:
 
 
 class Keeper:
-    """Compares a candidate with what is known and writes it if it is new."""
+    """Compares candidates with known memories and writes new ones."""
 
     def __init__(self, store: KeepingStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     def keep(self, candidate: Candidate, passage: Passage, *, pinned: bool = False, id: str = "") -> Outcome:
-        """Write, supersede, or leave as it is. The passage says where the candidate comes from.
+        """Write the candidate, supersede a memory with it, or leave everything unchanged.
 
-        With `id` it is written under that id, as a candidate that becomes a memory keeps its file.
+        Args:
+            candidate: The candidate.
+            passage: Where it comes from.
+            pinned: Whether to pin the memory.
+            id: The id to write it under, so that a candidate that becomes a memory keeps its file.
         """
         latest = self._clock.now() + SKEW
         ahead = candidate.at is not None and candidate.at > latest
-        if ahead:  # a clock that was wrong: when it was said is not known
+        if ahead:  # the clock was wrong, so the time of the statement is unknown
             candidate = replace(candidate, at=None)
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
         others = [_believed(item, latest) for item in near if not self._is_said_anew(candidate, passage, item)]
@@ -476,14 +488,14 @@ class Keeper:
         return self._write(replace(item, id=id, pinned=pinned), decision, references)
 
     def _references(self, candidate: Candidate, passage: Passage) -> References:
-        """What the candidate says about memories of its own project, or of every project."""
+        """Resolve the candidate's references to memories of its own project or of all projects."""
         named = dict.fromkeys((*candidate.repeats, *candidate.replaces, *candidate.closes))
         items = [item for item in map(self._store.get, named) if item is not None]
         mine = [item for item in items if item.scope is Scope.USER or item.project == passage.project]
         return resolve(candidate, {item.id: item for item in mine})
 
     def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
-        """Write the memory and close what it ends: one as the memory that it supersedes, others with a link."""
+        """Write the memory and close those it ends: one as the superseded memory, others with a link."""
         ended = list(references.ended)
         if decision.action is KeepAction.SUPERSEDES:
             ended = list(dict.fromkeys([decision.target, *decision.also, *ended]))
@@ -501,7 +513,7 @@ class Keeper:
         return Outcome(KeepAction.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
 
     def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
-        """A statement of this session that its speaker takes back is replaced, whatever the wording."""
+        """Replace a statement of this session that its speaker retracts, whatever the wording."""
         by_user = candidate.source is Source.USER
         for text in candidate.revises:
             head = text.rstrip("…")
@@ -512,7 +524,7 @@ class Keeper:
         return None
 
     def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
-        """A candidate file becomes a memory; said outright, in the words of whoever said so."""
+        """Turn a candidate file into a memory; with an explicit statement, use its speaker's wording."""
         old = self._store.get(id)
         if not outright:
             self._store.update(id, status=Status.ACTIVE)
@@ -538,9 +550,12 @@ class Keeper:
             self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
 
     def take_back(self, session: str, left: Collection[str]) -> list[str]:
-        """Close what was kept from lines that the user took back; `left` holds the short hashes of their uuids.
+        """Close what was kept from lines that the user rewound; `left` contains the short hashes of their uuids.
 
-        It was never true: it ends when it began, and what it had replaced holds again. The ids of what was closed.
+        Since these were never valid, they end when they began, and the memories that they replaced are active again.
+
+        Returns:
+            The ids of the closed memories.
         """
         said = self._store.search(Query(session=session, statuses=(Status.ACTIVE, Status.CANDIDATE)), MOST_OF_SESSION)
         gone = [hit.item for hit in said if hit.item.evidence.lines]
@@ -554,10 +569,10 @@ class Keeper:
         return [item.id for item in gone]
 
     def _is_said_anew(self, candidate: Candidate, passage: Passage, item: MemoryItem) -> bool:
-        """What was forgotten stays out until the user says it again after that.
+        """Return whether the user repeated a statement after it was forgotten; until then, it stays refused.
 
-        What a model had forgotten binds models: of the user it keeps out only the very lines that were forgotten, which
-        may be read once more. Without a time a line of a log may be an old one; what is given by hand is said now.
+        What a model forgot only binds models: of the user's lines, it only refuses those that were forgotten, which may be read
+        again. A line of a log without a time may be old; a statement by hand is made now.
         """
         if item.status is not Status.BLACKLISTED or candidate.source is not Source.USER:
             return False
@@ -567,7 +582,7 @@ class Keeper:
         return item.expired_at is not None and said is not None and said >= item.expired_at
 
     def _finish_supersession(self, decision: Decision) -> None:
-        """A kill between the two writes of a supersession left the old statement open: close it now."""
+        """Close the old statement if a kill interrupted a supersession between its two writes."""
         item = self._store.get(decision.target)
         old = self._store.get(item.supersedes) if item and item.supersedes else None
         if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
@@ -576,36 +591,36 @@ class Keeper:
 
 
 def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
-    """The item without a time that can't be right: what a clock that was ahead recorded is not newer than all that follows."""
+    """Return the item without an impossible time, so that a wrong clock does not make it newer than all later statements."""
     if item.created_at <= latest or item.valid_from is None or item.valid_from <= latest:
         return item
     return replace(item, valid_from=None, valid_to=None)
 
 
-# The record of a day dream's decisions about single statements: bounded, and without their text.
+# The record of a day dream's decisions on single statements: limited in size, and without their text.
 
-# Refused statements that one piece may put on record; the counts by reason hold all.
+# Maximum number of refused statements per piece; the counts by reason include all.
 MOST_REFUSED = 60
 _OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, KeepAction.REFUSED: decision_log.REFUSED}
 
 
 def refused(candidate: Candidate, reason: str) -> Refused:
-    """A candidate that is not written, as it goes on record."""
+    """Return the record of a candidate that is not written."""
     line = candidate.lines[0] if candidate.lines else 0
     return Refused(candidate.content, reason, candidate.source, line, candidate.at)
 
 
 def counts(entries: Iterable[Refused]) -> dict[str, int]:
-    """How many for each reason."""
+    """Count the entries by reason."""
     return dict(Counter(entry.reason for entry in entries))
 
 
 def decided(
     outcomes: Sequence[tuple[Candidate, Outcome]], left_out: Sequence[Refused], turns: Sequence[Turn] = ()
 ) -> list[LoggedDecision]:
-    """Verdicts for what was compared with the store, and for the first of what never came that far.
+    """Return records of candidates that were compared with the store, and of the first ones that were refused before.
 
-    They say where in these turns a statement stands instead of repeating it.
+    They contain the position of a statement in these turns instead of its text.
     """
     found = [(_of_outcome(*pair), pair[0].content) for pair in outcomes]
     found += [(_of_refused(entry), entry.text) for entry in left_out[:MOST_REFUSED]]
@@ -623,7 +638,7 @@ def _placed(verdict: LoggedDecision, statement: str, texts: Sequence[str]) -> Lo
 
 
 def shown_text(verdict: LoggedDecision, turns: Sequence[Turn]) -> str:
-    """The statement of a verdict out of the turns of its line; the turn's beginning where it is not told word for word."""
+    """Return the text of a recorded decision from the turns of its line; the start of the turn if it is not literal."""
     if not 0 <= verdict.part < len(turns):
         return ""
     text = turns[verdict.part].text

@@ -1,11 +1,10 @@
-"""Secrets out of a text, before anything of it is stored or sent.
+"""Remove secrets from a text before any of it is stored or sent.
 
-Six nets, in this order: keys that are split (by a line's end, by concatenation, by signs without a shape), blocks of
-private keys, patterns of our own (`secret_rules`), what a word nearby gives away (`secret_words`), the
-value that the name of a credential leads to (`secret_walk`), then the detectors of
-detect-secrets. One pass finds out which of them the text can hold anything for (`secret_anchors`). Its entropy, keyword and IP
-detectors stay off: in sessions they take git hashes, identifiers and addresses for secrets. Every net takes linear time.
-Nothing here logs or verifies what it finds.
+Six detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys,
+our own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`),
+and the detectors of detect-secrets. A single pass determines which of them the text can contain anything for
+(`secret_anchors`). The entropy, keyword and IP detectors of detect-secrets are off, as they mistake git hashes,
+identifiers and addresses for secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from memoryd.daydream.secret_walk import ANCHORS as NAMES
 from memoryd.daydream.secret_walk import walked
 from memoryd.daydream.secret_words import ANCHORS, told
 
-# Secrets that touch hide one another, so a text is looked at again; what is left after so many rounds is no text of a person.
+# Adjacent secrets may hide each other, so a text is searched repeatedly; only an artificial text needs more rounds.
 MOST_ROUNDS = 6
 MOST_KNOWN_CLEAN = 10_000
 Span = tuple[int, int]
@@ -34,14 +33,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """The text without secrets, and how many were found of each kind (never the secrets themselves)."""
+    """The text without secrets, and the number of secrets of each kind (never the secrets themselves)."""
 
     text: str
     found: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
-    """The text with each secret replaced by `[redacted:<kind>]`. Doing it twice changes nothing. Raises TooSlowError."""
+    """Replace each secret in the text by `[redacted:<kind>]`. Idempotent. Raises TooSlowError."""
     clean = _clean()
     if clean.has(text):
         return Redacted(text)
@@ -55,7 +54,7 @@ def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
 
 
 class _Clean:
-    """Which of the last texts hold no secret, by hash: a turn is looked at when it is read, and before it is kept or sent."""
+    """Remembers by hash which recent texts contain no secret, as a turn is checked when read and before it is stored or sent."""
 
     def __init__(self) -> None:
         self._known = set[tuple[int, int]]()
@@ -75,14 +74,14 @@ def _clean() -> _Clean:
 
 
 def keepable(text: str) -> Redacted:
-    """What may be kept of a statement: without secrets, and without the private blocks that are closed in it."""
+    """Return the part of a statement that may be kept, without secrets and closed private blocks."""
     public = strip_whole_private(text)
     safe = redact(public)
     return safe if public == text else Redacted(safe.text.strip(), MappingProxyType({**safe.found, "private": 1}))
 
 
 def left_out(found: Mapping[str, int]) -> dict[str, str]:
-    """What an answer says to whoever gave a text with secrets; empty without any."""
+    """Return the notice for whoever provided a text with secrets; empty without any."""
     if not found:
         return {}
     if set(found) == {"private"}:
@@ -95,7 +94,7 @@ def left_out(found: Mapping[str, int]) -> dict[str, str]:
 
 
 def says_something(text: str) -> bool:
-    """Whether a redacted text holds more than the marks of what was left out."""
+    """Return whether a redacted text contains more than the marks of what was removed."""
     return any(c.isalnum() for c in _A_MARK.sub("", text))
 
 
@@ -121,7 +120,7 @@ def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
-    """What all nets look for, looked up in one pass."""
+    """Return the anchors of all detectors, searched in a single pass."""
     literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
@@ -131,14 +130,14 @@ def _anchors() -> Anchors:
 
 
 def _numbers(there: frozenset[str]) -> list[int]:
-    """The numbers of the rules that may find something, in their order."""
+    """Return the numbers of the rules that may match, in order."""
     by_anchor = _by_anchor()
     return sorted(set(by_anchor[""]).union(*[by_anchor[anchor] for anchor in there & by_anchor.keys()]))
 
 
 @lru_cache(maxsize=1)
 def _by_anchor() -> Mapping[str, tuple[int, ...]]:
-    """The numbers of the rules that begin with an anchor, or else need it; under an empty word those that follow a mark."""
+    """Return the numbers of the rules that start with an anchor or require it; under an empty word those that follow a mark."""
     out: dict[str, list[int]] = {"": []}
     for number, rule in enumerate(RULES):
         anchors = rule.stems.parts if rule.stems else rule.needs[0] if rule.needs else ("",)
@@ -148,7 +147,7 @@ def _by_anchor() -> Mapping[str, tuple[int, ...]]:
 
 
 def _replace(rule: SecretRule, looked: Looked, found: Counter[str]) -> str:
-    """The text with the rule's secrets replaced."""
+    """Replace the rule's secrets in the text."""
     text = looked.text
 
     def put(match: re.Match[str]) -> str:
@@ -170,7 +169,7 @@ def _replace(rule: SecretRule, looked: Looked, found: Counter[str]) -> str:
 
 
 def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> str:
-    """The text with these stretches replaced; they come in order and don't overlap."""
+    """Replace these spans of the text; they must be in order and not overlap."""
     return _cut_kinds(text, ((start, end, kind) for start, end in spans), found)
 
 
@@ -183,17 +182,17 @@ def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[
     return "".join([*out, text[at:]]) if out else text
 
 
-# Keys that are split
+# Split keys
 
 _KEY_WORDS = frozenset(PREFIX_WORDS.split())
-# Zero-width signs and soft hyphens, between signs that keys are made of.
+# Zero-width characters and soft hyphens between characters of keys.
 _HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,8}(?=[!-~])")
 _QUOTES_BETWEEN = (
     r"[\"']\s{0,3}(?:[+.&~]|<>|\|\|){0,2}\s{0,3}(?:\\?\r?\n[ \t]{0,12})?[+.&]?[ \t]{0,3}[\"']|"
     r"[\"'];?\s{0,3}\n\s{0,12}[\w.$]{1,40}\s{0,3}\+=\s{0,3}[\"']|"
     r"[\"']\s{0,3},\s{0,3}[\"']"
 )
-# A line's end with what editors, terminals, quotations and diffs put before and after it.
+# A line end with what editors, terminals, quotes and diffs add before and after it.
 _LINE_BETWEEN = (
     r"=?[ \t]{0,4}[│|]?\r?\n(?:[ \t]{0,8}\d{1,5}[\t:|→ ]{1,4})?[ \t>|│+#*]{0,12}"
     r"(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}[│|]?(?:\r?\n|$))"
@@ -206,7 +205,7 @@ _ANOTHER = re.compile(KEY_START)
 
 
 def _without_hidden(text: str) -> str:
-    """Without signs that have no shape, where they stand inside of a run: they are put there by copying, or to hide a key."""
+    """Remove invisible characters inside of a run, where copying puts them, or which hide a key."""
     return text if text.isascii() else _HIDDEN.sub("", text)
 
 
@@ -215,7 +214,7 @@ def _split_keys(text: str) -> list[Span]:
 
 
 def _is_split_key(text: str) -> bool:
-    """Whether the parts make a key together, and the last part belongs to it: the next line may be a word of its own."""
+    """Return whether the parts form a key and the last part belongs to it: the next line may be a separate word."""
     parts = _JOINTS.split(text)
     if MARK in text or not PREFIXED.match("".join(parts)) and not "".join(parts).startswith("eyJ"):
         return False
@@ -240,7 +239,7 @@ _HEAD_OF_A_LINE = 200
 
 
 def _key_blocks(text: str) -> list[Span]:
-    """Private keys with their marks, with one of them (long outputs are cut in the middle), or as bare lines."""
+    """Return private keys with both marks, with one of them (long outputs are cut in the middle), or as bare lines."""
     edges = [edge for edge in _EDGE.finditer(text) if "PRIVATE KEY" in edge[2]] if "----" in text else []
     spans: list[Span] = []
     at = 0
@@ -267,13 +266,13 @@ def _key_blocks(text: str) -> list[Span]:
 
 
 def _start_of_tail(text: str, end: int, least: int) -> int:
-    """Where the body before an END mark begins, whose BEGIN was cut off; `end` when there is none."""
+    """Return where the body before an END mark starts, if its BEGIN was cut off; else `end`."""
     least = max(least, end - MOST_OF_A_KEY)
     start, shortest, seen = end, 1, False
     while run := _last_run(text, least, _without_gap(text, start, least)):
         if len(run[0]) < shortest:
             at_line = run.start() == least or text[run.start() - 1] in "\n]"
-            return (run.start() if at_line else start) if seen else end  # half a line, where the cut was
+            return (run.start() if at_line else start) if seen else end  # half a line, at the cut
         start, shortest, seen = run.start(), _FULL_RUN, seen or len(run[0]) >= _FULL_RUN
     return start if seen else end
 
@@ -283,7 +282,7 @@ def _last_run(text: str, least: int, end: int) -> re.Match[str] | None:
 
 
 def _without_gap(text: str, end: int, least: int) -> int:
-    """The end without the spaces and line ends before it, also those that are written as signs."""
+    """Return the end without the whitespace before it, including escaped whitespace."""
     while end > least and (text[end - 1] in " \t\r\n>|" or text.endswith(("\\n", "\\r"), least, end)):
         end -= 1 if text[end - 1] in " \t\r\n>|" else 2
     return end
@@ -297,7 +296,7 @@ def _bare_lines(text: str) -> list[Span]:
 
 
 def _is_bare_key(text: str, match: re.Match[str]) -> bool:
-    """Certificates, public keys and pictures look alike: their first line or what stands before says so."""
+    """Distinguish keys from certificates, public keys and images, by the first line or the text before it."""
     first, before = match["first"], text[max(0, match.start() - _HEAD_OF_A_LINE) : match.start()].casefold()
     if any(
         word in before
@@ -319,7 +318,7 @@ def _merged(first: list[Span], second: list[Span]) -> list[Span]:
 
 # detect-secrets
 
-# Left out: noise in sessions, what the rules do, and patterns whose time grows with the square of the text.
+# Excluded: noise in sessions, detectors covered by the rules, and patterns with quadratic time.
 _UNUSED_DETECTORS = frozenset(
     {
         "Base64 High Entropy String",
@@ -335,7 +334,7 @@ _UNUSED_DETECTORS = frozenset(
 )
 _SHORTEST_FOUND = 10
 _DIGIT = re.compile(r"[0-9]")
-# What a text must hold for a detector to be asked, one of each group. One that is not named here is always asked.
+# What a text must contain for a detector to run, one of each group. Detectors that are not listed always run.
 _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
     {
         kind: tuple(frozenset(group.split()) for group in groups)
@@ -365,7 +364,7 @@ _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def _detectors() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
-    """The patterns of detect-secrets that are used, with their kinds. None of its detectors is run: no network."""
+    """Return the patterns of detect-secrets in use, with their kinds. Its detectors, which use the network, are not run."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
     classes: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
@@ -378,7 +377,7 @@ def _slug(name: str) -> str:
 
 
 def _detect(looked: Looked, found: Counter[str]) -> str:
-    """What detect-secrets finds on top."""
+    """Redact what detect-secrets finds in addition."""
     text = looked.text
     for kind, patterns in _detectors():
         looked.deadline.check()
@@ -389,13 +388,13 @@ def _detect(looked: Looked, found: Counter[str]) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """Where the pattern's secrets stand: its groups as the library takes them, or all of a match without groups."""
+    """Return the spans of the pattern's secrets: its groups as the library uses them, or the whole match without groups."""
     out = []
     for match in pattern.finditer(text):
         group = next((number for number in range(1, pattern.groups + 1) if match[number]), 0)
         start, end = match.span(group)
         if group and match[group].isalpha() and len(match[group]) < _SHORTEST_FOUND:
-            start, end = match.span()  # a group that only names the prefix
+            start, end = match.span()  # the group only contains the prefix
         start += len(text[start:end]) - len(text[start:end].lstrip("\"'=: \t\r\n"))
         end -= len(text[start:end]) - len(text[start:end].rstrip("\"'=: \t\r\n"))
         secret = text[start:end]
@@ -404,18 +403,18 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
     return out
 
 
-# What a person keeps out of memory: `<private>` blocks, and secrets, before any extractor sees a text.
+# What a user keeps private: `<private>` blocks, and secrets, removed before any extractor sees a text.
 
-# Signs without a shape of their own, which copying puts between letters.
+# Invisible characters that copying puts between letters.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
 _OPENING, _CLOSING, _SLASH = "<＜﹤〈⟨‹❮", ">＞﹥〉⟩›❯", "/／∕⁄"
 _SPACING = rf"[\s\\{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
-# The word in other languages, or cut short, which people type by habit; such a tag counts when it is closed.
+# The word in other languages or abbreviated, as users type it by habit; such a tag only counts if it is closed.
 _OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|priv|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
-# What people call such a block; behind another word (`<private-key>`) a tag counts when it is closed.
+# Alternative names of such a block; with another word (`<private-key>`), a tag only counts if it is closed.
 _NOTE = (
     "notes?|texts?|stuff|parts?|info|sections?|blocks?|data|bits?|only|memos?|messages?|comments?|contents?|things?|details?|"
     "notiz(?:en)?|begin|start"
@@ -436,17 +435,17 @@ _LINKS = ("(", "[", ":")
 
 
 def strip_private(text: str) -> str:
-    """Without `<private>` blocks, however they are spelled; one that is never closed reaches to the end. Blocks may be nested."""
+    """Remove `<private>` blocks in any spelling; an unclosed one extends to the end. Blocks may be nested."""
     return "".join(_outside(text, to_the_end=True))
 
 
 def strip_whole_private(text: str) -> str:
-    """Without the blocks that are closed: in a text that is not the user's, a lone tag is only talked about."""
+    """Remove closed blocks; in text that is not the user's, a lone tag is only a mention."""
     return "".join(_outside(text, to_the_end=False))
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
-    """The stretches outside of blocks. A tag is closed by one in the same kind of brackets."""
+    """Yield the text outside of blocks. A tag must be closed by one with the same kind of brackets."""
     found = [(match, _family(match)) for match in _PRIVATE.finditer(text)] if _may_hold_private(text) else []
     last_close = {family: match.start() for match, family in found if match["close"]}
     depth: Counter[str] = Counter()
@@ -469,7 +468,7 @@ def _family(match: re.Match[str]) -> str:
 
 
 def _counts_alone(match: re.Match[str], family: str) -> bool:
-    """Whether an opening tag that is never closed is one: `<private key>` may be a placeholder, `[private]` a word."""
+    """Return whether an unclosed tag counts: `<private key>` may be a placeholder, `[private]` a word."""
     text = match.string
     before = text[max(0, match.start() - _HEAD) : match.start()]
     if match["other"] or match["behind"]:
@@ -477,7 +476,7 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
     if family == "comment":
         return True
     words_only = _WORD.search(match["rest"]) and not _SIGN_OF_ATTRIBUTE.search(match["rest"])
-    if not match["end"]:  # without its last bracket: "<private my salary"
+    if not match["end"]:  # without its closing bracket: "<private my salary"
         return not before or before[-1].isspace()
     if words_only:
         return False
@@ -487,14 +486,14 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
 
 
 def _may_hold_private(text: str) -> bool:
-    """Whether a text holds what every tag needs; most texts don't, and are not walked through sign by sign."""
+    """Check quickly for what every tag contains; most texts have none and are not scanned."""
     if not any(sign in text for sign in (*_OPENING, "&lt;", "&#60;", *"[［【《{｛")):
         return False
     return not text.isascii() or "priv" in text.lower()
 
 
 def redacted_passage(passage: Passage) -> Passage:
-    """The passage with each turn redacted as a whole: once a text is cut, half a secret is not recognised."""
+    """Redact each turn of the passage as a whole, since half a secret in a cut text is not recognised."""
     return replace(passage, turns=_redacted(passage.turns), context=_redacted(passage.context))
 
 

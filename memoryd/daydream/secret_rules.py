@@ -1,6 +1,6 @@
-"""What a secret looks like: a table of patterns. Values are told from placeholders and code in `secret_values`.
+"""A table of patterns for secrets. `secret_values` distinguishes values from placeholders and code.
 
-Every repetition is bounded, so that no text costs more than linear time.
+Every repetition is bounded, so that matching takes linear time.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MARK = "[redacted:"
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """A pattern whose group `secret` is a secret when `accept` agrees. One anchor of each group in `needs` must occur.
+    """A pattern whose group `secret` is a secret if `accept` agrees. One anchor of each group in `needs` must occur.
 
-    A pattern with `stems` begins with one of them, and is tried where they are and nowhere else.
+    A pattern with `stems` starts with one of them, and is only tried where they occur.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class SecretRule:
     stems: Stems | None = None
 
 
-# Tests of what was matched
+# Checks of matches
 
 
 def _always(_match: re.Match[str]) -> bool:
@@ -56,7 +56,7 @@ def _accept_value(match: re.Match[str]) -> bool:
 
 
 def _accept_prefixed(match: re.Match[str]) -> bool:
-    """Names of things in code also begin with a short word and an underscore: these are made of words."""
+    """Reject names in code, which also start with a short word and an underscore but consist of words."""
     value = match["secret"]
     return _accept_value(match) and (_KNOWN_PREFIX.match(value) is not None or not is_wordy(value) and looks_random(value))
 
@@ -93,7 +93,7 @@ _IS_DIGEST = re.compile(
 
 
 def _accept_header_named(match: re.Match[str]) -> bool:
-    """The value of a header or cookie in code. Ids of sessions and of objects are no secrets."""
+    """Accept the value of a header or cookie in code, except ids of sessions and of objects."""
     name, value = match["name"].casefold(), match["secret"]
     if name == "key" or _UUID.fullmatch(value) and "session" in name or is_wordy(value):
         return False
@@ -103,7 +103,7 @@ def _accept_header_named(match: re.Match[str]) -> bool:
 
 
 def _accept_answer(match: re.Match[str]) -> bool:
-    """A value in the sentence after the one about a password: only what people choose, with digits in it."""
+    """Accept a value in the sentence after one about a password, if it looks chosen and contains digits."""
     value = match["secret"]
     return (
         _accept_credentials(match)
@@ -117,7 +117,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 
 
 def _accept_named(match: re.Match[str]) -> bool:
-    """The random value of a name that ends in "key" or the like. A hash counts where the name speaks of cryptography or access."""
+    """Accept the random value of a name that ends in "key" or similar; a hash only if the name is about cryptography or access."""
     value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
     if _NO_KEY_NAME.search(name) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
         return False
@@ -139,7 +139,7 @@ _OF_ACCESS = re.compile(
 
 
 def _accept_long_random(match: re.Match[str]) -> bool:
-    """Where nothing but the word "key" stands before it: git's hashes and the like are no keys."""
+    """Accept a value after the word "key" alone, unless it looks like git's hashes."""
     value = match["secret"]
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
@@ -157,7 +157,7 @@ def _accept_key_told(match: re.Match[str]) -> bool:
 
 
 def _accept_set(match: re.Match[str]) -> bool:
-    """The value of a name, with nothing but a space between them: "set token limit" has no value."""
+    """Accept the value of a name after a space only: "set token limit" has no value."""
     value = match["secret"]
     return _accept_no_lookup(match) and (is_mixed(value) or looks_random(value)) and not is_wordy(value) or _is_strong(value)
 
@@ -181,11 +181,11 @@ def _is_password_key(key: str) -> bool:
 
 
 def _is_short_key(key: str) -> bool:
-    """Words that mean other things as well: "tests pass: 120"."""
+    """Return whether it is a word with other meanings: "tests pass: 120"."""
     return key.casefold() in ("pass", "pw", "clave", "psk")
 
 
-# Words with hyphens say in English how a password is; in other languages hardly any do.
+# In English, hyphenated words may describe a password; in other languages hardly any do.
 _JOINED_WORDS = re.compile(r"(?=.{6})[^\W\d_]{2,20}(?:[-_.][^\W\d_]{2,20}){1,4}")
 _ENGLISH = frozenset(
     "password passwords pass word passphrase passcode passwd pwd pw token tokens secret secrets key keys api key access token psk".split()
@@ -205,7 +205,7 @@ _FILE_OR_HOST = re.compile(
 
 
 def _is_joined(match: re.Match[str]) -> bool:
-    """Words with hyphens and the like that are said to be a password, in a language other than English."""
+    """Return whether hyphenated words are given as a password in a language other than English."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"].casefold()
     if not _JOINED_WORDS.fullmatch(value) or not _is_password_key(key) or _is_short_key(key) and key not in ("clave",):
         return False
@@ -228,10 +228,10 @@ def _is_joined(match: re.Match[str]) -> bool:
 
 
 def _accept_told(match: re.Match[str]) -> bool:
-    """A value in prose, behind "is" or a colon: what is no word counts; a word if it can't be said about a password."""
+    """Accept a value in prose, after "is" or a colon: anything that is not a word, or a word that can't describe a password."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
     if key.casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", match.string[match.end("key") : match.start("secret")]):
-        return False  # the verb
+        return False  # "pass" as a verb
     named = key.casefold() == "clave" and _OF_WHAT.search(match[0]) is not None
     if _is_short_key(key) and not named and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
@@ -268,7 +268,7 @@ def _accept_quoted(match: re.Match[str]) -> bool:
 
 
 def _accept_bare(match: re.Match[str]) -> bool:
-    """An unquoted value in code is mostly an expression, in prose mostly a word: only what looks random counts."""
+    """Accept an unquoted value only if it looks random: in code it is usually an expression, in prose a word."""
     key, value = match["key"], match["secret"].rstrip(".,;")
     if is_placeholder(value) or is_lookup(value) and match["sep"] != "=":
         return False
@@ -283,7 +283,7 @@ def _accept_bare(match: re.Match[str]) -> bool:
     tight = match["sep"] == "=" and len(value) >= 6 and _KEY_WORD.search(value) is None
     if tight or is_mixed(value) or value.isdigit() and len(value) >= 6:
         return True
-    # "password: swordfish" on a line of its own; a type or a sentence would go on, or be known.
+    # "password: swordfish" on its own line; a type or a sentence would continue, or be known.
     return (
         _begins_line(match)
         and len(value) >= 6
@@ -294,7 +294,7 @@ def _accept_bare(match: re.Match[str]) -> bool:
 
 
 def _is_compound_name(match: re.Match[str]) -> bool:
-    """Whether the name says whose password it is: "adminPassword", "db_password"."""
+    """Return whether the name says whose password it is: "adminPassword", "db_password"."""
     before = match.string[match.start() - 1 : match.start()] if match.start() else ""
     return before in ("_", "-", ".") or before.islower() and match["key"][:1].isupper()
 
@@ -309,7 +309,7 @@ def _begins_line(match: re.Match[str]) -> bool:
 
 
 def _accept_base64(match: re.Match[str]) -> bool:
-    """Base64 of a key, of `user:password`, or of an assignment of one."""
+    """Accept base64 of a key, of `user:password`, or of an assignment of one."""
     value = match["secret"]
     try:
         data = base64.b64decode(value[:400][: len(value[:400]) // 4 * 4], validate=True)
@@ -338,7 +338,7 @@ _SECRET_BLOCK = re.compile(
 
 
 def _in_secret_block(match: re.Match[str]) -> bool:
-    """Whether the line belongs to a Kubernetes secret, whose kind may stand behind the data, or to a block of that name."""
+    """Return whether the line is part of a Kubernetes secret, whose kind may follow the data, or of a block of that name."""
     before, after = match.string[max(0, match.start() - 3_000) : match.start()], match.string[match.end() : match.end() + 3_000]
     before, after = before[before.rfind("\n---") + 1 :], after.partition("\n---")[0]
     return _SECRET_BLOCK.search(before) is not None or _KIND_SECRET.search(after) is not None
@@ -353,7 +353,7 @@ def _accept_credentials(match: re.Match[str]) -> bool:
 
 
 def _is_strong(value: str) -> bool:
-    """Letters, digits and signs that neither words nor names in code have."""
+    """Return whether it combines letters, digits and signs as neither words nor names in code do."""
     value = value.rstrip(".,;!?)")
     if is_placeholder(value) or is_lookup(value) or "(" in value:
         return False
@@ -362,7 +362,7 @@ def _is_strong(value: str) -> bool:
 
 
 def _accept_phrase(match: re.Match[str]) -> bool:
-    """Words without those that tie a sentence together."""
+    """Accept words without function words of a sentence."""
     words = match["secret"].casefold().split()
     return not _SENTENCE.intersection(words) and not is_placeholder(match["secret"])
 
@@ -376,7 +376,7 @@ _ANOTHER_FIELD = re.compile(r"https?:|/|[A-Za-z_]\w{0,40}[=:]")
 
 
 def _is_key_body(value: str) -> bool:
-    """A run that no name holds: upper and lower case mixed with digits all over."""
+    """Return whether it is a run that no name contains: upper and lower case mixed with digits throughout."""
     halves = value[: len(value) // 2], value[len(value) // 2 :]
     return all(
         any(c.isdigit() for c in half) and any(c.isupper() for c in half) and any(c.islower() for c in half) for half in halves
@@ -422,7 +422,7 @@ _OPTION = (
     r"masterauth|passphrase|pwd))(?P<sep>[ =])"
 )
 
-# How people say it
+# Wordings in prose
 
 _SAYS = (
     NOT_WITHIN
@@ -431,7 +431,7 @@ _SAYS = (
     r"lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasanani?|şifre(?:m|si|miz)?|parolası|jelszó|пароль|пароля|паролем|geheimzahl|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
     r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?![A-Za-z0-9_\u00c0-\u04ff])"
 )
-# Nouns that make it a statement about passwords, not one that tells one.
+# Nouns that turn it into a statement about passwords instead of one that contains a password.
 _ABOUT = (
     r"(?!\s{0,2}(?:hash|algo|length|policy|policies|field|manager|column|table|type|format|cost|reset|check|page|rule|strength|entropy|generator|"
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
@@ -450,7 +450,7 @@ _CLAUSE_END = r"(?=[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{1,3}(?:\s|$)|\s{0,3}(?:\
 _CJK_KEY = r"(?P<key>密码|密碼|口令|密钥|秘钥|令牌|验证码|金鑰|私钥|凭证|凭据|パスワード|暗証番号|秘密鍵|トークン|合言葉|シークレット(?:キー)?|キー|鍵|クレデンシャル|パスフレーズ|비밀번호|암호|비밀 ?키|토큰|시크릿|(?<=API )키|(?<=API)키|액세스 ?키)"
 _CJK_IS = r"[^\s，。,.!?！？：:=A-Za-z0-9]{0,14}\s{0,2}(?:是|为|為|就是|=|：|:|は|が|を|이|은|는|가)?[\s「『“\"'`：:]{0,3}"
 
-# Keys with a prefix that says whose they are
+# Keys with a vendor's prefix
 
 _PREFIXED = (
     r"sk-ant-[\w-]{8,300}",
@@ -506,12 +506,12 @@ PREFIX_WORDS = (
     " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature <airtable>"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
-# The same as they begin, for keys that are split: by a line's end, by concatenation.
+# Starts of these, for keys that are split by a line end or by concatenation.
 KEY_START = (
     r"(?:sk-(?:ant-|proj-|or-)?|gh[pousr]_|github_pat_|xox[abposr]-|AKIA|ASIA|AIza|ya29\.|gl(?:pat|dt|rt|ft|soat|ptt)-|npm_|hf_|pypi-|[srp]k_(?:live|test)_|whsec_|SG\.|"
     r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss)_|lin_api_|figd_|gsk_|r8_|glsa_|xai-|nvapi-|pplx-|hv[sb]\.|ATATT3|eyJ)"
 )
-# Of these no further proof is asked.
+# These require no further check.
 _KNOWN_PREFIX = re.compile(
     r"sk-|gh[pousr]_|github_pat_|xox|xapp-|A[KSBC][IC]A|A3T|AIza|ya29|1//0|GOCSPX|gl[a-z]{2,6}-|npm_|hf_|pypi-|[srp]k_|whsec_|SG\.|do[opr]_|dckr|shp[a-z]{2}_|hv[sbr]\.|ATATT|ATBB|AGE-|dapi|FLWSECK|EAACE|sq0|MI[IG]|MH[cQ]C|MC4C|MFEC|RWRT|b3Bl|[xyzt]prv"
 )
@@ -557,13 +557,13 @@ def _rule(
     stems: str = "",
     also: str = "",
 ) -> SecretRule:
-    """One of `words`, and one of `also`, must occur: literals in lower case, or names of SHAPES."""
+    """Create a rule. One of `words`, and one of `also`, must occur: literals in lower case, or names of SHAPES."""
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     needs = tuple(frozenset(group.casefold().split()) for group in (words, also) if group)
     return SecretRule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
 
 
-# What a word must look like for a rule to be tried, where no literal says enough. None of them matches a space.
+# Shapes of words that a rule requires where no literal is specific enough. None of them matches a space.
 SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "<user@>": re.compile(r"://[^\s'\"<>`]{1,300}@"),
@@ -581,7 +581,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
         "<digits>": re.compile(r"\d{2,400}"),
         "<number>": re.compile(r"\d{4,400}"),
-        # What detect-secrets looks for
+        # Patterns of detect-secrets
         "<artifactory>": re.compile(r"AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8}"),
         "<discord>": re.compile(r"[MNO][\w-]{23,25}\.[\w-]{6}\."),
         "<mailchimp>": re.compile(r"-us\d"),
@@ -600,7 +600,7 @@ RULES: tuple[SecretRule, ...] = (
         _accept_url_key,
     ),
     _rule("password", "<user@>", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
-    # A slash should be encoded there, but base64 is pasted as it is.
+    # A slash should be encoded here, but base64 is often pasted unencoded.
     _rule(
         "password",
         "<user@>",
@@ -668,7 +668,7 @@ RULES: tuple[SecretRule, ...] = (
     ),
     # Prefixes
     _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_prefixed, ignore_case=False),
-    # Of vendors that the table does not know
+    # Of vendors that are not in the table
     _rule(
         "api-key",
         "<prefixed>",
@@ -1302,7 +1302,7 @@ RULES: tuple[SecretRule, ...] = (
         lambda match: _accept_told(match) and _is_whole(match) and not _is_code_or_purpose(match),
         stems=_SAYS_STEMS,
     ),
-    # The same with the last word that joins them: "the password that was lost is …"
+    # The same with the last joining word: "the password that was lost is …"
     _rule(
         "password",
         _KEY_WORDS
@@ -1386,14 +1386,14 @@ RULES: tuple[SecretRule, ...] = (
         _accept_value,
         stems="passphrase",
     ),
-    # A word of another alphabet behind a Russian one is a name or a value.
+    # A word of another alphabet after a Russian one is a name or a value.
     _rule(
         "password",
         "парол пин",
         r"(?<!\w)(?:парол[ьяеюм]{1,2}|пин-код)\s(?:(?:теперь|сейчас|снова|был|такой|от \w{2,15}|на \w{2,15}|для \w{2,15})\s)?(?:[—–:-]\s)?[«\"']?(?P<secret>[A-Za-z][\w.!@#$%-]{5,40})[»\"']?(?=\s{0,2}(?:[,;!?)]|[.](?:\s|$)|\n|$)|\s(?:со|с|и|на|для|от|от|пока)\s)",
         _accept_latin,
     ),
-    # Without a word that joins them: only what no word of a sentence looks like.
+    # Without a joining word: only what looks like no word of a sentence.
     _rule(
         "password",
         _KEY_WORDS,
@@ -1484,16 +1484,16 @@ RULES: tuple[SecretRule, ...] = (
 
 
 def _is_whole(match: re.Match[str]) -> bool:
-    """Whether a value is no word, or nothing follows that would make it part of a sentence. A German noun needs an article."""
+    """Return whether a value is not a word, or nothing makes it part of a sentence. A German noun needs an article."""
     value = match["secret"]
     german = match["key"].casefold() in ("passwort", "kennwort", "losungswort") and value.istitle()
     return german or is_mixed(value) or looks_random(value) or _ends_clause(match)
 
 
 def _is_code_or_purpose(match: re.Match[str]) -> bool:
-    """A word that says nothing of what the password is: "username, password = split", "the password to authenticate"."""
+    """Return whether a word does not describe the password: "username, password = split", "the password to authenticate"."""
     value = match["secret"]
-    if _NO_SPACES.search(value):  # where words have no spaces between them, more than the value was matched
+    if _NO_SPACES.search(value):  # in scripts without spaces, the match is longer than the value
         return True
     if is_mixed(value) or value.isdigit() or match["open"].strip():
         return False

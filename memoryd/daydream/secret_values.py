@@ -1,4 +1,4 @@
-"""Telling a secret value from a placeholder, code, or a name that people gave. Pure functions."""
+"""Distinguish a secret value from a placeholder, code, or a name chosen by people. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_VALUES = frozenset(
     aes-256-gcm oauth oauth2 oidc saml2 jwt totp mfa 2fa u2f fido2 ed25519 rsa2048 rsa4096 x509 hs256 rs256 es256 http2 ipv4 ipv6 k8s s3 ec2
     oauth2.0 v1 v2 v3 p256 secp256k1 1password bitwarden keepass i18n l10n pkcs8 pkcs12 crc32 hex32 ascii85 option options flag flags argument arguments parameter parameters""".split()
 )
-# Predicates of sentences about passwords: "the password is too short", in the languages that are told apart.
+# Predicates in sentences about passwords: "the password is too short", in the supported languages.
 _PREDICATES = frozenset(
     """a an the in on at of to for too so very only also always never still now then used same different secure strong weak long short old new
     correct sent stored safe public private up per from with without that this there where what when how why being been
@@ -66,7 +66,7 @@ _DATE = re.compile(
 _UNIT = re.compile(r"^\d{1,12}(?:ms|s|m|h|d|kb|mb|gb|px|em|rem|k|x|min|sec|days?|hours?|chars?|bytes?|bits?)?$", re.IGNORECASE)
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CONSONANTS = re.compile(r"(?=([bcdfghjklmnpqrstvwxz]{3}))", re.IGNORECASE)
-# Clusters of three consonants that words have.
+# Clusters of three consonants that occur in words.
 _CLUSTERS = frozenset(
     """str scr spr spl thr shr chr sch nst rst ntr mpl ngl ght rch nch tch lth nth rth dth pth rld rds rks rts cts pts nts nds ngs cks lls sts mpt nct
     mps rms rns hts tts sks phr sph ckl ttl ddl ppl bbl ffl ggl ntl ldr ndr mbl ngr nsp xpl xtr bst ckg tpl ffs rsh ssw wsk rkf rkb rkd rkp cht hts nks
@@ -84,7 +84,7 @@ _LONG = 200
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only stands for one: a type, a template, a path, a lookup of something else."""
+    """Return whether a value is a placeholder: a type, a template, a path, a lookup of something else."""
     bare = value.strip("\"'`<>[]{}().,;:!?-_ ").casefold()
     if not bare or bare in _NOT_VALUES or len(set(bare)) <= 2:
         return True
@@ -111,54 +111,54 @@ _COMPOUND = re.compile(
 
 
 def is_compound(value: str) -> bool:
-    """Words with hyphens that say how something is: "base64-encoded", "up-to-date"."""
+    """Return whether hyphenated words describe something: "base64-encoded", "up-to-date"."""
     return "-" in value and _COMPOUND.search(value.rstrip(".,;:!?")) is not None
 
 
 def is_lookup(value: str) -> bool:
-    """Whether an unquoted value is an expression of code. Words with dots that end in a number are what people choose."""
+    """Return whether an unquoted value is a code expression. Words with dots that end in a number are chosen by people."""
     head = value[:_LONG]
     return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
 
 
 def is_told_lookup(value: str) -> bool:
-    """The same in prose, where words with dots and a digit may be a password."""
+    """Like `is_lookup` in prose, where words with dots and a digit may be a password."""
     return is_lookup(value) and not (_DOTTED.match(value) and any(c.isdigit() for c in value) and not _NAMESPACE.match(value))
 
 
 def is_measure(value: str) -> bool:
-    """A date, a version, a number with a unit."""
+    """Return whether it is a date, a version, or a number with a unit."""
     return _DATE.match(value) is not None or _UNIT.match(value) is not None
 
 
 def is_mixed(value: str) -> bool:
-    """Letters with digits, or with signs that words don't have."""
+    """Return whether it contains letters with digits, or with signs that words don't have."""
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     return letters and (digits or any(c in _SIGNS for c in value[:-1])) and not is_measure(value)
 
 
 def is_wordy(value: str) -> bool:
-    """Whether most letters stand in pieces that look like words: a name that people gave."""
+    """Return whether most letters are in pieces that look like words, as in a name chosen by people."""
     pieces = _PIECE.findall(value)
     letters = sum(map(len, pieces))
     return letters >= 3.2 * len(pieces) > 0 and sum(len(piece) for piece in pieces if _is_word(piece)) >= 0.6 * letters
 
 
 def _is_word(piece: str) -> bool:
-    if len(piece) <= 2 or not _VOWEL.search(piece):  # noqa: PLR2004 - shorter ones come by chance
+    if len(piece) <= 2 or not _VOWEL.search(piece):  # noqa: PLR2004 - shorter ones occur by chance
         return False
     return all(match[1].casefold() in _CLUSTERS for match in _CONSONANTS.finditer(piece))
 
 
 def looks_random(value: str) -> bool:
-    """For keys: the longer, the fewer digits are asked for; names that people gave are none."""
+    """Return whether a key looks random: the longer, the fewer digits are required; names chosen by people don't."""
     if is_measure(value) or not any(c.isalpha() for c in value):
         return False
     digits = sum(c.isdigit() for c in value)
     if _BASE32.fullmatch(value) or _UUID.fullmatch(value) or (digits and len(value) >= 16 and _HEX.fullmatch(value)):
         return True
     if is_wordy(value):
-        # Words with as many digits between them are no name.
+        # Words with as many digits between them are not a name.
         return digits >= 6 and len(value) >= 16 and digits * 4 >= len(value) and "-" not in value and "_" not in value
     if digits >= 3 and len(value) >= 8 or digits >= 2 and len(value) >= 12 or digits >= 1 and len(value) >= 20:
         return True
@@ -166,17 +166,16 @@ def looks_random(value: str) -> bool:
 
 
 def is_predicate(value: str) -> bool:
-    """Whether a plain word says something about a password instead of being one."""
+    """Return whether a plain word describes a password instead of being one."""
     word = value.strip(".,;!?").casefold()
     return word in _PREDICATES or word in _NOT_VALUES or len(word) < 5 or _PREDICATE_ENDING.search(word) is not None
 
 
-# Which of the literals that patterns need occur in a text, and where.
+# The literals that patterns need: which of them occur in a text, and where.
 #
-# A text is looked at word by word. Most words of a log were seen before, so that most of a text costs one operation on
-# sets, and a pattern whose literals are missing is not tried at all.
-
-# What is remembered is bounded: short words only, and so many of them.
+# A text is processed word by word. Most words of a log are known already, so that most of a text costs one set operation,
+# and a pattern whose literals are missing is not tried at all.
+# The cache is limited: only short words, and a maximum number of them.
 _LONGEST_KNOWN = 24
 _MOST_KNOWN = 40_000
 
@@ -184,21 +183,21 @@ _MOST_KNOWN = 40_000
 class Anchors:
     """Finds literals (in lower case, without spaces) and shapes (patterns that match no space) in texts.
 
-    Safe for several threads: what they remember at the same time is the same.
+    Thread-safe: concurrent updates store the same values.
     """
 
     def __init__(self, literals: Iterable[str], shapes: Mapping[str, re.Pattern[str]]) -> None:
         folded = {literal.casefold() for literal in literals}
         self._plain = re.compile(_any_of(literal for literal in folded if literal.isascii()))
         self._foreign = tuple(literal for literal in folded if not literal.isascii())
-        # Where a literal stands, those stand as well that it begins with.
+        # Where a literal occurs, its prefixes occur as well.
         self._begins = {literal: frozenset(other for other in folded if literal.startswith(other)) for literal in folded}
         self._shapes = tuple(shapes.items())
         self._without = set[str]()
         self._with: dict[str, frozenset[str]] = {}
 
     def within(self, text: str) -> frozenset[str]:
-        """The literals that occur in the text, in any case, and the names of the shapes."""
+        """Return the literals that occur in the text, in any case, and the names of the shapes."""
         found, new, known = set[str](), list[str](), self._with
         for word in set(text.split()) - self._without:
             anchors = known.get(word)
@@ -211,7 +210,7 @@ class Anchors:
         return frozenset(found)
 
     def _look(self, words: list[str]) -> set[str]:
-        """The anchors of words that were not seen before, which are remembered."""
+        """Return the anchors of new words, and cache them."""
         ends = list(accumulate(len(word) + 1 for word in words))
         joined = "\n".join(words)
         of = dict[int, set[str]]()
@@ -237,7 +236,7 @@ class Anchors:
         return set[str]().union(*of.values())
 
     def remembered(self) -> int:
-        """How many words are remembered."""
+        """Return the number of cached words."""
         return len(self._without) + len(self._with)
 
     def _remember(self, words: list[str], of: Mapping[int, set[str]]) -> None:
@@ -248,7 +247,7 @@ class Anchors:
 
 
 def _any_of(literals: Iterable[str]) -> str:
-    """A pattern for the longest of the literals at a place, which compares each sign of the text only once."""
+    """Return a pattern for the longest of the literals at a position, which compares each character only once."""
     by_first: dict[str, list[str]] = {}
     ends = False
     for literal in sorted(literals):
@@ -261,7 +260,7 @@ def _any_of(literals: Iterable[str]) -> str:
 
 
 class Stems:
-    """What the matches of a pattern begin with. They may hold spaces; each is searched for where its longest part occurs."""
+    """Prefixes of a pattern's matches. They may contain spaces; each is searched for where its longest part occurs."""
 
     def __init__(self, stems: Iterable[str]) -> None:
         parts = [(max(stem.split(), key=len).casefold(), stem) for stem in stems]
@@ -272,7 +271,7 @@ class Stems:
         self.parts = frozenset(self._by_part)
 
     def positions(self, low: str, there: frozenset[str]) -> list[int]:
-        """Where one of the stems begins, in a text in lower case of which it is known what occurs in it."""
+        """Return the positions of the prefixes in a lower-case text, given the literals that occur in it."""
         at: set[int] = set()
         for part in self.parts & there:
             for stem in self._by_part[part]:
@@ -285,12 +284,12 @@ class Stems:
 
 @lru_cache(maxsize=64)
 def stems_in(line: str) -> Stems:
-    """Stems from a list in which `~` is a space; one object for all that share them."""
+    """Return the stems of a list in which `~` is a space; equal lists share one object."""
     return Stems(stem.replace("~", " ") for stem in line.split())
 
 
 class Looked:
-    """A text with what occurs in it; what several patterns ask about it is computed once."""
+    """A text with the literals that occur in it; results needed by several patterns are computed once."""
 
     __slots__ = ("_low", "_positions", "deadline", "text", "there")
 
@@ -302,27 +301,27 @@ class Looked:
         self._positions: dict[Stems, list[int]] = {}
 
     def low(self) -> str:
-        """The text in lower case, every sign where it was."""
+        """The text in lower case, with all positions unchanged."""
         if not self._low:
             self._low = self.text.replace("İ", "I").lower()
         return self._low
 
     def positions(self, stems: Stems) -> list[int]:
-        """Where one of the stems begins."""
+        """Return the positions of the prefixes."""
         known = self._positions.get(stems)
         if known is None:
             known = self._positions[stems] = stems.positions(self.low(), self.there) if stems.parts & self.there else []
         return known
 
     def has(self, anchors: frozenset[str]) -> bool:
-        """Whether one of them occurs."""
+        """Return whether one of the literals occurs."""
         return not self.there.isdisjoint(anchors)
 
     def changed(self, text: str) -> Looked:
-        """The text after something was cut out of it."""
+        """Return the text after parts of it were removed."""
         return self if text == self.text else Looked(text, self.there, self.deadline)
 
 
 def fold(text: str) -> str:
-    """For comparing without regard to case, as patterns do."""
+    """Fold a text for case-insensitive comparison, as patterns do."""
     return text.lower() if text.isascii() else text.replace("İ", "I").casefold()

@@ -1,9 +1,9 @@
-"""From the name of a credential to its value, however the two are written.
+"""Find the value of a named credential, in any syntax.
 
-A constant, a flag, a header, an attribute and a word of a sentence name a credential in the same way: its value is the first
-thing behind the name, or before it, that is neither a sign of some syntax nor a word that joins the two. One walk over a few
-tokens on each side therefore serves all syntaxes and languages; what a value must look like depends on what the name asks for
-and on how tightly the two are joined.
+Constants, flags, headers, attributes and words of a sentence name a credential in the same way: its value is the next thing
+after the name, or before it, that is neither a sign of some syntax nor a joining word. A walk over a few tokens on each side
+therefore covers all syntaxes and languages; the requirements on the value depend on the name and on how closely both are
+joined.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from memoryd.daydream.secret_words import (
     is_strong,
 )
 
-_REACH = 220  # characters on each side of a name that are walked over
+_REACH = 220  # characters to walk on each side of a name
 _MOST_TOKENS = 14
 _MOST_WORDS = 6  # plain words between a name and a sign that joins its value
 _LONGEST_NAME = 60
 _SHORTEST = 6
 _SHORTEST_KEY = 16
-_DIGITS = 3  # that a run of letters holds which is no word
+_DIGITS = 3  # minimum in a run of letters that is not a word
 _SHORTEST_BARE_KEY = 20
 
 
 class Asked(Enum):
-    """What a name asks for."""
+    """What a name requires as its value."""
 
     PASSWORD = auto()
-    SECRET = auto()  # a key that people also choose themselves
+    SECRET = auto()  # a key that people may also choose themselves
     KEY = auto()
     ANY_KEY = auto()  # "key" alone, which names many things
 
@@ -66,7 +66,7 @@ _KEY = re.compile(
 _CHOSEN = frozenset("secret cookie credential credentials".split())
 _BARE_KEY = frozenset("key schlüssel clé llave chave chiave klucz ключ ключа clef".split())
 _TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex b64 base64".split())
-# What makes a key one that opens something
+# Qualifiers of a key that gives access
 _ACCESS = frozenset(
     """api app auth admin access account service signing sign encryption encrypt aes hmac cipher fernet crypt master shared
     deploy storage client bot webhook license licence licen recovery unseal root personal session bearer refresh jwt
@@ -81,7 +81,7 @@ _NO_KEY = frozenset(
     turn answer""".split()
 )
 
-# Another name, which has a walk of its own
+# Another name, which is walked separately
 _OTHER = re.compile(rf"{_PASSWORD.pattern}|{_KEY.pattern}|login")
 
 # Signs and words between a name and its value
@@ -109,7 +109,7 @@ _BEFORE = (
     frozenset("as the a an my our your in at into to for field is # // -- als in das le la como the".split()) | JOINS | _ACCESS
 )
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,30}")
-# Names that are verbs or mean other things as well
+# Names that are also verbs or have other meanings
 _LOOSE = frozenset("pass clave cookie".split())
 _ENTER = frozenset(
     """use enter type put try paste insert using gib tippe nimm verwende entre tape usa introduce escribe digite inserisci
@@ -131,11 +131,11 @@ class _Join:
     hard: bool  # by a sign, a quote or "is"
     words: int  # plain words in between
     quoted: bool
-    prose: bool = False  # an article stands before the name
+    prose: bool = False  # an article precedes the name
 
 
 def walked(looked: Looked) -> list[Found]:
-    """The values that names of credentials lead to, in order and without overlaps."""
+    """Return the values of named credentials, in order and without overlaps."""
     text, found, done = looked.text, list[Found](), 0
     for at in looked.positions(_STEMS):
         looked.deadline.check()
@@ -163,7 +163,7 @@ def walked(looked: Looked) -> list[Found]:
 
 
 def _name_around(text: str, at: int) -> tuple[int, int]:
-    """The identifier or word around a place."""
+    """Return the identifier or word around a position."""
     start, least, end, most = at, max(0, at - _LONGEST_NAME), at, min(len(text), at + _LONGEST_NAME)
     while start > least and (text[start - 1].isalnum() or text[start - 1] in "_-.$"):
         start -= 1
@@ -173,7 +173,7 @@ def _name_around(text: str, at: int) -> tuple[int, int]:
 
 
 def _asked(text: str, start: int, end: int) -> Asked | None:
-    """What a name asks for, by its last piece; nothing when it names something else."""
+    """Return what a name requires, by its last part; None if it names something else."""
     pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
     while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
         pieces.pop()
@@ -213,16 +213,16 @@ def _word_after(text: str, at: int) -> str:
 
 @dataclass(slots=True)
 class _Way:
-    """What was passed on the way from a name to its value."""
+    """What was passed between a name and its value."""
 
-    loose: bool  # the name is a verb as well: only a sign or "is" joins a value to it
+    loose: bool  # the name is also a verb: only a sign or "is" joins a value to it
     syntax: bool = False  # a sign of some syntax
     joined: bool = False  # the last word or sign joins what follows to the name
     changed: bool = False  # "changed", "set"
     words: int = 0  # plain words
 
     def passes(self, word: str, core: str, hard: bool) -> None:
-        """Note a word that may stand between a name and its value."""
+        """Record a word that may occur between a name and its value."""
         self.changed = self.changed or word in CHANGED
         if self.loose:
             joins = word in _IS
@@ -232,7 +232,7 @@ class _Way:
 
 
 def _behind(text: str, at: int, asked: Asked, loose: bool) -> tuple[int, int] | None:
-    """The value behind a name."""
+    """Return the value after a name."""
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MOST_TOKENS):
         between, raw = text[end : token.start()], token[0]
@@ -275,7 +275,7 @@ _ARTICLE = re.compile(
 
 
 def _may_cross(between: str, way: _Way) -> bool:
-    """Whether a line's end may stand between a name and its value: in a block, an element, or behind a colon."""
+    """Return whether a line end is allowed between a name and its value: in a block, an element, or after a colon."""
     if "\n" not in between:
         return True
     return (
@@ -286,7 +286,7 @@ def _may_cross(between: str, way: _Way) -> bool:
 
 
 def _ahead(text: str, at: int, asked: Asked) -> tuple[int, int] | None:
-    """The value before a name: "put X in API_KEY", "X as the token"."""
+    """Return the value before a name: "put X in API_KEY", "X as the token"."""
     left = max(0, text.rfind("\n", max(0, at - _REACH // 2), at) + 1, at - _REACH // 2)
     tokens = [*_TOKEN.finditer(text, left, at)]
     end, joins, comment = at, 0, False
@@ -317,7 +317,7 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
 
 
 def _entered(text: str, at: int) -> tuple[int, int] | None:
-    """What the sentence says to enter: "type X when it asks for the password"."""
+    """Return what the sentence says to enter: "type X when it asks for the password"."""
     left = max(0, at - _REACH // 2)
     if _VERB.search(text, left, at) is None:
         return None
@@ -331,12 +331,12 @@ def _entered(text: str, at: int) -> tuple[int, int] | None:
 
 
 def _trimmed(raw: str) -> str:
-    """Without what ends a sentence or a line of code."""
+    """Remove what ends a sentence or a line of code."""
     return raw.rstrip(".,:…")
 
 
 def _is_value(value: str, asked: Asked, join: _Join) -> bool:
-    """Whether a value is what the name asks for; the looser the two are joined, the more it must look like one."""
+    """Return whether a value matches what the name requires; the more loosely they are joined, the stricter."""
     if len(value) < _SHORTEST or value[0] in "\\$" or is_placeholder(value) or is_measure(value) or MARK in value:
         return False
     if _NAME_OF_ONE.fullmatch(value) or join.words and not join.hard or not any(c.isdigit() for c in value):
@@ -355,7 +355,7 @@ _NAME_OF_ONE = re.compile(
 
 
 def is_picked(value: str) -> bool:
-    """Whether it looks like what people choose as a password, wherever it stands."""
+    """Return whether it looks like a password chosen by people, in any context."""
     return (_WEAK.fullmatch(value) is not None or is_strong(value) or is_chosen(value)) and not is_placeholder(value)
 
 
@@ -390,7 +390,7 @@ def _arguments(text: str) -> Iterator[Found]:
                 yield *argument.span("secret"), "password"
 
 
-# A name and a password in one breath
+# A name and a password next to each other
 
 _PAIR_WORDS = frozenset("<pair> admin root postgres deploy administrator".split())
 _PAIR = re.compile(
@@ -424,5 +424,5 @@ def _pairs(text: str) -> Iterator[Found]:
             yield pair.start("secret"), pair.start("secret") + len(value), "password"
 
 
-# What must occur in a text for a walk to begin
+# Literals that must occur in a text for a walk to start
 ANCHORS = _STEMS.parts | _CALL_WORDS | _PAIR_WORDS

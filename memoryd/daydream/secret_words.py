@@ -1,7 +1,7 @@
-"""Secrets that a word nearby gives away: before or after it in a clause, in a column, as the value of a name.
+"""Find secrets by nearby words: before or after the value in a clause, in a column, or as the name of a value.
 
-`secret_rules` knows how secrets are written; here it is only known what a word such as "password" says of its neighbours.
-Words are looked up in sets, over a few words on each side, so that the time stays linear.
+`secret_rules` covers how secrets are written; this module only uses what a word such as "password" implies about its
+neighbours. Words are looked up in sets, for a few words on each side, so that the time stays linear.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memoryd.daydream.secret_values import (
 Found = tuple[int, int, str]
 
 MARK = "[redacted:"
-_REACH = 120  # characters on each side of a word that are looked at
+_REACH = 120  # characters to examine on each side of a word
 _WORDS_BACK = 6
 _WORDS_ON = 9
 _LEAST = 4
@@ -41,7 +41,7 @@ _KEY = (
     r"(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|licen[sc]e|recovery|unseal|rescue|emergency|root|activation|personal access|session|bearer|refresh|hmac|jwt|cookie)"
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
-# At the beginning of a word, or of a German noun behind a hyphen: "WLAN-Passwort"
+# At the start of a word, or of a German noun after a hyphen: "WLAN-Passwort"
 NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
 _KEYWORD = re.compile(rf"{NOT_WITHIN}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _PASSWORD_STEMS = stems_in(
@@ -51,7 +51,7 @@ _KEY_STEMS = stems_in(
     "api app auth admin access account service signing encryption master shared deploy storage client bot webhook licen recovery unseal rescue emergency root activation personal session bearer refresh "
     "hmac jwt cookie token secret schlüssel jeton clé llave chave chiave ключ токен секрет"
 )
-# Without one of these no name of a key is whole.
+# Every name of a key contains one of these.
 _KEY_ENDS = frozenset("key token secret cookie session schlüssel jeton clé llave chave chiave ключ токен секрет".split())
 
 # "X is the password", "the password is X"
@@ -82,7 +82,7 @@ _WORKS = frozenset(
     "works work worked serves served dient diente funktioniert marche fonctionne sert sirve funciona serve funziona служит подходит still now also again here auch jetzt".split()
 )
 _BETWEEN = frozenset({*_POINTS, *_IS, *_WORKS, ""})
-# Words that stand there without being one.
+# Words in the position of a value that are none.
 _NO_VALUE = frozenset(
     """that this here there which what where when who whose why how it its he she they you we i das dies dieses hier was wer wo wie es welches ce cela ça voici quel quelle esto eso esta este cual cuál isso isto esta essa
     qual quale questa questo это что вот here's email e-mail username user name names value string text plaintext default input field length bcrypt argon2 scrypt vault keycloak ldap
@@ -109,7 +109,7 @@ _TOKEN = re.compile(r"\S+")
 
 
 def told(looked: Looked) -> list[Found]:
-    """What is told in a text, in order and without overlaps."""
+    """Return the secrets in a text, in order and without overlaps."""
     text = looked.text
     found = [*_near_words(looked), *_in_columns(looked), *_codes(looked), *_seeds(looked)]
     if looked.has(_CJK_WORDS):
@@ -136,7 +136,7 @@ def _in_mark(text: str, start: int) -> bool:
 
 
 class _Words:
-    """The words of a text, split and folded once for all that looks at them."""
+    """The words of a text, split and folded once."""
 
     def __init__(self, text: str) -> None:
         self._chosen: dict[int, bool] = {}
@@ -152,7 +152,7 @@ class _Words:
         ]
 
     def chosen(self, number: int) -> bool:
-        """Whether a word looks like a password that somebody chose."""
+        """Return whether a word looks like a password that somebody chose."""
         known = self._chosen.get(number)
         if known is None:
             raw = self.raws[number]
@@ -161,7 +161,7 @@ class _Words:
         return known
 
     def random(self, number: int) -> bool:
-        """Whether a word is a run of high entropy."""
+        """Return whether a word is a run of high entropy."""
         known = self._random.get(number)
         if known is None:
             raw = self.raws[number]
@@ -170,7 +170,7 @@ class _Words:
         return known
 
     def sentence(self, start: int, end: int) -> tuple[int, int]:
-        """The words around a place, as far as the sentence goes, a few on each side."""
+        """Return the sentence around a position, limited to a few words on each side."""
         first = last = max(0, bisect_left(self.starts, start + 1) - 1)
         least, most = max(0, first - _WORDS_ON), min(len(self.starts), first + _WORDS_ON + 3)
         while first > least and not self.closes[first - 1]:
@@ -180,7 +180,7 @@ class _Words:
         return first, min(most, last + 1)
 
     def before(self, at: int) -> list[tuple[int, str]]:
-        """The last words before a place, as they are written."""
+        """Return the last words before a position, unchanged."""
         number = bisect_left(self.starts, at)
         if number and self.starts[number - 1] + len(self.raws[number - 1]) > at:
             number -= 1
@@ -188,7 +188,7 @@ class _Words:
         return [*zip(self.starts[least:number], self.raws[least:number], strict=True)]
 
     def after(self, at: int) -> list[tuple[int, str, str]]:
-        """The next words of the sentence, each also folded."""
+        """Return the next words of the sentence, each also folded."""
         number, out = bisect_left(self.starts, at), []
         if number and (rest := self.raws[number - 1][at - self.starts[number - 1] : at - self.starts[number - 1] + _REACH]):
             out.append((at, rest, rest.casefold().strip(_STRIPPED)))
@@ -230,13 +230,13 @@ def _near_words(looked: Looked) -> Iterator[Found]:
 
 
 def _before(text: str, word: re.Match[str], words: _Words, password: bool) -> tuple[int, int] | None:
-    """The value in "X is the password", "use X as the password", "X — that's the password"."""
+    """Return the value in "X is the password", "use X as the password", "X — that's the password"."""
     if not word.start() or not (text[word.start() - 1].isspace() or text[word.start() - 1] in _QUOTES):
         return None
     tokens = words.before(word.start())
     for steps in range(1, min(_WORDS_BACK, len(tokens))):
         joint = tokens[-steps][1].casefold().strip(_QUOTES)
-        if joint in ("=", ":="):  # what stands before it is a name
+        if joint in ("=", ":="):  # what precedes it is a name
             return None
         if joint in _AS or joint in _IS:
             return _joined_before(text, word, tokens[:-steps], joint, password)
@@ -257,7 +257,7 @@ _LONE_ANSWER = re.compile(
 
 
 def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
-    """Values in the same sentence that people choose as passwords and that are no names."""
+    """Yield values in the same sentence that look like chosen passwords and not like names."""
     answer = _LONE_ANSWER.match(text, word.end())
     if answer is not None and is_chosen(answer["secret"]):
         yield answer.start("secret"), answer["secret"]
@@ -274,7 +274,7 @@ def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tupl
 
 
 def _random_near(word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
-    """Runs of high entropy next to the name of a key, in the same sentence."""
+    """Yield runs of high entropy next to the name of a key, in the same sentence."""
     first, last = words.sentence(word.start(), word.end())
     for number in range(first, last):
         if words.random(number) and not word.start() <= words.starts[number] < word.end():
@@ -282,7 +282,7 @@ def _random_near(word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]
 
 
 def _is_random(value: str) -> bool:
-    """Whether no person or program would choose it as a name: upper and lower case mixed with digits, and no word in it."""
+    """Return whether it can't be a name: upper and lower case mixed with digits, and no word in it."""
     if not _RUN.fullmatch(value) or sum(c.isdigit() for c in value) < 3 or is_placeholder(value) or _UUID.match(value):  # noqa: PLR2004
         return False
     return any(c.isupper() for c in value) and any(c.islower() for c in value) and not is_wordy(value) and looks_random(value)
@@ -292,7 +292,7 @@ _RUN = re.compile(r"[A-Za-z0-9_+=~-]{14,200}")
 
 
 def is_chosen(value: str) -> bool:
-    """Whether it looks like what people choose: a long word with digits and perhaps signs, and no name of a machine or branch."""
+    """Return whether it looks chosen: a long word with digits and perhaps signs, but not a name of a machine or branch."""
     if _SIGN_INSIDE.fullmatch(value):
         return not is_placeholder(value)
     if (
@@ -355,7 +355,7 @@ def _begins_line(text: str, tokens: list[tuple[int, str]]) -> bool:
 
 
 def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tuple[int, int] | None:
-    """The value in "the password for X will be Y", "the password was changed to Y"."""
+    """Return the value in "the password for X will be Y", "the password was changed to Y"."""
     if "?" in text[word.end() : word.end() + 2] and (answer := _ANSWER.match(text, word.end())) is not None:
         return answer.span("secret") if password and _is_told(answer["secret"], password, near=True) else None
     if (
@@ -369,7 +369,7 @@ def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tup
 
 
 def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[int, int] | None:
-    """The first value among the words of a sentence that "is" or the like joins to what stands before them."""
+    """Return the first value that "is" or similar joins to the words before it."""
     joined = changed = False
     before = ""
     for number, (start, raw, folded) in enumerate(tokens):
@@ -392,7 +392,7 @@ def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[i
 
 
 def _is_joined(value: str, raw: str, before: str, number: int, password: bool) -> bool:
-    """Whether a value behind "is" is one: of a password also a word in quotes."""
+    """Return whether a value after "is" is a secret; for a password also a word in quotes."""
     near = (number <= _CLAUSE_WORDS or before in _IS) and (password or before.isalpha())
     if value and (is_strong(value) or _is_told(value, password, near=near)):
         return True
@@ -414,7 +414,7 @@ _TIES = frozenset(
 
 
 def _is_phrase_told(text: str, word: re.Match[str], phrase: str) -> bool:
-    """Words behind "with passphrase" that tie no sentence together."""
+    """Return whether the words after "with passphrase" contain no function words of a sentence."""
     before = text[max(0, word.start() - 30) : word.start()].casefold().split()
     return "phrase" in word[0].casefold() and bool(ASKS_FOR.intersection(before[-2:])) and not _TIES.intersection(phrase.split())
 
@@ -424,7 +424,7 @@ def _quoted(raw: str) -> bool:
 
 
 def _bare(start: int, raw: str) -> tuple[int, str]:
-    """A word without quotes and what ends a sentence."""
+    """Return a word without quotes and end marks of a sentence."""
     if _CALL.search(raw):
         return start, ""
     head = len(raw) - len(raw.lstrip(_QUOTES))
@@ -436,7 +436,7 @@ _CALL = re.compile(r"[A-Za-z_]\(")
 
 
 def is_about(text: str, at: int) -> bool:
-    """Whether the next word makes it a statement about passwords: "the password policy"."""
+    """Return whether the next word turns it into a statement about passwords: "the password policy"."""
     if text[at : at + 2] in ("'s", "’s"):
         return text[at + 2 : at + 3] == " " and is_about(text, at + 2)
     if _FILE_NAME.match(text, at):
@@ -462,12 +462,12 @@ def _clause_ends(text: str, at: int) -> bool:
 
 
 def is_said(value: str) -> bool:
-    """Whether a value may be a password where one is asked for."""
+    """Return whether a value may be a password where one is expected."""
     return _is_told(value, password=True, near=True)
 
 
 def _is_told(value: str, password: bool, *, near: bool) -> bool:
-    """Whether a value is no word, name, measure or placeholder."""
+    """Return whether a value is not a word, name, measure or placeholder."""
     if len(value) < _LEAST or MARK in value or _IS_CODE.search(value):
         return False
     if value.isdigit() and len(set(value)) > 1:
@@ -483,12 +483,12 @@ def _is_told(value: str, password: bool, *, near: bool) -> bool:
     return looks_random(value) and not is_wordy(value) or near and is_strong(value) or near and is_mixed(value) and len(value) >= 8 and _DIGITS_IN.search(value) is not None  # fmt: skip
 
 
-# Quoted text and code that no space divides; a number with a grouping sign
+# Quoted text and code without spaces; a number with a grouping character
 _IS_CODE = re.compile(r"[\\→\"`]|[\w\]]\[|\w\(|\{.*\}|^\d{1,3}(?:_\d{3})+$|…")
 
 
 def _is_pair(value: str) -> bool:
-    """Two words with a dot between them, none of which code or a sentence about passwords would use."""
+    """Return whether it is two words joined by a dot, neither common in code nor in sentences about passwords."""
     parts = value.split(".")
     return len(parts) == 2 and all(
         len(part) >= 4
@@ -504,7 +504,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d$")
 _DIGITS_IN = re.compile(r"\d{2}|[a-z]\d[a-z]")
 _SIGNED = re.compile(r"[a-z][!#$%&*+?@^~=.][a-z]|[a-z]!$", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-# Names of software, versions, machines, tickets, hashes of git, mail addresses, calls
+# Names of software, versions, machines, tickets, git hashes, mail addresses, calls
 _NAME = re.compile(
     r"(?:[A-Za-z]{1,12}v?\d{1,2}(?:\.\d+)*|(?-i:[A-Z]{2,8}-\d{1,6}|[A-Z]{2,5}\d{3,10})|#\d+|(?:issue|pr|bug|ticket|mr|no|nr|gh|line|file|id)[#-]\d+|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[0-9a-f]{7,12}|[0-9a-f]{40}|\w{1,60}\(.*|v?\d+(?:\.\d+)+\S*|\d+(?:st|nd|rd|th)|"
     r"(?:oauth|sha|utf|argon|base|aes|ipv|ed|rs|hs|es|rsa|md|i18|k8|s3|ec)-?\d\w*|[\w.-]{1,60}\.(?:com|org|net|io|dev|local|internal|de|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem)|"
@@ -517,7 +517,7 @@ _WORD_DIGITS = re.compile(r"[A-Za-z]{4,20}\d{1,2}$")
 
 
 def is_name(value: str) -> bool:
-    """Whether it is the name of software, a version, a machine, a ticket or a hash."""
+    """Return whether it is the name of software, a version, a machine, a ticket or a hash."""
     if len(value) > _LONGEST_NAME:
         return False
     if _UUID.match(value):
@@ -537,18 +537,18 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{3,20}(?:[-_.][^\W\d_]{3,20}){1,4}")
 
 
 def _is_chosen_words(value: str) -> bool:
-    """Words that hyphens and the like join, which say nothing about a password."""
+    """Return whether it consists of words joined by hyphens or similar that don't describe a password."""
     return _TWO_WORDS.fullmatch(value) is not None and not is_compound(value) and not is_placeholder(value) and not is_lookup(value) or _TWO_WORDS.fullmatch(value) is not None and "." in value and not _NAME.match(value)  # fmt: skip
 
 
 def _may_be_word(value: str) -> bool:
-    """Whether a plain word may be a password: nothing that is said about one."""
+    """Return whether a plain word may be a password, and does not describe one."""
     word = value.casefold()
     return len(value) >= 5 and value.isalpha() and word not in _NO_VALUE and word not in _ABOUT and not is_predicate(value) and not is_placeholder(value)  # fmt: skip
 
 
 def is_strong(value: str) -> bool:
-    """Letters, digits and signs that neither words nor names in code have."""
+    """Return whether it combines letters, digits and signs as neither words nor names in code do."""
     if is_placeholder(value) or is_lookup(value) or is_name(value) or "(" in value or "/" in value or _IS_CODE.search(value):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
@@ -557,7 +557,7 @@ def is_strong(value: str) -> bool:
 
 _QUERY = re.compile(r"[?&]\w{1,40}=|[./]\S{0,60}#L?\d+$|[./]\S{0,60}#[a-z]+$|^#")
 
-# Where words have no spaces between them
+# Scripts without spaces
 
 _CJK_WORD = re.compile(
     r"密码|密碼|口令|密钥|秘钥|令牌|金鑰|私钥|凭证|凭据|パスワード|暗証番号|合言葉|秘密鍵|비밀번호|비번|패스워드|암호|비밀키|토큰|パスフレーズ|パスコード|密语|トークン|シークレット(?:キー)?|キー|鍵|クレデンシャル|시크릿|키"
@@ -633,7 +633,7 @@ _COLUMN = re.compile(
     re.IGNORECASE,
 )
 _COLUMN_CJK = re.compile(r"[^\x00-\x7f]{0,6}(?:密码|密碼|口令|密钥|パスワード|暗証番号|비밀번호|암호)")
-# A head of a column holds one of these.
+# Every column head for secrets contains one of these.
 _HEADS = stems_in(
     "pass pwd pw kennwort losungswort mot~de mdp code phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin key token secret cookie "
     "session schlüssel jeton clé llave chave chiave ключ токен секрет otp 2fa 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호"
@@ -642,7 +642,7 @@ _NO_CSV = re.compile(r"^\s|[\"'()=.:]|[,;]\s*$")
 _RULED = re.compile(r"[\s|:│┃+=─━┼-]*$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "¦": "|"})
 _MOST_ROWS = 200
-_LONGEST_ROW = 4_000  # longer is no table of a person
+_LONGEST_ROW = 4_000  # longer lines are not tables by people
 _MOST_CELLS = 40
 
 
@@ -652,7 +652,7 @@ def _in_columns(looked: Looked) -> Iterator[Found]:
         return
     lines = looked.text.splitlines(keepends=True)
     starts = list(accumulate(map(len, lines), initial=0))
-    least = 0  # lines before it were rows of a table
+    least = 0  # the lines before were rows of a table
     for number in sorted({bisect_right(starts, at) - 1 for at in heads}):
         if number < least or len(lines[number]) > _LONGEST_ROW:
             continue
@@ -675,7 +675,7 @@ def _plain(line: str) -> str:
 
 
 def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
-    """The columns of secrets, the sign that divides them, and a value that stands in the line itself."""
+    """Return the columns of secrets, the separator, and a value in the line itself."""
     line, value = _plain(line), None
     for bar in _bars(line):
         columns, found = _header(line, bar)
@@ -686,7 +686,7 @@ def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
 
 
 def _bars(line: str) -> Iterator[str]:
-    """The signs that may split_by_floor a line into cells."""
+    """Yield the characters that may separate a line into cells."""
     if (" | " in line or line.lstrip().startswith("| ")) and line.count("|") <= _MOST_CELLS:
         yield "|"
     if "\t" in line and line.count("\t") <= _MOST_CELLS:
@@ -705,7 +705,7 @@ def _cells(line: str, bar: str) -> list[tuple[int, str]]:
 
 
 def _header(line: str, bar: str) -> tuple[dict[int, bool], tuple[int, int] | None]:
-    """The columns of secrets in a table's head, or the value that stands behind a name in a row."""
+    """Return the columns of secrets in a table's head, or the value after a name in a row."""
     cells = _cells(line, bar)
     filled = [cell for _, cell in cells if cell]
     columns: dict[int, bool] = {}
@@ -779,7 +779,7 @@ _NUMBERED_BY = re.compile(
 _CODE_GOES_ON = frozenset(
     "is as was for when if to and on that this but it i from your my the just now again works expires this in please der die as ist als war und wenn est et si es y e é è это и если — – - that's".split()
 )
-# What a number counts: plurals, and units that are none.
+# What a number counts: plurals, and units that have no plural.
 _COUNTED = re.compile(
     r"(?:[a-z]{2}s|[a-z]{3}en|[a-z]{3}er|ов|ей|ых|нд|ут|и|ы)$|^(?:people|chars?|ms|px|kb|mb|gb|sec|min|mal|times|секунд|минут|of|lines?|percent|prozent|byte|bytes|euro|dollar|usd|eur|mal|zeichen|oder|or|x|до|или)$"
 )
@@ -863,7 +863,7 @@ def _next_word(text: str, at: int) -> str:
 
 
 def _number_ends(text: str, match: re.Match[str]) -> bool:
-    """Whether a number counts nothing and numbers nothing."""
+    """Return whether a number is neither a count nor an ordinal."""
     if (
         _YEAR.match(match["secret"])
         or _NUMBERED_BY.search(text[max(0, match.start() - 14) : match.start()])
@@ -889,7 +889,7 @@ _SEED_REACH = 400
 
 
 def _without_ties(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """The stretches of twelve and more words, between words that tie a sentence together."""
+    """Yield runs of twelve and more words between function words of a sentence."""
     stretch: list[re.Match[str]] = []
     for word in [*_SEED_WORD.finditer(match.string, match.start(), match.end()), None]:
         if word is not None and word[0] not in _NO_SEED:
@@ -986,7 +986,7 @@ _ASSIGNED_WORDS = frozenset("pass pwd pw _pat secret token key cred auth salt ds
 
 
 def _names(text: str) -> Iterator[Found]:
-    """Values of names that end in what a secret is called: a word counts as well where nothing else is on the line."""
+    """Yield values of names that end in a word for secrets; a plain word also counts if it is alone on the line."""
     if "=" not in text:
         return
     for match in _ASSIGNED.finditer(text):
@@ -1044,7 +1044,7 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
     return len(value) >= 5 and not (quoted and not upper and not key.startswith(("PA", "PW")) and not is_mixed(value))  # noqa: PLR2004
 
 
-# "apiKey = a + b": the strings that these names were given
+# "apiKey = a + b": the strings that were assigned to these names
 _COMPOSED = re.compile(
     r"(?:key|token|secret|passw\w{0,6}|pwd)\w{0,8}[\"']?[ \t]{0,3}(?:=|:|:=)[ \t]{0,3}[fb]?[\"'`]?(?P<parts>(?:[$#]?\{?[A-Za-z_]\w{0,40}\}?(?:[ \t]{0,3}(?:\+|\.{1,2}|&|<>|~)[ \t]{0,3}|(?<=\})(?=[$#{])|(?=\$))){1,8}[$#]?\{?[A-Za-z_]\w{0,40}\}?)",
     re.IGNORECASE,
@@ -1070,7 +1070,7 @@ _HOOK = re.compile(
 
 
 def _hooks(text: str) -> Iterator[Found]:
-    """The last part of a webhook's address."""
+    """Yield the last part of a webhook's address."""
     if "hook" not in text:
         return
     for match in _HOOK.finditer(text):
@@ -1079,7 +1079,7 @@ def _hooks(text: str) -> Iterator[Found]:
             yield match.start("secret"), match.end("secret"), "webhook"
 
 
-# What must occur in a text for anything to be told in it
+# Literals of which one must occur in a text for a search
 ANCHORS = frozenset().union(
     *(stems.parts for stems in (_PASSWORD_STEMS, _KEY_STEMS, _CODE_STEMS, _SEED_STEMS, _HEADS)),
     _KEY_ENDS,

@@ -1,7 +1,7 @@
-"""What a session's own model answers to an offer: candidates become memories in its wording, or go.
+"""Apply a session model's answers to an offer: candidates become memories in its wording, or are dropped.
 
-The model chooses words; how far they may go is decided here. Only what the user's own turn says in full counts as the
-user's. A drop removes a candidate and nothing else: it binds models, never what the user says again.
+The model chooses the wording; its authority is decided here. Only what the user's own turn says completely counts as the
+user's. Dropping removes a candidate and binds models, but never refuses what the user says again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AROUND = 30
 
 @dataclass(frozen=True, slots=True)
 class SettleAnswer:
-    """What the model says about one candidate, or about a statement of its own (`id` empty). None: as the candidate has it."""
+    """The model's answer about one candidate, or a statement of its own (`id` empty). None keeps the candidate's value."""
 
     id: str = ""
     keep: bool = True
@@ -46,9 +46,9 @@ class SettleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What became of one answer. `status` is kept, minor, known, dropped, refused, unknown or settled (already).
+    """The outcome of one answer. `status` is kept, minor, known, dropped, refused, unknown or settled (already).
 
-    `statement` is what a candidate said that is gone now.
+    `statement` is the text of a dropped candidate.
     """
 
     id: str
@@ -61,7 +61,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a session works and what is on record of it."""
+    """Where a session works, and its log."""
 
     session: str
     project: str
@@ -96,7 +96,7 @@ class Settler:
             return self._keep(answer, entry, item, origin)
 
     def add(self, answer: SettleAnswer, origin: Origin) -> Settled:
-        """Keep a statement that the model found worth keeping beside what it was offered."""
+        """Keep an additional statement of the model."""
         base = MemoryItem(
             content=answer.content,
             kind=Kind.NOTE,
@@ -114,7 +114,7 @@ class Settler:
         return _settled("own", outcome)
 
     def _reword(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, source: Source) -> Settled:
-        """What the model calls minor stays a candidate, in its wording: found when searched for, gone after a while."""
+        """Keep a minor statement as a candidate in the model's wording: only found by search, and removed after a while."""
         if item.id not in self._state.ledger.edited():
             changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
             self._service.update(item.id, source=source, **{name: value for name, value in changes.items() if value})
@@ -140,20 +140,20 @@ class Settler:
         return told
 
     def _target(self, given: str, entry: OfferedCandidate) -> str:
-        """The memory that is replaced: by its id, or by the beginning of the one that was shown with the line."""
+        """Return the memory to replace: by its id, or by the prefix shown with the line."""
         if given and entry.known.removeprefix("mem_").startswith(given.removeprefix("mem_")):
             return entry.known
         return given
 
     def _finish(self, entry: OfferedCandidate, item: MemoryItem, outcome: str, memory: str = "") -> None:
-        """Remember the lines first: a kill in between leaves a candidate that is offered once more, not one that comes back."""
+        """Record the lines first, so that after a kill the candidate is offered again, but a dropped one never returns."""
         self._state.offers.settle_lines(item.evidence.lines, item.content)
         if memory != item.id:
             self._service.delete(item.id)
         self._state.offers.close(entry, outcome, memory)
 
     def _write(self, answer: SettleAnswer, item: MemoryItem, id: str, origin: Origin) -> Outcome:
-        """Compare with what is known and write."""
+        """Compare with known memories and write."""
         content, polarity = answer.content or item.content, answer.polarity or item.polarity
         source, lines = self._source(content, polarity, item, origin)
         candidate = Candidate(
@@ -182,12 +182,13 @@ class Settler:
         if known is not None and keys and not known.asked_as and id not in self._state.ledger.edited():
             self._service.update(id, asked_as=keys)
 
-    # Who said it
+    # Source
 
     def _source(self, content: str, polarity: Polarity, item: MemoryItem, origin: Origin) -> tuple[Source, tuple[str, ...]]:
-        """The user's, when one turn of the user says it in full; else the agent's. And the lines that it rests on.
+        """Return the source and the evidence's lines: the user's if one turn of the user says it completely, else the agent's.
 
-        The turns that a candidate cites come first. A candidate may only point at the turn that says it, so others may follow.
+        The turns that a candidate cites are checked first, then the ones after them, as a candidate may only refer to the turn
+        before.
         """
         cited = set(item.evidence.lines)
         turns = self._log(item.evidence.transcript)
@@ -202,19 +203,19 @@ class Settler:
         return Source.AGENT_STEP, item.evidence.lines
 
     def _log(self, transcript: str) -> Sequence[Turn]:
-        """A log, read again: a candidate's own text is no evidence."""
+        """Read a log again, as a candidate's own text is no evidence."""
         if transcript not in self._turns:
             self._turns[transcript] = list(_turns_of(Path(transcript))) if transcript else []
         return self._turns[transcript]
 
 
 def _turns_of(path: Path) -> Iterable[Turn]:
-    """The turns of a log; none of one that is gone or too large to be read while a model waits."""
+    """Return the turns of a log; none if it was deleted or is too large to be read while a model waits."""
     try:
         if path.stat().st_size > MOST_BYTES:
             return
         pieces = list(read_all(path))
-        left = frozenset().union(*(piece.left for piece in pieces))  # what the user took back is not said
+        left = frozenset().union(*(piece.left for piece in pieces))  # rewound lines don't count
         yield from (turn for piece in pieces for turn in piece.turns if short_hash(turn.uuid) not in left)
     except (OSError, TranscriptError):
         return

@@ -1,7 +1,7 @@
-"""One line of a session log to turns: who really speaks, cleaned of everything that the client added.
+"""Convert one line of a session log to turns: by their actual speaker, without the text that the client added.
 
-Knows the kinds of lines that Claude Code 1.0 to 2.1 writes, and the `stream-json` output of `claude -p`.
-What is not understood is counted under a reason and left out; nothing here raises on odd values.
+Supports the lines of Claude Code 1.0 to 2.1, and the `stream-json` output of `claude -p`. Unknown lines are counted by
+reason and skipped; nothing here raises on unexpected values.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from memoryd.daydream.quoted import Instructions, own_words
 from memoryd.daydream.redact import redact, strip_private, strip_whole_private
 from memoryd.llm import is_internal_text
 
-# What the reader remembers between two readings of a log, carried as JSON in the cursor. Bounded.
+# The reader's memory between two readings of a log, stored as JSON in the cursor. Limited in size.
 #
-# Everything here depends only on the lines before the cursor, never on how reading was divided.
+# Everything here only depends on the lines before the cursor, never on how reading was divided.
 
 VERSION = 2
 SEEN_LIMIT = 1_200
@@ -42,23 +42,25 @@ CONTEXT_CHARS = 1_000
 
 
 def short_hash(text: str) -> str:
-    """Ten hex digits, enough to tell apart the lines of one log."""
+    """Return ten hex digits, sufficient to distinguish the lines of one log."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=5).hexdigest()
 
 
 def queued_uuid(text: str) -> str:
-    """The identity of a prompt in the queue: its line has none."""
+    """Return the identity of a queued prompt, whose line has none."""
     return f"queued {short_hash(text.strip())}"
 
 
 @dataclass(slots=True)
 class Memo:
-    """Identities of recent lines, names of called tools, prompts that may come again, the last turns, the branch.
+    """Identities of recent lines, names of called tools, expected repetitions of prompts, the last turns, and the branch.
 
-    `queued` holds offset, line and hash of the queued prompts that nothing was heard of since; their text stays in the log.
-    `heard` holds the hashes of those that were read when a session ended with them in the queue; they may be withdrawn yet.
-    `path` holds the lines from the root to the newest one, as short hashes, each with `p` before it for a prompt and `-`
-    for another line. `chained`: a line named its parent, so that a prompt without one begins at the root.
+    Attributes:
+        queued: Offset, line and hash of queued prompts that are pending; their text stays in the log.
+        heard: Hashes of those that were read when a session ended with them in the queue; they may still be withdrawn.
+        path: The lines from the root to the newest one as short hashes, with the prefix `p` for a prompt and `-` for others.
+        chained: Whether a line named its parent, so that a prompt without one starts at the root.
+
     """
 
     seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -77,9 +79,9 @@ class Memo:
     latest: str = ""
 
     def in_order(self, at: datetime | None, not_after: datetime | None) -> datetime | None:
-        """When a line was said, by its own word, but never before the lines above it: the clock may have been set back.
+        """Return the time of a line, but never before that of the lines above it, as the clock may have been set back.
 
-        A time after the log was last written to is not believed: such a line, and one without a time, is as late as the one
+        A time after the log's last modification is not trusted: such a line, and one without a time, gets the time of the line
         above.
         """
         latest = from_iso(self.latest) if self.latest else None
@@ -91,25 +93,25 @@ class Memo:
         return at
 
     def is_known(self, identity: str) -> bool:
-        """Whether a line with this identity (uuid, or moment and words) gave turns not long ago."""
+        """Return whether a line with this identity (uuid, or time and words) gave turns recently."""
         return bool(identity) and short_hash(identity) in self.seen
 
     def remember(self, identity: str) -> None:
-        """Note that the line was used."""
+        """Record that the line was used."""
         if identity:
             _put(self.seen, short_hash(identity), None, SEEN_LIMIT)
 
     def remember_tool(self, use: str, name: str) -> None:
-        """Note the name of a tool call, for its result."""
+        """Record the name of a tool call, for its result."""
         if use:
             _put(self.tools, use, name, TOOLS_LIMIT)
 
     def expect_echo(self, text: str) -> None:
-        """A queued prompt: the same text may come once more as a prompt line."""
+        """Record a queued prompt, whose text may occur again as a prompt line."""
         self.echoes = [*self.echoes, short_hash(text)][-ECHO_LIMIT:]
 
     def take_echo(self, text: str) -> bool:
-        """Whether the text is the second appearance of a queued prompt."""
+        """Return whether the text is the second occurrence of a queued prompt."""
         code = short_hash(text)
         if code not in self.echoes:
             return False
@@ -117,18 +119,18 @@ class Memo:
         return True
 
     def enqueue(self, text: str, offset: int, line: int) -> None:
-        """Note where a queued prompt stands in the log."""
+        """Record the position of a queued prompt in the log."""
         self.queued = [*self.queued, (offset, line, short_hash(text.strip()))][-QUEUE_LIMIT:]
 
     def unqueue(self, text: str, *, strict: bool = False) -> None:
-        """A queued prompt was withdrawn or delivered: the one with this text, else (not `strict`) the oldest."""
+        """Remove a withdrawn or delivered prompt: the one with this text, else (unless `strict`) the oldest."""
         code = short_hash(text.strip())
         place = next((n for n, entry in enumerate(self.queued) if entry[2] == code), -1)
         if place >= 0 or (self.queued and not strict and not text.strip()):
             del self.queued[max(place, 0)]
 
     def withdraw(self, text: str) -> str:
-        """A prompt of the queue was withdrawn; the hash of its line when it had been read already, else empty."""
+        """Withdraw a queued prompt; return the hash of its line if it was already read, else an empty text."""
         code = short_hash(queued_uuid(text))
         if code not in self.heard:
             return ""
@@ -136,9 +138,9 @@ class Memo:
         return code
 
     def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
-        """Add a line to the branch; the short hashes of the lines that a prompt leaves, when it goes on from an older line.
+        """Add a line to the branch; return the short hashes of the lines that a prompt abandons by continuing an older line.
 
-        Lines of tools that ran side by side branch as well; only where a prompt was taken back is a branch left.
+        Lines of parallel tools form branches as well, but only a rewound prompt abandons one.
         """
         left = self._leave(parent) if prompt else set()
         self.chained = self.chained or bool(parent)
@@ -151,7 +153,7 @@ class Memo:
         if parent:
             code = short_hash(parent)
             end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
-        else:  # The first prompt was edited. After several prompts it is a fresh start in the same log, which takes nothing back.
+        else:  # The first prompt was edited. After several prompts it is a new start in the same log, which abandons nothing.
             prompts = sum(mark[0] == "p" for mark in self.path)
             end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
         if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
@@ -162,13 +164,13 @@ class Memo:
         return left
 
     def keep_context(self, turn: Turn) -> None:
-        """Keep the turn as context for the next piece, when a person would call it conversation."""
+        """Keep the turn as context for the next piece if it is part of the conversation."""
         if turn.kind in (TurnKind.USER, TurnKind.ASSISTANT) and not turn.sidechain and turn.text:
             kept = replace(turn, text=shorten(turn.text, CONTEXT_CHARS), detail=shorten(turn.detail, 200))
             self.turns = [*self.turns, kept][-CONTEXT_TURNS:]
 
     def dump(self) -> str:
-        """As JSON, about 50 KB at most."""
+        """Return JSON of at most about 50 KB."""
         values = {
             "v": VERSION,
             "seen": "".join(self.seen),
@@ -197,7 +199,7 @@ def _put(table: OrderedDict[str, Any], key: str, value: Any, limit: int) -> None
 
 
 def load_memo(text: str) -> Memo | None:
-    """The inverse of `Memo.dump`; None when the text is of another version or damaged, so that reading starts anew."""
+    """Load the output of `Memo.dump`; None for another version or damaged data, so that reading starts over."""
     if not text:
         return Memo()
     try:
@@ -226,14 +228,14 @@ def load_memo(text: str) -> Memo | None:
 
 
 def turn_to_dict(turn: Turn) -> dict[str, Any]:
-    """A turn as plain values."""
+    """Convert a turn to plain values."""
     values: dict[str, Any] = {"kind": turn.kind.value, "text": turn.text, "line": turn.line}
     optional = {"uuid": turn.uuid, "detail": turn.detail, "tool": turn.tool, "at": to_iso(turn.at) if turn.at else ""}
     return values | {name: value for name, value in optional.items() if value} | {"via": turn.via, "offered": turn.offered}
 
 
 def turn_from_dict(values: Mapping[str, Any]) -> Turn:
-    """The inverse of `turn_to_dict`."""
+    """Convert the output of `turn_to_dict` back to a turn."""
     return Turn(
         TurnKind(values["kind"]),
         values["text"],
@@ -247,10 +249,10 @@ def turn_from_dict(values: Mapping[str, Any]) -> Turn:
     )
 
 
-# What the person really typed, out of the texts that a log stores under the role `user`.
+# Extraction of what the user really typed from texts with the role `user`.
 #
-# The client wraps commands, adds reminders and hook output, and puts notices of its own where a prompt stands.
-# Text of those is never the user's. Pure functions.
+# The client wraps commands, adds reminders and hook output, and puts its own notices in place of prompts.
+# Their text is never the user's. Pure functions.
 
 OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer tool for creating searchable memory")
 INTERRUPTED = "[Request interrupted by user"
@@ -261,7 +263,7 @@ _CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{NAMES})(?![\w-])", re.
 _COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
 _ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
-# Not with a colon behind it: then its text follows.
+# Not if a colon follows: then its text comes next.
 _PLACEHOLDER = re.compile(
     r"\[(?:Image #\d{1,9}|Image: [^\[\]\n]{0,1000}|Pasted text #\d{1,9}[^\[\]\n]{0,200}|Audio #\d{1,9})\](?!\s{0,3}[:：=])"
 )
@@ -285,7 +287,7 @@ _CLIENT_STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """What was typed (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
+    """The typed text (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
 
     text: str = ""
     command: str = ""
@@ -293,18 +295,18 @@ class UserText:
 
 
 def strip_client(text: str) -> str:
-    """Without the blocks that the client, its hooks or memory added, each up to the last closing tag of its name.
+    """Remove the blocks added by the client, its hooks or memoryd, each up to the last closing tag of its name.
 
-    What stands in a block may hold closing tags itself. A block that is never closed is left in a text that is not the
-    user's; only what memory injected reaches to the end then.
+    A block's content may contain closing tags. An unclosed block is kept in text that is not the user's; only what memoryd
+    injected then extends to the end.
     """
     return _scan(text, unclosed=False)[0] if "<" in text else text
 
 
 def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
-    """The text outside of the client's blocks, and whether a closing tag without its block was found.
+    """Return the text outside of the client's blocks, and whether there is a closing tag without an opening one.
 
-    `unclosed`: a block without its end reaches to the end of the text.
+    With `unclosed`, a block without its end extends to the end of the text.
     """
     found = _client_tags(text)
     last = {match["name"].casefold(): match.end() for match in found if match["close"]}
@@ -335,13 +337,13 @@ def _client_tags(text: str) -> list[re.Match[str]]:
 
 
 def _typed_in(text: str) -> str:
-    """What a person typed of one text of the log; nothing of a text whose parts can't be told apart."""
+    """Return what the user typed of one text of the log; nothing if its parts can't be distinguished."""
     rest, stray = _scan(text, unclosed=True)
     return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
 
 
 def well_formed(text: str) -> str:
-    """Text that can be written as UTF-8: lone surrogates replaced, NULs and terminal colours removed."""
+    """Make a text encodable as UTF-8: replace lone surrogates, remove NULs and terminal colours."""
     text = text.replace("\x00", "")
     if "\x1b" in text:
         text = _ANSI.sub("", text)
@@ -349,13 +351,13 @@ def well_formed(text: str) -> str:
 
 
 def plain_signs(text: str) -> str:
-    """Text without signs that hide something, so that a tag can't be disguised; joiners of scripts and emojis stay."""
+    """Remove invisible characters that could disguise a tag; joiners of scripts and emojis are kept."""
     text = well_formed(text)
     return without_hidden(text)
 
 
 def clean(text: str) -> str:
-    """For text that is not the user's: injected and client text removed, and private blocks that are repeated whole."""
+    """Clean text that is not the user's: remove injected and client text, and complete private blocks."""
     text = strip_whole_private(well_formed(text))
     if "<" not in text:
         return text.strip()
@@ -363,19 +365,19 @@ def clean(text: str) -> str:
 
 
 def is_client_text(text: str) -> bool:
-    """Whether the whole text is a notice of the client, which begins in a known way."""
+    """Return whether the whole text is a notice of the client, recognised by its start."""
     return text.lstrip().startswith(_CLIENT_STARTS)
 
 
 def clean_user(text: str) -> UserText:
-    """What the person typed in a text with the role `user`."""
+    """Return what the user typed in a text with the role `user`."""
     return typed_text([text])
 
 
 def typed_text(texts: Sequence[str]) -> UserText:
-    """What the person typed in the text blocks of one message.
+    """Return what the user typed in the text blocks of one message.
 
-    The client writes its own blocks apart from the prompt. A block that can't be read alone is read with the others.
+    The client writes its own blocks separately from the prompt. A block that can't be parsed alone is joined with the others.
     """
     parts = [plain_signs(strip_private(well_formed(text))) for text in texts]
     parts = [part for part in parts if not is_client_text(part)]
@@ -394,19 +396,19 @@ def typed_text(texts: Sequence[str]) -> UserText:
 
 
 def without_colours(text: str) -> str:
-    """Up to the line with a control sign of terminals or a sign that turns the text around: nobody types these."""
+    """Return the text up to the first line with terminal control or bidirectional characters, which nobody types."""
     match = _CONTROL.search(text)
     return text if match is None else text[: text.rfind("\n", 0, match.start()) + 1]
 
 
 def _is_balanced(text: str) -> bool:
-    """Whether each client block of the text ends in it."""
+    """Return whether each client block of the text is closed in it."""
     names = [(match["name"].casefold(), bool(match["close"])) for match in _client_tags(text)]
     return {name for name, close in names if close} == {name for name, close in names if not close}
 
 
 def _command(text: str) -> UserText:
-    """The arguments that were typed behind a slash command."""
+    """Return the arguments typed after a slash command."""
     name = _COMMAND_NAME.search(text)
     start, end = text.find(_ARGS_OPEN), text.rfind(_ARGS_CLOSE)
     args = text[start + len(_ARGS_OPEN) : end if end > start else len(text)] if start >= 0 else ""
@@ -414,13 +416,13 @@ def _command(text: str) -> UserText:
 
 
 def foreign_run(text: str) -> str:
-    """Why a session that starts with this prompt is not a person's: own_run, observer, or empty."""
+    """Return why a session with this first prompt is not a person's: own_run, observer, or empty."""
     if is_internal_text(text.lstrip()):
         return "own_run"
     return "observer" if any(marker in text for marker in OBSERVER_MARKERS) else ""
 
 
-# What the user answered to the client's questions (AskUserQuestion), with the text of the options. Pure functions.
+# The user's answers to the client's questions (AskUserQuestion), with the text of the options. Pure functions.
 
 _ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
 _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)", re.IGNORECASE)
@@ -428,7 +430,7 @@ _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|р
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """What was asked and answered. `offered`: the answer is an option, in the agent's words, not text that was typed."""
+    """A question and its answer. `offered`: the answer is an option in the agent's words, not typed text."""
 
     question: str
     text: str
@@ -436,10 +438,13 @@ class AnsweredQuestion:
 
 
 def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
-    """The answers of a result of AskUserQuestion; none for another tool.
+    """Return the answers of a result of AskUserQuestion; none for another tool.
 
-    `text` is what the model was shown, `result` the client's own record of it. Where that holds the options, an
-    answer that is an option comes as "label: description". Without a record nobody can tell an option from typed text.
+    Args:
+        tool: The tool's name.
+        text: What the model was shown.
+        result: The client's own record. If it contains the options, an answer that is an option is returned as
+            "label: description"; without a record, options can't be distinguished from typed text.
     """
     if tool != "AskUserQuestion":
         return []
@@ -464,7 +469,7 @@ def _string(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """An answer is a text, a list of texts, or (in early versions) blocks with a text."""
+    """Return an answer as text; it may be a text, a list of texts, or (in early versions) blocks with a text."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
         return ", ".join(part for part in map(_string, parts) if part)
@@ -472,7 +477,7 @@ def _text(value: Any) -> str:
 
 
 def _options(questions: Any) -> dict[str, dict[str, str]]:
-    """The description of each option by the question and the label."""
+    """Return the description of each option by question and label."""
     out: dict[str, dict[str, str]] = {}
     for entry in questions if isinstance(questions, list) else []:
         options = entry.get("options") if isinstance(entry, Mapping) else None
@@ -484,7 +489,7 @@ def _options(questions: Any) -> dict[str, dict[str, str]]:
 
 
 def _told(answer: str, options: Mapping[str, str]) -> str:
-    """The answer with the descriptions of the options that it names; several are joined by commas in the record."""
+    """Add the descriptions of the options that the answer names; the record joins several by commas."""
     chosen = [answer] if answer in options else [label for label in options if _names(answer, label)]
     if not chosen:
         return answer
@@ -492,7 +497,7 @@ def _told(answer: str, options: Mapping[str, str]) -> str:
 
 
 def _names(answer: str, label: str) -> bool:
-    """Whether the label is one of the answer's parts; a label may hold commas itself."""
+    """Return whether the label is one of the answer's parts; a label may contain commas."""
     return re.search(rf"(?:\A|, ){re.escape(label)}(?:\Z|, )", answer) is not None
 
 
@@ -508,7 +513,7 @@ _REJECTED = (
     "The user doesn't want to take this action right now",
     "[Request interrupted by user for tool use]",
 )
-# What the client itself records of a rejection; the result's text can be imitated by any tool.
+# The client's own record of a rejection; the result's text can be imitated by any tool.
 _REJECTION_MARK = "User rejected tool use"
 _REJECTS = frozenset({"reject", "rejected", "deny", "denied"})
 _SAID = "the user said:\n"
@@ -524,7 +529,7 @@ _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Most characters kept of one turn's text, and of one tool result; the seconds that one line may take."""
+    """Maximum characters of one turn's text and of one tool result, and seconds for one line."""
 
     turn: int = 24_000
     result: int = 800
@@ -532,7 +537,7 @@ class TextLimits:
 
 
 def _cut_middle(text: str, limit: int) -> str:
-    """Beginning and end: in a long paste or output both matter, and errors stand last."""
+    """Cut the middle of a text: in a long paste or output, the start matters as well as the end with the errors."""
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
@@ -553,7 +558,7 @@ def _moment(turn: Turn) -> str:
 
 
 def _blocks(content: Any) -> list[Mapping[str, Any]]:
-    """The content as a list of blocks; a plain text is one text block, anything else is dropped."""
+    """Return the content as a list of blocks; a plain text becomes one block, anything else is dropped."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
@@ -570,22 +575,26 @@ def _is_coloured(content: Any) -> bool:
 
 
 def _uncoloured(content: Any) -> list[str]:
-    """The texts without a terminal's output that was pasted into them."""
+    """Return the texts without pasted terminal output."""
     texts = [block.get("text") for block in _blocks(content) if block.get("type") == "text"]
     return [_string(without_colours(text)) for text in texts if isinstance(text, str)]
 
 
 def _joined(content: Any) -> str:
-    """All text blocks as one text, so that a fence which spans blocks is seen whole."""
+    """Join all text blocks, so that a fence across blocks is recognised."""
     return "\n".join(_texts(content))
 
 
 class EntryReader:
-    """Turns of one entry after another, without secrets.
+    """Converts entries to turns without secrets, one after another.
 
-    `skipped` counts what was left out by reason, `redacted` the secrets by kind. `left` holds short hashes of the uuids of
-    lines on branches that the user left (/rewind, edit and send again). `at` is the offset of the line that is read,
-    `not_after` the time up to which its lines can have been written.
+    Attributes:
+        skipped: Numbers of skipped lines, by reason.
+        redacted: Numbers of secrets, by kind.
+        left: Short hashes of the uuids of lines on branches that the user left (/rewind, edit and send again).
+        at: Offset of the current line.
+        not_after: Time up to which the lines can have been written.
+
     """
 
     def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool], not_after: datetime | None = None) -> None:
@@ -609,7 +618,7 @@ class EntryReader:
         }
 
     def read(self, entry: Entry, line: int) -> list[Turn]:
-        """The entry's turns, in order; an empty list when there is nothing to see for an extractor. Raises TooSlowError."""
+        """Return the entry's turns in order; empty if there is nothing for an extractor. Raises TooSlowError."""
         self._deadline = Deadline(self._limits.seconds)
         self._cwd = _string(entry.get("cwd")) or self._memo.cwd
         turns = self._new_turns(entry, line)
@@ -621,7 +630,7 @@ class EntryReader:
         return turns
 
     def _follow(self, entry: Entry, turns: list[Turn]) -> None:
-        """Keep track of the branch that is talked on, and note the lines that a prompt on an older line leaves behind."""
+        """Track the active branch, and record the lines that a prompt on an older line abandons."""
         uuid, sidechain = _string(entry.get("uuid")), entry.get("isSidechain") is True
         if not uuid or sidechain or "parentUuid" not in entry:
             return
@@ -642,7 +651,7 @@ class EntryReader:
         turns = list(reader(entry, base))
         if not turns:
             return []
-        # A resumed session may repeat lines under new uuids; the moment and the words stay the same.
+        # A resumed session may repeat lines under new uuids, with the same time and words.
         moment = _moment(turns[0])
         if self._memo.is_known(moment):
             return self._skip("duplicate")
@@ -659,7 +668,7 @@ class EntryReader:
         return []
 
     def _safe(self, text: str, limit: int) -> str:
-        """Without secrets, then cut; the first, wide cut bounds the work and leaves no half secret in what is kept."""
+        """Redact, then cut; a first, generous cut limits the work without leaving half a secret in the result."""
         if not text:
             return ""
         self._deadline.check()
@@ -699,14 +708,14 @@ class EntryReader:
         elif reason:
             self._skip(reason)
         elif base.sidechain or entry.get("planContent"):
-            # The prompt of a subagent, and a plan handed over to a fresh session, were written by the agent.
+            # The agent wrote the prompt of a subagent, and the plan that is passed to a new session.
             yield from self._said(strip_private(text), base)
         else:
             self._memo.unqueue(text, strict=True)
             yield from self._typed(texts, base)
 
     def _typed(self, texts: list[str], base: Turn, via: str = "prompt") -> Iterator[Turn]:
-        """Text that the person typed, as turns: the person's own words, then what was pasted or quoted."""
+        """Yield typed text as turns: the user's own words, then what was pasted or quoted."""
         typed = typed_text(texts)
         if typed.interrupt:
             yield replace(base, kind=TurnKind.INTERRUPT)
@@ -727,7 +736,7 @@ class EntryReader:
             yield replace(base, kind=TurnKind.TOOL_RESULT, text=pasted, tool=PASTE)
 
     def _check_foreign(self, text: str) -> None:
-        """A session is our own, or another tool's observer, when its first prompt says so."""
+        """Detect from the first prompt whether a session is our own or another tool's observer."""
         if not self._memo.prompted and not self._memo.foreign:
             self._memo.foreign = foreign_run(text)
 
@@ -787,7 +796,7 @@ class EntryReader:
             yield from self._answers(tool, text, entry.get("toolUseResult"), base)
 
     def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
-        """The user's answers to AskUserQuestion, an option with its description; `detail` holds the question."""
+        """Yield the user's answers to AskUserQuestion, options with their description; `detail` contains the question."""
         for answer in answers_of(tool, text, result):
             for turn in self._typed([answer.text], base, "answer"):
                 if turn.kind is TurnKind.USER:
@@ -803,7 +812,7 @@ class EntryReader:
             self._skip("system")
 
     def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
-        """A prompt in the queue is said when it is delivered, as a prompt or an attachment; until then it may be withdrawn."""
+        """Handle a queued prompt: it counts when it is delivered, as a prompt or an attachment, and may be withdrawn before."""
         operation, text = entry.get("operation"), _joined(entry.get("content"))
         if operation == "enqueue" and not _by_machine(entry):
             self._check_foreign(text)
@@ -819,7 +828,7 @@ class EntryReader:
         yield from ()
 
     def undelivered(self, entry: Entry, line: int) -> list[Turn]:
-        """The turns of a queued prompt that was neither withdrawn nor delivered when the session ended. Raises TooSlowError."""
+        """Return the turns of a queued prompt that was pending when the session ended. Raises TooSlowError."""
         self._deadline = Deadline(self._limits.seconds)
         identity = queued_uuid(_joined(entry.get("content")))
         self._memo.heard = [*self._memo.heard, short_hash(identity)][-QUEUE_LIMIT:]
@@ -840,9 +849,9 @@ class EntryReader:
 
 
 def _is_rejection(entry: Entry, tool: str) -> bool:
-    """Whether the client itself says that the user rejected this call.
+    """Return whether the client itself records that the user rejected this call.
 
-    The result of a tool server may stand in the log as the server gave it: there only the client's decision counts.
+    The log may contain a tool server's result unchanged, so only the client's own record counts.
     """
     decision = entry.get("permissionDecision")
     if isinstance(decision, Mapping):
@@ -862,7 +871,7 @@ def _is_queued_prompt(attachment: Entry) -> bool:
 
 
 def _not_spoken(text: str, entry: Entry) -> str:
-    """Why a text with the role `user` is not a person's prompt, or empty."""
+    """Return why a text with the role `user` is not a person's prompt, or an empty text."""
     if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
         return "compaction"
     if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:

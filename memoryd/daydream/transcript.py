@@ -1,8 +1,8 @@
-"""Reads what a session log gained since the last time.
+"""Read the new part of a session log.
 
-A log is read by byte offset. The cursor holds a fingerprint of the bytes before the offset: when it no longer fits,
-or the file is shorter, the log was rewritten and is read anew (`Piece.reset`); writing the same memory twice changes
-nothing downstream. A line that is still being written is left for the next time.
+A log is read by byte offset. The cursor contains a fingerprint of the bytes before the offset: if it no longer matches,
+or the file is shorter, the log was rewritten and is read again (`Piece.reset`); writing the same memory twice has no
+effect downstream. A line that is still being written is left for the next time.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from memoryd.daydream.speakers import EntryReader, Memo, TextLimits, load_memo, 
 
 # Complete lines of a growing file, in bounded memory.
 #
-# A line that is still being written is left alone. A line over the limit is passed over
-# without being held, even when it is not complete yet.
+# An incomplete line is left alone. A line over the limit is skipped without being stored, even if it is incomplete.
 
 CLOCKS_DIFFER = timedelta(days=1)
 HEAD_BYTES = 256
@@ -43,10 +42,14 @@ TAIL_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line without its end. `end` is the offset after it; `data` is None when it was over the limit.
+    """One line without its end.
 
-    `number` is 1-based. `complete` is False when no line end was seen: for an over-long line that goes on,
-    and for the last line of the file.
+    Attributes:
+        end: The offset after it.
+        data: None if it exceeded the limit.
+        number: Line number from 1.
+        complete: False if no line end was found: for an over-long line that continues, and for the last line of the file.
+
     """
 
     data: bytes | None
@@ -56,7 +59,7 @@ class LogLine:
 
 
 class _Assembler:
-    """Joins blocks to lines; forgets what goes over the limit."""
+    """Joins blocks to lines and discards over-long ones."""
 
     def __init__(self, start: int, number: int, limit: int, skipping: bool) -> None:
         self.end = start
@@ -83,7 +86,7 @@ class _Assembler:
         return line
 
     def feed(self, block: bytes) -> Iterator[LogLine]:
-        """The lines that the block completes."""
+        """Yield the lines that the block completes."""
         start = 0
         while (stop := block.find(b"\n", start)) >= 0:
             self._hold(block[start:stop])
@@ -94,14 +97,23 @@ class _Assembler:
         self.end += len(block) - start
 
     def rest(self) -> LogLine | None:
-        """What is left at the end of the file: an unfinished line, or None."""
+        """Return the unfinished line at the end of the file, or None."""
         return self._take(complete=False) if self._held or self._skipping else None
 
 
 def read_lines(
     stream: BinaryIO, start: int, number: int, *, limit: int, block_bytes: int, skipping: bool = False
 ) -> Iterator[LogLine]:
-    """Lines from offset `start` on; `number` lines lie before it. `skipping`: start is inside an over-long line."""
+    """Yield the lines from offset `start` on.
+
+    Args:
+        stream: The file.
+        start: Offset of the first line.
+        number: Number of lines before `start`.
+        limit: Maximum bytes of a line.
+        block_bytes: Bytes to read at once.
+        skipping: Whether `start` is inside an over-long line.
+    """
     stream.seek(start)
     assembler = _Assembler(start, number, limit, skipping)
     while block := stream.read(block_bytes):
@@ -111,7 +123,7 @@ def read_lines(
 
 
 def fingerprint(stream: BinaryIO, offset: int) -> str:
-    """Hash of the file's first bytes and of those right before `offset`: tells growth from a rewritten file."""
+    """Return a hash of the file's first bytes and of those right before `offset`, to distinguish growth from a rewritten file."""
     hasher = hashlib.blake2b(f"{offset}:".encode(), digest_size=16)
     stream.seek(0)
     hasher.update(stream.read(min(HEAD_BYTES, offset)))
@@ -121,16 +133,16 @@ def fingerprint(stream: BinaryIO, offset: int) -> str:
     return hasher.hexdigest()
 
 
-# What the cursor carries of the reader's memory: no text of the log, only where the last turns stand in it.
+# The part of the reader's memory that is stored in the cursor: no text of the log, only positions of the last turns.
 #
-# The turns are read again from there when reading goes on, so that no table holds a prompt.
+# The turns are read again from there when reading continues, so that no table contains a prompt.
 
-# The turns of the line that begins at this offset; its number comes second.
+# Returns the turns of the line at this offset; the second argument is its number.
 TurnsAt = Callable[[int, int], list[Turn]]
 
 
 def without_text(context: str, starts: Mapping[int, int]) -> str:
-    """The dumped memory with places in the stead of texts; `starts` gives the offset of each line that may be meant."""
+    """Replace texts in the dumped memory by positions; `starts` gives the offset of each line."""
     values = orjson.loads(context)
     found = [(turn, starts.get(turn["line"])) for turn in values["turns"]]
     values["turns"] = [{"kind": turn["kind"], "line": turn["line"], "at": at} for turn, at in found if at is not None]
@@ -138,7 +150,7 @@ def without_text(context: str, starts: Mapping[int, int]) -> str:
 
 
 def places(context: str) -> dict[int, int]:
-    """Offsets of the lines whose turns the context names, by line number."""
+    """Return the offsets of the lines whose turns the context refers to, by line number."""
     try:
         values = orjson.loads(context) if context else {"turns": []}
         return {int(turn["line"]): int(turn["at"]) for turn in values["turns"]}
@@ -147,7 +159,7 @@ def places(context: str) -> dict[int, int]:
 
 
 def with_text(context: str, turns_at: TurnsAt) -> str:
-    """The inverse of `without_text`: what can't be read any more is left out."""
+    """Invert `without_text`; turns that can't be read any more are omitted."""
     try:
         values = orjson.loads(context) if context else None
         if not isinstance(values, dict):
@@ -161,7 +173,7 @@ def with_text(context: str, turns_at: TurnsAt) -> str:
 def _read_carried(named: list[dict[str, Any]], turns_at: TurnsAt) -> list[Turn]:
     memo, lines = Memo(), dict[int, list[Turn]]()
     for values in named:
-        if "text" in values:  # the memory of this process
+        if "text" in values:  # from the memory of this process
             memo.keep_context(turn_from_dict(values))
             continue
         at = int(values["at"])
@@ -179,7 +191,7 @@ _COUNTED_BYTES = 1 << 20
 _HEAD_BYTES = 65_536
 _FOLDER = re.compile(rb'"cwd"\s{0,3}:\s{0,3}("(?:[^"\\]|\\.){0,4000}")')
 _BOM = b"\xef\xbb\xbf"
-# Lines that begin so hold full prompts or file copies, never conversation; not worth parsing.
+# Lines that start like this contain full prompts or file copies, never conversation, and are not parsed.
 _IRRELEVANT = re.compile(
     rb'\s*\{"type":\s?"(?:api-request|prompt_snapshot|cost-state|tools-used|mode|file-history|progress|summary|atis|last-prompt)'
 )
@@ -187,10 +199,10 @@ _IRRELEVANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Bounds of one piece and of the memory used: estimated tokens of text, bytes of the file, bytes of one line, lines.
+    """Limits of one piece: estimated tokens of text, bytes of the file, bytes of one line, lines.
 
-    `turn_chars` and `result_chars` bound the text kept of one turn and of one tool result; the middle is cut out.
-    A line that takes more than `line_seconds` is given up: all text functions are linear, so none should.
+    `turn_chars` and `result_chars` limit the text of one turn and of one tool result; the middle is cut out. A line that
+    takes more than `line_seconds` is skipped; since all text functions are linear, this should not happen.
     """
 
     tokens: int = 6_000
@@ -205,13 +217,17 @@ class ReadLimits:
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """New turns, with a few from before for context only, and the cursor after them.
+    """New turns, with a few earlier ones as context, and the cursor after them.
 
-    `more`: a limit was reached, read again from `cursor`. `reset`: the log was rewritten and is read anew.
-    `skipped` counts the lines left out, by reason, `redacted` the secrets taken out, by kind.
-    `start` is the offset at which reading began. `left` holds the short hashes of the uuids of lines that this piece, or
-    one before it, gave as turns or passed over, and that the user has taken back since. `given_up` are the numbers of the
-    lines that took too long.
+    Attributes:
+        more: A limit was reached; continue from `cursor`.
+        reset: The log was rewritten and is read again.
+        skipped: Numbers of skipped lines, by reason.
+        redacted: Numbers of removed secrets, by kind.
+        start: The offset at which reading began.
+        left: Short hashes of the uuids of lines of this or an earlier piece that the user has rewound since.
+        given_up: Numbers of the lines that took too long.
+
     """
 
     turns: tuple[Turn, ...]
@@ -242,16 +258,23 @@ def read_transcript(
     apart: Callable[[str], bool] = _nothing_known,
     pass_over: bool = False,
 ) -> LogChunk:
-    """The next piece of the log. Raises TranscriptError when it is no regular file or can't be opened or read.
+    """Read the next piece of the log.
 
-    `final` says that nobody writes to the file any more: a last line without an end is read if it is whole.
-    `known` tells line uuids that were seen in other logs (a resumed session may start with a copy of another's lines).
-    `apart` tells folders whose lines are passed over: a session may go into one that is excluded, and leave it again.
-    `pass_over` gives up the first line unread: reading it has ended the process before.
+    Args:
+        path: The log.
+        cursor: Where to continue.
+        limits: Limits of the piece.
+        final: Whether nobody writes to the file any more, so that a complete last line without a line end is read.
+        known: Returns whether a line uuid was seen in another log (a resumed session may start with a copy of its lines).
+        apart: Returns whether a folder's lines must be skipped, as a session may enter an excluded folder and leave it again.
+        pass_over: Skip the first line, since reading it crashed the process before.
+
+    Raises:
+        TranscriptError: if it is not a regular file or can't be read.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe is waited for, a device has no end
-            raise OSError("it is no file")
+        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would block, and a device has no end
+            raise OSError("not a regular file")
         with path.open("rb", buffering=0) as stream:
             return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart, pass_over)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -262,7 +285,7 @@ def read_transcript(
 
 
 def blind_cursor(transcript: str, session: str) -> Cursor | None:
-    """A cursor at the end of a log that must not be opened; None when there is no such file."""
+    """Return a cursor at the end of a log that must not be opened; None if there is no such file."""
     try:
         size = Path(transcript).stat().st_size
     except (OSError, ValueError):
@@ -271,7 +294,7 @@ def blind_cursor(transcript: str, session: str) -> Cursor | None:
 
 
 def first_folder(transcript: str) -> str:
-    """The folder that the first lines of a log name; nothing else of them is looked at, and empty when there is none."""
+    """Return the folder that the first lines of a log name, or an empty text; nothing else of them is used."""
     try:
         if not stat.S_ISREG(Path(transcript).stat().st_mode):
             return ""
@@ -283,11 +306,11 @@ def first_folder(transcript: str) -> str:
 
 
 def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | None = None) -> dict[int, list[Turn]]:
-    """The turns of single lines by number, each read for itself. Raises TranscriptError."""
+    """Return the turns of single lines by number, each read separately. Raises TranscriptError."""
     bounds, last, out = limits or ReadLimits(), max(lines, default=0), dict[int, list[Turn]]()
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("it is no file")
+            raise OSError("not a regular file")
         with path.open("rb", buffering=0) as stream:
             for line in read_lines(stream, 0, 0, limit=bounds.line_bytes, block_bytes=_COUNTED_BYTES):
                 if line.number > last:
@@ -305,7 +328,7 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
 def read_all(
     path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known
 ) -> Iterator[LogChunk]:
-    """The whole log in pieces, as a file that nobody writes to any more. Raises TranscriptError."""
+    """Yield the whole log in pieces, as a file that is complete. Raises TranscriptError."""
     cursor, more = Cursor(str(path)), True
     while more:
         piece = read_transcript(path, cursor, limits=limits, final=True, apart=apart)
@@ -359,9 +382,9 @@ def _read(
 
 
 def _after_blind(stream: BinaryIO, cursor: Cursor) -> Cursor:
-    """A cursor that was moved while the log must not be opened has no fingerprint: only its lines are counted, unread.
+    """Complete a cursor that was moved while the log must not be opened: only count its lines, without a fingerprint.
 
-    When the log is shorter by now, reading begins at its end: what was said meanwhile can't be told from what was left out.
+    If the log is shorter by now, reading starts at its end, as later text can't be distinguished from what must be skipped.
     """
     if cursor.fingerprint or not cursor.offset:
         return cursor
@@ -375,14 +398,14 @@ def _after_blind(stream: BinaryIO, cursor: Cursor) -> Cursor:
 
 
 def _entry_at(stream: BinaryIO, offset: int, number: int, limits: ReadLimits) -> Any:
-    """The JSON value of the line that begins there."""
+    """Return the JSON value of the line that starts there."""
     lines = read_lines(stream, offset, number - 1, limit=limits.line_bytes, block_bytes=limits.block_bytes)
     line = next(lines, None)
     return _parse(line.data.removeprefix(_BOM).strip()) if line is not None and line.data is not None else None
 
 
 def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
-    """Reads the turns of one line again, whatever came before it."""
+    """Return a function that reads the turns of one line again, independent of the lines before."""
     return lambda offset, number: _turns_of(_entry_at(stream, offset, number, limits), number, limits)
 
 
@@ -400,10 +423,10 @@ def _text_limits(limits: ReadLimits) -> TextLimits:
 
 
 def _written_by(path: Path) -> datetime | None:
-    """The time by which all lines of the log were written, with a day to spare for clocks that differ."""
+    """Return the time by which all lines of the log were written, plus a day for differing clocks."""
     try:
         status = path.stat()
-    except (OSError, ValueError):  # it is gone by now
+    except (OSError, ValueError):  # it was deleted in the meantime
         return None
     return datetime.fromtimestamp(max(status.st_mtime, status.st_ctime), UTC) + CLOCKS_DIFFER
 
@@ -436,7 +459,7 @@ class _Reading:
         self._tokens = 0
 
     def take_all(self, lines: Iterator[LogLine], final: bool) -> bool:
-        """Take lines until a limit is reached (then True) or the file is at its end."""
+        """Take lines until a limit is reached (returns True) or the file ends."""
         begun = time.monotonic()
         for taken, line in enumerate(lines, 1):
             if not line.complete and not self._may_take_unfinished(line, final):
@@ -445,17 +468,17 @@ class _Reading:
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
                 return line.complete
             slow = time.monotonic() - begun > self._limits.line_seconds
-            if slow or taken >= self._limits.lines:  # several slow lines: what is read is kept first
+            if slow or taken >= self._limits.lines:  # several slow lines: keep what was read first
                 return line.complete
         return False
 
     def _may_take_unfinished(self, line: LogLine, final: bool) -> bool:
-        """A line without its end is passed over when it is already too long, and read when it is whole and final."""
+        """Return whether to take a line without its end: it is skipped if already too long, and read if complete and final."""
         return line.data is None or (final and isinstance(_parse(line.data), Mapping))
 
     def _take(self, line: LogLine) -> None:
         if line.data is None:
-            # A line that is passed over in several readings counts once.
+            # A line that is skipped in several readings only counts once.
             self.entries.skipped["oversize"] += int(not self._memo.skipping)
         else:
             self._take_data(line.data, line.number)
@@ -494,7 +517,7 @@ class _Reading:
         self._add(turns)
 
     def take_undelivered(self, stream: BinaryIO) -> None:
-        """The queued prompts that still wait when nobody writes to the log any more, read from the log again."""
+        """Read the queued prompts that are still pending when the log is complete, from the log again."""
         queued, self._memo.queued = self._memo.queued, []
         for offset, number, _ in queued:
             self._starts[number] = offset
@@ -511,7 +534,7 @@ class _Reading:
         self.given_up.append(number)
 
     def _is_apart(self, entry: Mapping[str, Any]) -> bool:
-        """Whether the line was written in a folder that must not be read; lines without a folder belong to the one before."""
+        """Return whether the line was written in a folder that must not be read; without a folder, the previous line decides."""
         cwd = entry.get("cwd")
         if isinstance(cwd, str) and cwd:
             self._memo.apart = self._apart(cwd)
@@ -529,7 +552,7 @@ class _Reading:
             self.session = name if isinstance(name, str) and name.isascii() else ""
 
     def moved_cursor(self, stream: BinaryIO) -> Cursor:
-        """The cursor after the lines taken."""
+        """Return the cursor after the lines taken."""
         live = self._memo.dump()
         return replace(
             self._cursor,
@@ -546,7 +569,7 @@ _BROKEN = object()
 
 
 def _parse(data: bytes) -> Any:
-    """The JSON value; `_BROKEN` when it is none even after bad bytes and NUL padding were dropped."""
+    """Parse JSON; return `_BROKEN` if that fails even after dropping invalid bytes and NUL padding."""
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
     try:
@@ -555,18 +578,18 @@ def _parse(data: bytes) -> Any:
         return _BROKEN
 
 
-# The beginning of a session's log: whether it is one, and the first prompt, by which a person recognises it.
+# The start of a session's log: whether it is one, and its first prompt, by which a user recognises the session.
 #
-# Read each time; nothing of it is kept.
+# Read each time; nothing of it is stored.
 
 TITLE_CHARACTERS = 90
-# The first prompt stands in the first lines of a log; a huge first line is not worth the wait.
+# The first prompt is in the first lines of a log; a huge first line is not worth reading.
 
 _LIMITS = ReadLimits(tokens=2_000, bytes=512_000, line_bytes=200_000)
 
 
 def is_log(path: Path) -> bool:
-    """Whether a file may be a session's log: it is empty so far, or a line in its first 64 kB begins a JSON object."""
+    """Return whether a file may be a session's log: it is empty, or a line in its first 64 kB starts a JSON object."""
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD_BYTES)
@@ -576,13 +599,13 @@ def is_log(path: Path) -> bool:
 
 
 def first_prompt(transcript: str) -> str:
-    """The first thing that the user typed, on one line and without secrets; empty when there is none to be read."""
+    """Return the first text that the user typed, on one line and without secrets; empty if there is none."""
     if not transcript:
         return ""
     try:
         piece = read_transcript(Path(transcript), Cursor(transcript), limits=_LIMITS, final=True)
     except TranscriptError:
-        return ""  # a log that was deleted: the session is named by its id instead
+        return ""  # the log was deleted: the session is named by its id instead
     for turn in piece.turns:
         if turn.kind is TurnKind.USER and not turn.sidechain:
             return shorten(one_line(redact(turn.text).text), TITLE_CHARACTERS)

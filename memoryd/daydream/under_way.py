@@ -1,4 +1,4 @@
-"""What a day dream is reading at the moment, kept on disk: so a text that ends the process is not tried for ever."""
+"""Record on disk what a day dream is reading, so that a text which crashes the process is not retried forever."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CAREFUL, _GIVE_UP = 2, 3
 
 
 class UnderWay:
-    """Counts how often reading began at one place and did not come to an end. One log at a time."""
+    """Counts how often reading started at one position without finishing. One log at a time."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -25,7 +25,7 @@ class UnderWay:
 
     @contextmanager
     def of(self, transcript: str, offset: int) -> Iterator[None]:
-        """Reading from this place; a process that ends in the block leaves the count behind."""
+        """Enter reading at this position; the count remains if the process ends within the block."""
         place, _, count = self._state.note(READING).rpartition(" ")
         self._attempts = int(count) + 1 if place == f"{offset} {transcript}" else 1
         self._transcript, self._after = transcript, ""
@@ -38,25 +38,25 @@ class UnderWay:
 
     @property
     def ended_before(self) -> bool:
-        """Whether the process ended here, so that each line is to be read for itself."""
+        """Return whether the process ended here before, so that lines must be read one by one."""
         return self._attempts >= _CAREFUL
 
     @property
     def ended_again(self) -> bool:
-        """Whether it ended although only one line was read."""
+        """Return whether it ended although only one line was read."""
         return self._attempts >= _GIVE_UP
 
     def is_done(self) -> None:
-        """What is left of the piece can't be what ends the process, or may take long."""
+        """Mark the critical part of the piece as done; the rest can't crash the process, or may take long."""
         self._state.set_note(READING, "")
 
     def moved_to(self, offset: int) -> None:
-        """The next place; what ended the process before may still be ahead, as long as no line was given up."""
+        """Move to the next position; the cause of an earlier crash may still follow, as long as no line was skipped."""
         if self.ended_before and not self.ended_again:
             self._after = f"{offset} {self._transcript} 1"
 
     def give_up(self, transcript: str, line: int, at: str) -> None:
-        """Put a line on record that took too long or ended the process; the last few are kept."""
+        """Record a line that took too long or crashed the process; the last few are kept."""
         known = orjson.loads(self._state.note(GIVEN_UP) or "[]")
         entry = {"transcript": transcript, "line": line, "at": at}
         self._state.set_note(GIVEN_UP, orjson.dumps([*known, entry][-_MOST_GIVEN_UP:]).decode())

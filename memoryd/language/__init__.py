@@ -1,18 +1,18 @@
-"""Language: words, stems, negation, quantities, and what one statement is to another. The only place that compares statements.
+"""Language: words, stems, negation and quantities, and the comparison of statements, which happens nowhere else.
 
-What two sets of words have in common is measured by one of four measures of `memoryd.core.text`, one a purpose:
+The similarity of two sets of words is measured by one of four measures of `memoryd.core.text`, depending on the purpose:
 
 | purpose | measure |
 |---|---|
-| the same content, or one word more (`rephrases`, `shares_words`) | `jaccard` of stems: any word beyond counts against it |
+| the same content, or one word more (`rephrases`, `shares_words`) | `jaccard` of stems: any additional word counts against it |
 | a candidate for a pair of the dream (dream.neighbours) | the same of canonical words, estimated by hashes |
 | two sentences of a session say nearly the same (offline reader, offer) | `dice` of key words: their sizes differ little |
-| a clause denies what another affirms (verdict), evidence bears a statement | `containment`: the longer text may say more |
-| a statement is near to one whose file was deleted (stores.manual_edits) | `overlap_coefficient`: whichever is the longer |
+| a clause denies what another affirms (verdict), evidence supports a statement | `containment`: the longer text may say more |
+| a statement resembles one whose file was deleted (stores.manual_edits) | `overlap_coefficient`: either may be longer |
 | a memory answers a query (retrieval.relevance) | share of the query's terms, rare ones count more |
 
-Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer in `stems`, names of things in `entities`, times that a
-text names in `times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
+Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer in `stems`, names of things in `entities`, times in
+`times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
 """
 
 from memoryd.language.compare import (

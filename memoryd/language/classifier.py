@@ -1,6 +1,6 @@
-"""A trained guess at what two statements are to each other: softmax regression over the numbers of `features`.
+"""A classifier for the relation of two statements: softmax regression over the numbers of `features`.
 
-The weights lie in `weights.json`, made by benchmarks/train_pairs.py.
+The weights are in `weights.json`, created by benchmarks/train_pairs.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ORDER = (Relation.SAME, Relation.REFINES, Relation.REPLACES, Relation.CONTRADICT
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Means and scales of the numbers, a weight for each number and relation, and from which chance on one is believed."""
+    """Means and scales of the features, weights per feature and relation, and the minimum chance for a prediction."""
 
     mean: FloatArray
     scale: FloatArray
@@ -34,7 +34,7 @@ class Model:
     conflict: float
 
     def chances(self, numbers: FloatArray) -> dict[Relation, float]:
-        """The chance of each relation; they add up to 1."""
+        """Return the probability of each relation; they add up to 1."""
         scores = ((numbers - self.mean) / self.scale) @ self.weights + self.bias
         power = np.exp(scores - scores.max())
         return dict(zip(ORDER, (power / power.sum()).tolist(), strict=True))
@@ -42,7 +42,7 @@ class Model:
 
 @cache
 def load() -> Model:
-    """The model that is shipped. Raises ConfigError when the file does not fit."""
+    """Load the bundled model. Raises ConfigError if the file does not match the features."""
     try:
         stored = orjson.loads(WEIGHTS_FILE.read_bytes())
         mean, scale, weights, bias = (np.asarray(stored[name], dtype=np.float32) for name in ("mean", "scale", "weights", "bias"))

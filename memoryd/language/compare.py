@@ -1,8 +1,8 @@
-"""What one statement is to another: the same, a refinement, its replacement, its contradiction, or something else.
+"""Determine the relation of two statements: the same, a refinement, a replacement, a contradiction, or something else.
 
-The one notion of it, for day dreams, the dream, `remember`, tombstones and what a session is given. Similarity alone can't
-tell "port 8080" from "port 9090" or "run" from "never run", so the words decide: see `verdict` (clauses, values, choices)
-and `wording` (which words differ). Where they leave it open, `doubtful` says so: nobody loses a memory for a doubt.
+Day dreams, the dream, `remember`, tombstones and session starts all use this comparison. Similarity alone can't
+distinguish "port 8080" from "port 9090" or "run" from "never run", so the words decide: see `verdict` (clauses, values,
+choices) and `wording` (which words differ). If they are ambiguous, `doubtful` is set and both statements are kept.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from memoryd.language.wording import PREPOSITIONS, Wording, differ, read, speaks
 
 
 class Relation(StrEnum):
-    """What the later of two statements is to the earlier."""
+    """The relation of the later of two statements to the earlier."""
 
     SAME = "same"
     REFINES = "refines"
@@ -48,7 +48,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement as it is compared. `dont`: it stands under "don't"; `by_user`: in the user's own words."""
+    """A statement to compare. `dont`: it is listed under "don't"; `by_user`: it is in the user's own words."""
 
     text: str
     dont: bool = False
@@ -57,9 +57,9 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The relation, why in words, and whether it could be another one: then both are kept, and somebody is asked.
+    """A relation, the reason in words, and whether another relation is possible; then both are kept and the user is asked.
 
-    `chance` says how likely it is that not both should stand (0..1): what is likeliest is asked first.
+    `chance` is the probability (0..1) that only one of them is valid; the likeliest pairs are asked first.
     """
 
     relation: Relation
@@ -78,14 +78,14 @@ READ_KEPT = 8_192
 _FLIPS = frozenset({Wording.NEGATED, Wording.CORRECTED, Wording.CHANGED_VALUE})
 _CHANGES = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
 _reading = lru_cache(maxsize=READ_KEPT)(read_memory)
-# An order says no more with these than without them.
+# Words that don't change the meaning of an instruction.
 _OBLIGATION = re.compile(
     r"\b(?:must|should|ought to|shall|(?:need|needs|have|has) to|(?:is|are) (?:required|supposed|expected) to"
     r"|(?:make|be) sure (?:to|that you)|remember to|please|always|(?:every|each) time)\b",
     re.IGNORECASE,
 )
-# Little words, left out of a reading, in which two statements with the same content may still differ: direction, quantity,
-# owner, time, permission, and verbs that say little.
+# Function words that a reading omits, but in which statements with the same content may differ: direction, quantity,
+# owner, time, permission, and verbs with little meaning.
 _GUARDED = frozenset(
     """from into out over under up down off by some most few half any other another own my your his her their was were had did
     may might can could sometimes try want like prefer ask give take get go come put set say tell mean happen need has have
@@ -93,7 +93,7 @@ _GUARDED = frozenset(
 )
 _GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
 _TELLING = frozenset(map(canonical, "my your his her their some most half may might can could sometimes".split()))
-# "the command make lint" is "make lint": the noun only says what sort of thing the name after it is.
+# "the command make lint" is "make lint": the noun only gives the type of the name after it.
 _SORT = re.compile(
     r"\bthe (command|tool|script|program) (?=[`\w])"
     r"|\b(?:the )?(package|library|file|folder|directory|module|function|method|class|variable|branch|flag|option) (?=`)",
@@ -112,17 +112,17 @@ _PRECEDES = re.compile(
 
 
 def reading(said: Said) -> Reading:
-    """A statement, read once for many comparisons."""
+    """Parse a statement once for many comparisons."""
     return _reading(said.text, dont=said.dont)
 
 
 def compare(old: Said, new: Said, cosine: float | None = None) -> Comparison:
-    """What `new`, said later, is to `old`. `cosine` of their vectors, None when there is none."""
+    """Return the relation of `new`, the later statement, to `old`. `cosine` is that of their vectors, if known."""
     return compare_read(old, new, reading(old), reading(new), cosine)
 
 
 def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
-    """The same as `compare`, of statements that were read before: `a` is the reading of `old`."""
+    """Like `compare`, for statements that were already parsed: `a` is the reading of `old`."""
     words = differ(a.statement, b.statement, known_dont=old.dont, new_dont=new.dont)
     verdict = verdict_of(a, b, cosine)
     if words is Wording.SAME and a.statement.norm == b.statement.norm:
@@ -145,13 +145,13 @@ def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | N
 
 
 def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
-    """Whether it speaks for one of the things."""
+    """Return whether a clause affirms one of the things."""
     standing = statement.spoken_for
     return bool(standing) and not things.isdisjoint(standing.union(statement.values))
 
 
 def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
-    """The same speaker takes an explanation back and gives another one of the same thing, or of a thing that neither names."""
+    """Return whether the same speaker retracts an explanation and gives another one for the same or an unnamed thing."""
     if old.by_user != new.by_user or not (retracts(new.text) and names_cause(old.text) and names_cause(new.text)):
         return False
     left, right = strong(a.terms) - _CAUSES, strong(b.terms) - _CAUSES
@@ -159,7 +159,7 @@ def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
 
 
 def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
-    """Whether nothing that must not be merged away stands on one side only: a negation, value, name, limit or direction."""
+    """Return whether they may be merged: no negation, value, name, limit or direction occurs in only one of them."""
     left, right = a.terms - b.terms, b.terms - a.terms
     if a.values != b.values or old.dont != new.dont or has_exception(old.text) != has_exception(new.text):
         return False
@@ -170,7 +170,7 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     if identifiers(old.text) != identifiers(new.text):
         return False
     came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
-    # A run of Chinese or Japanese counts once for each two characters.
+    # In Chinese and Japanese, every two characters count as a word.
     if len(came) - len(went) > MOST_LONGER * (3 if CJK.search(new.text) else 1):
         return False
     if _ordered_otherwise(old.text, new.text) or not STATES.isdisjoint(left | right):
@@ -184,7 +184,7 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
 
 
 def _deny_the_same(a: Reading, b: Reading) -> bool:
-    """Whether both say no as often, or each denies something that the other denies and nothing that the other affirms."""
+    """Return whether both have equally many negations, or each denies something that the other denies and nothing it affirms."""
     if permits(a.statement.text) != permits(b.statement.text) and (a.statement.negations or b.statement.negations):
         return False
     if any(_denials(a, contrasted=kept) % 2 == _denials(b, contrasted=kept) % 2 for kept in (False, True)):
@@ -203,25 +203,25 @@ def _denials(statement: Reading, *, contrasted: bool) -> int:
 
 
 def _denied(statement: Reading) -> frozenset[str]:
-    """What it speaks against, "X, not Y" included."""
+    """Return what it denies, including Y in "X, not Y"."""
     contrasted = (canonical_terms(match["old"]) for match in contrasts(statement.statement.text))
     return (statement.spoken_against - statement.spoken_for).union(*contrasted)
 
 
 def _names_one_side(a: Reading, b: Reading) -> bool:
-    """Whether a name stands on one side only; a word that any project has ("the API") is none unless it is exchanged."""
+    """Return whether a name occurs in only one of them; generic words ("the API") only count if they are exchanged."""
     left, right = _names_beyond(a, b), _names_beyond(b, a)
     return bool(left - _COMMON_NAMES or right - _COMMON_NAMES or (left and right))
 
 
 def _names_beyond(one: Reading, other: Reading) -> frozenset[str]:
-    """The names of one of them whose parts the other does not have."""
+    """Return the names of the first whose parts the other lacks."""
     sorts = _sorts(one.statement.text)
     return frozenset(name for name in one.names if not other.terms.issuperset(canonical_terms(name) - sorts))
 
 
 def _ordered_otherwise(old: str, new: str) -> bool:
-    """Whether they put things in another order; "not without X" says "after X" in other words."""
+    """Return whether they order things differently; "not without X" means "after X"."""
     left, right = order_words(old), order_words(new)
     if left == right:
         return False
@@ -229,7 +229,7 @@ def _ordered_otherwise(old: str, new: str) -> bool:
 
 
 def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
-    """Whether both have the same content in the same order, but for words that add nothing or a phrase moved to the front."""
+    """Return whether both have the same content in the same order, apart from filler words or a phrase moved to the front."""
     if language(old.text) != "en" or language(new.text) != "en" or not may_be_same(old, new, a, b):
         return False
     extra = _sorts(old.text) ^ _sorts(new.text)
@@ -241,12 +241,12 @@ def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
 
 
 def _sorts(text: str) -> frozenset[str]:
-    """Nouns that only say what sort of thing the name after them is."""
+    """Return nouns that only give the type of the name after them."""
     return frozenset(canonical(noun.casefold()) for match in _SORT.finditer(text) for noun in match.groups() if noun)
 
 
 def _rearranged(a: Reading, b: Reading) -> bool:
-    """Whether statements with the same content differ in owner, time or quantity, or are the same words in another order."""
+    """Return whether statements with the same content differ in owner, time, quantity or word order."""
     if _guarded(a.statement.text) & _TELLING != _guarded(b.statement.text) & _TELLING:
         return True
     left, right = set(a.statement.tokens), set(b.statement.tokens)
@@ -260,7 +260,7 @@ def _rearranged(a: Reading, b: Reading) -> bool:
 
 
 def _same_order(a: Reading, b: Reading, extra: frozenset[str] = frozenset()) -> bool:
-    """Whether statements with the same content have it in the same order and relation: "lint before tests" has not."""
+    """Return whether statements with the same content have it in the same order and relation (not: "lint before tests")."""
     english = language(a.statement.text) == language(b.statement.text) == "en"
     if english and (_guarded(a.statement.text) != _guarded(b.statement.text) or _bound_otherwise(a, b)):
         return False
@@ -273,13 +273,13 @@ def _guarded(text: str) -> frozenset[str]:
 
 
 def _bound_otherwise(a: Reading, b: Reading) -> bool:
-    """Whether a preposition is followed by other things here than there."""
+    """Return whether a preposition is followed by different words in the two statements."""
     left, right = _bound(a), _bound(b)
     return any(left[word].isdisjoint(right[word]) for word in left.keys() & right.keys())
 
 
 def _turned(a: Reading, b: Reading) -> bool:
-    """Whether a preposition is followed by what the other has elsewhere: "from A to B" and "from B to A"."""
+    """Return whether prepositions are swapped: "from A to B" and "from B to A"."""
     left, right = _bound(a), _bound(b)
     shared = left.keys() & right.keys()
     return any(
@@ -288,7 +288,7 @@ def _turned(a: Reading, b: Reading) -> bool:
 
 
 def _bound(reading: Reading) -> dict[str, set[str]]:
-    """For each preposition the content words that it is followed by."""
+    """Return the content words that follow each preposition."""
     out: dict[str, set[str]] = {}
     waiting = ""
     for token in reading.statement.tokens:
@@ -301,18 +301,18 @@ def _bound(reading: Reading) -> dict[str, set[str]]:
 
 
 def _is_fronted(first: tuple[str, ...], second: tuple[str, ...], a: Reading, b: Reading) -> bool:
-    """Whether one order is the other with the phrase after a preposition put first: "Before X, do Y" and "Do Y before X"."""
+    """Return whether one order is the other with a prepositional phrase at the front: "Before X, do Y" and "Do Y before X"."""
     fronted = any(reading.statement.tokens[0] in PREPOSITIONS for reading in (a, b) if reading.statement.tokens)
     return fronted and _is_turned(first, second)
 
 
 def _is_turned(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Whether the second has the end of the first put first."""
+    """Return whether the second starts with the end of the first."""
     return len(first) == len(second) and any(first[cut:] + first[:cut] == second for cut in range(1, len(first)))
 
 
 def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
-    """One run of words is exchanged. Without a sign of a change it may be another thing of the same sort."""
+    """Compare statements that differ in one run of words. Without a sign of change, it may be another thing of its kind."""
     if other_choices(a.statement.tokens, b.statement.tokens):
         return Comparison(Relation.REPLACES, "another choice")
     if has_correction(new.text):
@@ -323,7 +323,7 @@ def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
 
 
 def adds(old: Said, new: Said) -> bool:
-    """Whether `new` says more than little words beyond `old`."""
+    """Return whether `new` adds more than function words to `old`."""
     return _adds(reading(old), reading(new))
 
 
@@ -332,18 +332,18 @@ def _adds(old: Reading, new: Reading) -> bool:
 
 
 def relate(old: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
-    """The relation of two texts. `…_dont`: the statement stands under "don't"."""
+    """Return the relation of two texts. `…_dont`: the statement is listed under "don't"."""
     return compare(Said(old, known_dont), Said(new, new_dont)).relation
 
 
 def rephrases(old: Said, new: Said, least: float) -> bool:
-    """Whether the words overlap by `least` while sense, values and limits agree; an exchanged word is no rephrasing."""
+    """Return whether the words overlap by `least`, and polarity, values and limits agree; an exchanged word is no rephrasing."""
     a, b = read(old.text), read(new.text)
     agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, old.dont) == speaks_for(b, new.dont)
     return agree and jaccard(a.stems, b.stems) >= least and compare(old, new).relation not in CONFLICTS
 
 
 def shares_words(old: str, new: str) -> bool:
-    """A quick look before `compare` and `rephrases`: with fewer words in common neither calls them the same."""
+    """Check quickly whether `compare` and `rephrases` could call them the same, by their common words."""
     a, b = read(old), read(new)
     return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= LEAST_SHARED)

@@ -1,7 +1,7 @@
-"""Compares statements with what is at hand: the rules, and a classifier trained on labelled pairs that weighs them.
+"""Compare statements by rules and by a classifier trained on labelled pairs.
 
-The classifier may find what the rules miss, and doubts them where they were often wrong. What would merge two statements
-must pass gates that no chance can outweigh: a negation, number, name, limit or direction on one side only.
+The classifier may find what the rules miss, and doubts them where they were often wrong. A merge of two statements
+must also pass checks that no probability overrides: no negation, number, name, limit or direction in only one of them.
 """
 
 from __future__ import annotations
@@ -28,25 +28,28 @@ from memoryd.language.stems import is_foreign
 from memoryd.language.verdict import names_other_things
 
 VECTORS_KEPT = 4_096
-# Where the words themselves say what is gone, less is asked of the classifier to agree.
+# If the words themselves say what has ended, a lower probability is sufficient.
 MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
-# Statements that share neither meaning nor words are not the same, whatever the classifier makes of their form.
+# Statements that share neither meaning nor words are not the same, even if their form suggests so.
 NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
 ASKED = 0.2
-# How many times likelier the same must be: else a detail would be lost, or an opposite.
+# Required odds for "the same"; otherwise a detail could be lost, or an opposite merged.
 MORE_THAN_REFINES = 3.0
 MORE_THAN_CONFLICT = 2.5
 
 
 class Comparer:
-    """Compares statements by the rules, and by what the classifier makes of them. Safe between threads.
+    """Compares statements by the rules and the classifier. Thread-safe.
 
-    With an `embedder` their vectors are compared too; `trained` False leaves the rules alone.
+    Args:
+        embedder: If given, vectors of the statements are compared, too.
+        trained: Whether to use the classifier.
+
     """
 
     def __init__(self, embedder: Embedder | None = None, *, trained: bool = True) -> None:
@@ -55,14 +58,14 @@ class Comparer:
         self._vector = lru_cache(maxsize=VECTORS_KEPT)(self._embed)
 
     def compare(self, old: Said, new: Said) -> Comparison:
-        """What `new`, said later, is to `old`. Raises EmbeddingError."""
+        """Return the relation of `new`, the later statement, to `old`. Raises EmbeddingError."""
         a, b = reading(old), reading(new)
         return self.compare_read(old, new, a, b, self._cosine(old.text, new.text))
 
     def compare_read(self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
-        """The same, of statements that were read before. `cosine` of their vectors, None when there is none."""
+        """Like `compare`, for statements that were already parsed. `cosine` is that of their vectors, if known."""
         if self._trained and self._embedder is None:
-            cosine = None  # of an embedder whose cosines the classifier does not know: `compare` has none either
+            cosine = None  # from an embedder that the classifier was not trained on: `compare` passes none either
         rules = compare_read(old, new, a, b, cosine)
         if a.statement.norm == b.statement.norm or not self._trained:
             return rules
@@ -78,7 +81,7 @@ class Comparer:
         return weighed(model, rules, chances, old.by_user and new.by_user, mergeable)
 
     def _cosine(self, old: str, new: str) -> float | None:
-        """None for texts that an English embedder can't judge, as in the dream."""
+        """Return the cosine, or None for texts that an English embedder can't judge."""
         if self._embedder is None or is_foreign(old) or is_foreign(new):
             return None
         return float(self._vector(old) @ self._vector(new))
@@ -90,21 +93,21 @@ class Comparer:
 
 
 def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
-    """Whether meaning, or words where there is no vector, are near enough that the classifier may call them the same."""
+    """Return whether the meaning (or the words, without vectors) is close enough for the classifier to call them the same."""
     if cosine is not None:
         return cosine >= NEAR_COSINE
     return jaccard(a.terms, b.terms) >= NEAR_WORDS
 
 
 def weighed(model: Model, rules: Comparison, chances: dict[Relation, float], both_user: bool, mergeable: bool) -> Comparison:
-    """The relation, from what the rules say and the chances of each relation. `mergeable`: the gates of a merge are passed."""
+    """Combine the rules' relation with the probabilities. `mergeable`: the checks of a merge are passed."""
     same, replaces = chances[Relation.SAME], chances[Relation.REPLACES]
     conflict = replaces + chances[Relation.CONTRADICTS]
     if rules.relation is Relation.REPLACES:
         if rules.reason in MARKED and replaces >= AGREES:
             return rules
         if both_user and replaces >= BOTH_USER:
-            return rules  # of two opposite statements of the user the newer one holds
+            return rules  # of two opposite statements by the user, the newer one is valid
     if replaces >= model.replaces:
         return Comparison(Relation.REPLACES, rules.reason if rules.relation is Relation.REPLACES else "another answer since")
     mergeable = mergeable and same >= MORE_THAN_REFINES * chances[Relation.REFINES] and same >= MORE_THAN_CONFLICT * conflict

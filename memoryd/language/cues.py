@@ -1,7 +1,7 @@
-"""Words of nine languages by which a statement denies, limits, changes or ends something. Tables and what reads them.
+"""Words of nine languages for denial, limits, changes and ends, with functions that find them.
 
 Languages: English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese, Korean. Every pattern has bounded
-repetitions, so that reading a text costs time in proportion to its length.
+repetitions, so that matching takes linear time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from memoryd.language.patterns import later
 
-READ = 2_000  # characters; a statement is a sentence or two, and cues are looked for in no more
+READ = 2_000  # characters; a statement is one or two sentences, so cues are only searched for here
 THING = r"[^\s,;:!?()\[\]{}<>\"'“”«»„，。；：！？、（）「」]{1,60}"
 PHRASE = rf"{THING}(?: {THING}){{0,5}}"
 
@@ -22,7 +22,7 @@ _KANA = later(r"[぀-ヿ]")
 _HANGUL = later(r"[가-힯]")
 _CYRILLIC = later(r"[\u0400-\u052f]")
 _LATIN_WORD = later(r"[^\W\d_]+")
-# Words that tell Latin languages apart; English when none of them is found.
+# Words that identify Latin languages; the default is English.
 _TELLING: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "de": frozenset(
@@ -51,7 +51,7 @@ _TELLING: Mapping[str, frozenset[str]] = MappingProxyType(
 
 @lru_cache(maxsize=4_096)
 def language(text: str) -> str:
-    """Which of the nine languages a statement is written in; English when nothing tells."""
+    """Detect which of the nine languages a statement is written in; the default is English."""
     head = text[:READ]
     for code, script in (("ko", _HANGUL), ("ja", _KANA), ("zh", _HAN), ("ru", _CYRILLIC)):
         if script.search(head):
@@ -66,7 +66,7 @@ def _compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
     return MappingProxyType({code: later(pattern, re.IGNORECASE) for code, pattern in patterns.items()})
 
 
-# Words that say little about what a statement is about, besides the English ones of memoryd.core.text.
+# Words with little meaning, in addition to the English ones of memoryd.core.text.
 _FILLERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "de": _TELLING["de"]
@@ -126,7 +126,7 @@ _WORD = later(r"[^\W_]+")
 
 
 def content(text: str, code: str) -> str:
-    """The text without the words that say little in its language, which must be known."""
+    """Return the text without the function words of the given language."""
     if code in _CJK_FILLERS:
         return _CJK_FILLERS[code].sub(" ", text)
     fillers = _FILLERS[code]
@@ -154,12 +154,12 @@ _NEGATION = _compiled(
 
 
 def negation(text: str) -> re.Pattern[str]:
-    """What says no in the language of a text."""
+    """Return the pattern of negations in the language of a text."""
     return _NEGATION[language(text)]
 
 
 def negations(text: str) -> int:
-    """How often a text says no, in its language."""
+    """Count the negations of a text in its language."""
     return len(_NEGATION[language(text)].findall(text[:READ]))
 
 
@@ -167,11 +167,11 @@ _ALSO_DENIES = later(r"\b(?:out of(?! (?:the box|habit))|stays? off|free of|off[
 
 
 def other_denials(text: str) -> int:
-    """How often a text denies by "out of" and the like, which do not deny the clause that they stand in."""
+    """Count denials such as "out of", which do not negate the clause that contains them."""
     return len(_ALSO_DENIES.findall(text[:READ]))
 
 
-# A rule that forbids begins so, or has it beside a modal verb; "use A, never B" denies as well and lays down A.
+# A prohibition starts with these, or has them next to a modal verb; "use A, never B" also denies but prescribes A.
 _PROHIBITION = later(
     r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
     r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
@@ -186,7 +186,7 @@ _PROHIBITION = later(
 
 
 def forbids(rule: str) -> bool:
-    """Whether a rule says what not to do."""
+    """Return whether a rule says what not to do."""
     return _PROHIBITION.search(rule[:READ]) is not None
 
 
@@ -202,16 +202,16 @@ _ADDITION = later(
 
 
 def permits(text: str) -> bool:
-    """Whether it allows something: "nothing may" and "not allowed" do not, "fine without asking" does."""
+    """Return whether it allows something: "fine without asking" does; "nothing may" and "not allowed" don't."""
     return _PERMISSION.search(text[:READ]) is not None and negations(_WITHOUT.sub(" ", text)) % 2 == 0
 
 
 def has_addition(text: str) -> bool:
-    """Whether it names something besides."""
+    """Return whether it mentions something in addition."""
     return _ADDITION.search(text[:READ]) is not None
 
 
-# Limits: one that stands on one side only makes another statement.
+# Limits: if only one of two statements has one, they are different statements.
 
 _ORDER_WORDS = later(
     r"\b(before|after(?! (?:an? (?:second|minute|hour|day|week|quarter)|\d[\d.,]{0,20}|one|two|three|five|ten|half)\b)|until|during|vor|nach|bis|avant|après|antes|después|depois|до|после)\b|之前|之后|前に|後に",
@@ -220,7 +220,7 @@ _ORDER_WORDS = later(
 
 
 def order_words(text: str) -> frozenset[str]:
-    """Words that say what comes before what."""
+    """Return the words that express an order in time."""
     return frozenset(match.group().casefold() for match in _ORDER_WORDS.finditer(text[:READ]))
 
 
@@ -241,7 +241,7 @@ _LIMITS = _compiled(
 
 
 def limits(text: str) -> frozenset[str]:
-    """Words that limit a statement to some cases, or take some out."""
+    """Return the words that limit a statement to some cases or exclude some."""
     return frozenset(" ".join(match.casefold().split()) for match in _LIMITS[language(text)].findall(text[:READ]))
 
 
@@ -261,7 +261,7 @@ _EXCEPTIONS = _compiled(
 
 
 def has_exception(text: str) -> bool:
-    """Whether a statement takes some cases out."""
+    """Return whether a statement excludes some cases."""
     return _EXCEPTIONS[language(text)].search(text[:READ]) is not None
 
 
@@ -306,7 +306,7 @@ _CORRECTION = _compiled(
 
 
 def has_correction(text: str) -> bool:
-    """Whether the words say that something changed or was wrong."""
+    """Return whether the words say that something changed or was wrong."""
     return _CORRECTION[language(text)].search(text[:READ]) is not None
 
 
@@ -326,12 +326,12 @@ _DONE = later(
 
 
 def is_open(text: str) -> bool:
-    """Whether it speaks of something that is to be done."""
+    """Return whether it is about something that remains to be done."""
     return _OPEN.search(text[:READ]) is not None
 
 
 def is_done(text: str) -> bool:
-    """Whether it speaks of something that was done."""
+    """Return whether it is about something that was done."""
     return _DONE.search(text[:READ]) is not None
 
 
@@ -349,12 +349,12 @@ _RETRACTION = later(
 
 
 def names_cause(text: str) -> bool:
-    """Whether it says what causes something."""
+    """Return whether it gives a cause."""
     return _CAUSE.search(text[:READ]) is not None
 
 
 def retracts(text: str) -> bool:
-    """Whether it takes back what was said before."""
+    """Return whether it retracts an earlier statement."""
     return _RETRACTION.search(text[:READ]) is not None
 
 
@@ -362,11 +362,11 @@ _IDENTIFIER = later(r"\w{1,80}_\w{1,80}")
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Names with an underscore inside: the order of their parts counts."""
+    """Return names with an inner underscore, in which the order of the parts matters."""
     return frozenset(match.group().casefold() for match in _IDENTIFIER.finditer(text[:READ]))
 
 
-# What has ended: `old` is the thing that no longer holds.
+# What has ended: `old` is the thing that is no longer valid.
 
 _ART = r"(?:(?:the|a|an|our|using|use|any|that|this|those) ){0,2}"
 _GONE_EN = rf"""
@@ -474,12 +474,12 @@ _GONE: Mapping[str, str] = MappingProxyType(
 _GONE_PATTERNS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {code: later(pattern.strip(), re.IGNORECASE | re.VERBOSE) for code, pattern in _GONE.items()}
 )
-# What ends in some case ("when a user is deleted") has not ended.
+# A condition ("when a user is deleted") does not mean that something has ended.
 _CASE = later(
     r"\b(?:when(?:ever)?|if|while|until|once|after|unless|as soon as|wenn|falls|sobald|si|cuando|quand|se|quando|если|когда)\b[^,.;:]*$",
     re.IGNORECASE,
 )
-# "X, not Y" speaks for X; "do not Y" is a negation.
+# "X, not Y" affirms X; "do not Y" is a negation.
 CONTRAST = later(
     r"\b(?P<before>[\w'’]{1,40})[,;]? (?:and |but )?not (?:(?:on|in|at|to|from|by|with|for|via|using) )?(?:the |a |an )?"
     r"(?P<old>[\w./@+-]{1,60})",
@@ -492,12 +492,12 @@ _AUXILIARIES = frozenset(
 
 
 def contrasts(text: str) -> list[re.Match[str]]:
-    """Places where a text speaks for one thing and against another: "X, not Y"."""
+    """Return the places where a text affirms one thing and denies another: "X, not Y"."""
     return [match for match in CONTRAST.finditer(text[:READ]) if match["before"].casefold() not in _AUXILIARIES]
 
 
 def ended(text: str) -> Iterator[str]:
-    """What a statement says is gone: the thing and up to a few words after it."""
+    """Yield what a statement says has ended: the thing and up to a few words after it."""
     head, code = text[:READ], language(text)
     for match in _GONE_PATTERNS[code].finditer(head):
         if not _CASE.search(head[max(0, match.start() - 60) : match.start()]):

@@ -1,7 +1,7 @@
-"""Names of things in a text: files, commands, packages, hosts, variables, flags, errors, identifiers.
+"""Find names of things in a text: files, commands, packages, hosts, variables, flags, errors, identifiers.
 
-Pure pattern matching, no model: these names are what two memories about the same thing
-share, so they become the entity nodes of the graph and the `entities` of an item.
+Pure pattern matching without a model: memories about the same thing share these names, so they become the entity nodes
+of the graph and the `entities` of an item.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _EXTENSIONS = """py pyi ipynb js mjs cjs ts mts tsx jsx vue svelte go rs rb ex e
     zig""".split()
 _EXTENSION = "|".join(sorted(_EXTENSIONS, key=len, reverse=True))
 
-# Earlier patterns win where two begin at the same place.
+# Earlier patterns take precedence at the same position.
 _PATTERNS = (
     ("code", r"`(?P<code>[^`\n]{2,200})`"),
     ("url", r"\b(?:https?|wss?|ssh|git|postgres(?:ql)?|redis|mysql)://(?:[^\s/@]{1,80}@)?(?P<url>[\w.-]{1,100}(?::\d{1,5})?)[^\s)>\]\"'`]*"),
@@ -70,7 +70,7 @@ _WORDY_DOTS = re.compile(r"^(?:e\.g|i\.e|a\.m|p\.m|vs\.|etc\.)", re.IGNORECASE)
 
 
 def normalise_entity(name: str) -> str:
-    """The name without surrounding punctuation and with single spaces; case is kept."""
+    """Return the name without surrounding punctuation and with single spaces; case is kept."""
     text = " ".join(name.split()).lstrip(_LEADING).rstrip(_TRAILING)
     return text.rstrip("/\\") or text
 
@@ -80,7 +80,7 @@ def _starts_sentence(text: str, start: int) -> bool:
 
 
 def _is_relative_path(name: str) -> bool:
-    """Tells src/app from and/or, I/O and 3/4: long parts, a file name, or three levels."""
+    """Distinguish src/app from and/or, I/O and 3/4: by long parts, a file name, or three levels."""
     parts = re.split(r"[/\\\\]", name)
     wordy = any(part.casefold() in STOP_WORDS for part in parts) and "." not in parts[-1]
     return not wordy and (len(parts) > 2 or "." in parts[-1] or min(map(len, parts)) > 2) and not name.replace("/", "").isdigit()
@@ -97,10 +97,10 @@ def _is_name(kind: str, name: str, text: str, start: int) -> bool:
 
 
 def find_entities(text: str, limit: int = 12) -> tuple[str, ...]:
-    """The first `limit` names in the text, without duplicates (case ignored), in order of appearance.
+    """Return the first `limit` names in the text in order of appearance, without duplicates (case ignored).
 
-    Of a URL only the host is kept, of a command in backticks the whole command. Only the
-    first 20,000 characters are looked at. Never raises.
+    For a URL only the host is returned, for a command in backticks the whole command. Only the first 20,000 characters are
+    searched. Never raises.
     """
     head = text[:MAX_TEXT]
     found: dict[str, str] = {}

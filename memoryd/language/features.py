@@ -1,6 +1,6 @@
-"""A pair of statements as numbers, for the classifier: what the rules see in the words.
+"""Features of a pair of statements for the classifier, derived from the words.
 
-Pure functions. The order of the numbers is that of NAMES; the weights were trained on it.
+Pure functions. The order of the numbers is that of NAMES, on which the weights were trained.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ NAMES: tuple[str, ...] = (
 
 
 def features(old: Said, new: Said, a: Reading, b: Reading, rules: Comparison) -> FloatArray:
-    """The numbers of a pair. A cosine of their vectors is not among them: it added nothing, see docs/quality.md."""
+    """Return the features of a pair. The cosine of their vectors is not included since it added nothing, see docs/quality.md."""
     left, right, shared = a.terms - b.terms, b.terms - a.terms, a.terms & b.terms
     values_left, values_right = set(a.values) - set(b.values), set(b.values) - set(a.values)
     names_left, names_right = a.names & left, b.names & right
@@ -137,7 +137,7 @@ def features(old: Said, new: Said, a: Reading, b: Reading, rules: Comparison) ->
 
 
 def _runs(a: Sequence[str], b: Sequence[str]) -> list[float]:
-    """How many runs of words are exchanged, whether at the start, how much is equal before, and the longest run on each side."""
+    """Return the number of exchanged runs, whether one is at the start, the equal words before, and the longest runs."""
     codes = [code for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if code[0] != "equal"]
     both = [code for code in codes if code[0] == "replace"]
     before = codes[0][1] if codes else len(a)
@@ -156,7 +156,7 @@ def _part(part: int, whole: int) -> float:
 
 
 def _swapped(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Whether the shared words stand in another order."""
+    """Return whether the shared words are in a different order."""
     common = set(a) & set(b)
     first, second = ([term for term in dict.fromkeys(side) if term in common] for side in (a, b))
     return first != second

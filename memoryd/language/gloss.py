@@ -1,7 +1,7 @@
-"""What a text in another language says, word by word in English, for an embedder that knows English only.
+"""Translate a text word by word into English, for an embedder that only knows English.
 
-A gloss is no translation: order and grammar stay as they are, and what the glossary does not have is left out. It is enough to
-bring a prompt near to keys in English.
+A gloss is not a translation: order and grammar are unchanged, and unknown words are omitted. It suffices to match a
+prompt with keys in English.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000
 LONGEST = 600
 LONGEST_WORD = 40
-# A beginning of fewer letters must be the whole word; so many more may follow a longer one; a word of so many may be a compound.
+# Minimum length of a prefix (shorter ones must match whole words), maximum length of the rest, minimum length of a compound.
 SHORTEST_STEM = 4
 LONGEST_ENDING = 5
 COMPOUND = 8
-GLOSSES_KEPT = 8_192  # of keys, too
+GLOSSES_KEPT = 8_192  # also the size of the cache of keys
 _FOREIGN_CODES = frozenset({"ko", "ja", "zh", "ru"})
 _TOKEN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]{1,400}|[^\W\d_][\w./-]{0,80}|\d[\w.]{0,40}")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
-# Little words of the Latin languages, which would only be noise in English.
+# Function words of the Latin languages, which would only be noise in English.
 _LITTLE = frozenset(
     """der die das den dem des ein eine einen einem einer und oder mit fur auf im ist sind wird werden wir ich zu zum zur von vom
     bei nach nur auch er sie es man in an am le la les un une du de et ou avec pour sur dans est sont nous on au aux ce que qui
@@ -40,14 +40,14 @@ _LITTLE = frozenset(
 @dataclass(frozen=True, slots=True)
 class _Glossary:
     stems: dict[str, str]
-    own: dict[tuple[str, str], str]  # by language and word: what means something else in another one
+    own: dict[tuple[str, str], str]  # by language and word, for words that mean something else in another language
     signs: dict[str, str]
     longest: int
 
 
 @lru_cache(maxsize=GLOSSES_KEPT)
 def gloss(text: str) -> str:
-    """The text in English words; empty for a text in English, and for one of which nothing is known."""
+    """Return the text in English words; empty for an English text and for one without known words."""
     head = text[:READ]
     code = language(head)
     if code == "en" or (code in _FOREIGN_CODES and not is_foreign(head)):
@@ -62,12 +62,12 @@ def gloss(text: str) -> str:
 
 
 def in_english(key: str) -> str:
-    """A key as an English embedder reads it: in a script that it does not know its gloss, if there is one."""
+    """Return the key in a form that an English embedder can read: for an unknown script its gloss, if there is one."""
     return (gloss(key) or key) if is_foreign(key) else key
 
 
 def is_readable(key: str) -> bool:
-    """Whether an English embedder can judge the key."""
+    """Return whether an English embedder can judge the key."""
     return not is_foreign(key) or bool(gloss(key))
 
 
@@ -88,14 +88,14 @@ def _glossary() -> _Glossary:
 
 
 def _folded(word: str) -> str:
-    """Lower case, without accents."""
+    """Return the word in lower case without accents."""
     return "".join(sign for sign in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(sign))
 
 
 def _of_word(word: str, code: str, known: _Glossary) -> list[str]:
     if english := known.own.get((code, word)) or known.stems.get(word):
         return [english]
-    if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # an identifier says the same in English
+    if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # identifiers are the same in English
         return []
     for length in range(len(word) - 1, max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1):
         if english := known.own.get((code, word[:length])) or known.stems.get(word[:length]):
@@ -108,7 +108,7 @@ def _of_signs(run: str, known: _Glossary) -> list[str]:
 
 
 def _parts(text: str, known: dict[str, str], least: int, most: int) -> list[str]:
-    """What the longest known pieces say, from the left; what is between them is left out."""
+    """Return the meanings of the longest known pieces from the left; anything between them is omitted."""
     out, at = [], 0
     while at < len(text):
         lengths = range(min(most, len(text) - at), least - 1, -1)

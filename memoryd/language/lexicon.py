@@ -1,11 +1,11 @@
-"""Words of software projects that mean the same, exclude each other, or say little. English.
+"""English words of software projects that are synonyms, opposites, or have little meaning.
 
 General knowledge, not learned from data. Words are given in base form and looked up by stem.
 """
 
 from __future__ import annotations
 
-# One group a line: the first word stands for all.
+# One group per line; the first word represents all.
 SYNONYMS = """
 run execute launch invoke perform trigger
 start startup boot begin spin bring
@@ -91,7 +91,7 @@ wide wildcard
 error errors
 """
 
-# Words that may come and go without changing what is said; whole words, not stems.
+# Words that can be added or removed without changing the meaning; whole words, not stems.
 LIGHT = """
 well use uses using used utilise utilize like likes liked prefer prefers want wants wanted favour favor ask asks please always
 must should need needs needed require requires ought make makes sure note remember we team repo repository project codebase
@@ -102,7 +102,7 @@ allow may be done do does has have had having come comes came give gives given o
 anymore more less over place case ending through which what how why due handled kept reachable located lives is are
 """.split()
 
-# Verbs and fillers that seldom tell two statements apart when the rest agrees.
+# Verbs and fillers that rarely distinguish two statements if the rest agrees.
 WEAK = """
 run create write written show open hit cause caused turn close within against framework url face facing skip reach help target
 entry bucket happen manage handle perform apply serve provide support include contain end step want follow directly straight
@@ -141,7 +141,7 @@ create delete update
 debug info warning
 """
 
-# Different members of one class answer one question differently: only one can hold.
+# Different members of one class are exclusive answers to one question.
 CHOICES = """
 npm pnpm yarn bun
 pip uv poetry pipenv conda pipx
@@ -195,7 +195,7 @@ macos linux windows
 float integer decimal
 """
 
-# Opposites: the same sentence with the other word says the contrary.
+# Opposites: the sentence with the other word means the contrary.
 OPPOSITES = """
 enable disable
 allow forbid
@@ -300,7 +300,7 @@ obrigatório opcional
 obligatoire facultatif
 """
 
-# Ends of one thing: both may hold, but they are never the same.
+# Ends of one thing: both may be valid, but they are never the same.
 ENDS = """
 first last
 local remote
@@ -323,7 +323,7 @@ big small
 true false
 """
 
-# Words that turn a statement around by themselves: one of them on one side only bars a merge.
+# Words that invert a statement: one of them in only one statement prevents a merge.
 STATES = """
 disable enable slower faster lower higher fewer less optional unsafe hidden missing fail unable impossible idle
 shared reject refuse ignore deny lack lose corrupt blocked harmless

@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-Compiling the tables of words in many languages takes some tenths of a second, which neither the start of the daemon nor
-a command that never reads such text should wait for.
+Compiling the word tables of many languages takes some tenths of a second, which neither the start of the daemon nor a
+command that doesn't need them should pay.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, cast
 
 
 class _Later:
-    """Stands for a pattern until one of its attributes is asked for, and takes these over then."""
+    """Proxy of a pattern that is compiled when one of its attributes is accessed."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source = source
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # copy and pickle ask for methods that a pattern has not
+        if name.startswith("__"):  # copy and pickle look up methods that a pattern does not have
             raise AttributeError(name)
         compiled = re.compile(self._source, self._flags)
         for method in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn"):
@@ -27,5 +27,5 @@ class _Later:
 
 
 def later(source: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern like that of `re.compile`, which is compiled when it is first used. A faulty one is told only then."""
+    """Return a pattern like `re.compile` does, but compile it on first use. Errors are also raised only then."""
     return cast("re.Pattern[str]", _Later(source, flags))

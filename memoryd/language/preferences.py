@@ -1,7 +1,7 @@
-"""Whether two statements of what a person prefers speak against each other. Pure functions.
+"""Compare statements of preferences: whether they contradict each other. Pure functions.
 
-"I prefer tabs over spaces" and "The user prefers spaces over tabs" hold the same words, and "in German" and "in English"
-look like limits of two statements; what is preferred tells them apart, whoever reports it.
+"I prefer tabs over spaces" and "The user prefers spaces over tabs" contain the same words, and "in German" and "in
+English" look like limits of two statements; comparing what is preferred distinguishes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What is preferred, as words in order, and over what (empty when that is not said)."""
+    """The preferred words in order, and what they are preferred over (may be empty)."""
 
     what: tuple[str, ...]
     over: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=KEPT)
 def preference(text: str) -> Preference | None:
-    """The preference that the text states, None when it states none or says what is not wanted."""
+    """Return the preference that the text states; None if there is none or it only says what is not wanted."""
     match = _PREFERS.match(text.strip())
     if match is None or re.search(r"\b(?:not|no|never|without)\b|n't\b", match["what"][:12], re.IGNORECASE):
         return None
@@ -44,7 +44,7 @@ def preference(text: str) -> Preference | None:
 
 
 def reversed_order(known: str, new: str) -> bool:
-    """Whether one prefers X over Y and the other Y over X."""
+    """Return whether one prefers X over Y and the other Y over X."""
     a, b = preference(known), preference(new)
     return bool(
         a and b and a.over and b.over and a.what[:1] == b.over[:1] and a.over[:1] == b.what[:1] and a.what[:1] != a.over[:1]
@@ -52,7 +52,7 @@ def reversed_order(known: str, new: str) -> bool:
 
 
 def another_choice(known: str, new: str) -> bool:
-    """Whether they prefer different things of one sort: the same words but for one run of up to two, and something shared."""
+    """Return whether they prefer different things of one kind: they differ in one run of up to two words and share others."""
     a, b = preference(known), preference(new)
     if a is None or b is None or a.over or b.over:
         return False

@@ -1,7 +1,7 @@
-"""A memory's text read for comparison: clauses with their sense, canonical words, values. Pure functions.
+"""Parse a memory's text for comparison: clauses with polarity, canonical words, values. Pure functions.
 
-A statement speaks for some things and against others ("pnpm, never npm"). Counting negations
-mixes them up, so the text is cut into clauses, each with its own sense.
+A statement affirms some things and denies others ("pnpm, never npm"). Counting negations confuses these, so the text is
+split into clauses, each with its own polarity.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PHRASES = (
     (re.compile(r"\b(?:turned|switched|is|are) off\b", re.IGNORECASE), " disabled "),
     (re.compile(r"\b(?:turned|switched|is|are) on(?=[.;,]|$)", re.IGNORECASE), " enabled "),
 )
-# What follows is spoken against.
+# What follows is denied.
 _AGAINST = re.compile(
     r"\s*(?:[,;]\s*)?\b(?:instead of|rather than|in place of|as opposed to|without"
     r"|(?:and |but )?(?:not|never)(?= (?:with|in|to|on|by|as|for|the|a)\b))\s",
@@ -57,7 +57,7 @@ _BOUNDARY = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|for|on|at|under|inside|during|when|if)\s+(.{1,40})", re.IGNORECASE)
 _MARKER = re.compile(r"\b(before|after)\s+(.{1,40})", re.IGNORECASE)
-# What happens if one does not do it: a "not" in there denies nothing of what is said.
+# The consequence of not doing it: a "not" in it denies nothing of the statement.
 _ELSE = re.compile(
     r"(?:\b(?:otherwise|or else|sonst|sinon|de lo contrario|si no|senão|иначе)\b|否则|さもないと|아니면)[^.;。]{1,200}",
     re.IGNORECASE,
@@ -95,7 +95,7 @@ _NUMBER_WORDS = {
 _WRITTEN_NUMBER = re.compile(rf"\b({'|'.join(_NUMBER_WORDS)})\b(?=[ -]\w)", re.IGNORECASE)
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
 _FRACTIONS = {"half": 0.5, "of": 0.25, "one": 1.0}
-# One spelling of quantities: "half a minute", "two weeks", "10,000", "5 pm".
+# Normalisation of quantities: "half a minute", "two weeks", "10,000", "5 pm".
 _QUANTITIES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<=\d)(?=[぀-ヿ㐀-䶿一-鿿가-힯])|(?<=[぀-ヿ㐀-䶿一-鿿가-힯])(?=\d)"), lambda match: " "),
     (re.compile(r"\b(\d{1,3}(?:,\d{3}){1,4})(?![\d,])"), lambda match: match[1].replace(",", "")),
@@ -143,7 +143,7 @@ def _classes(text: str) -> dict[str, frozenset[int]]:
 
 
 def canonical(word: str) -> str:
-    """The stem that stands for a lower-case word and its synonyms."""
+    """Return the stem that represents a lower-case word and its synonyms."""
     cut = stem(word)
     return CANONICAL.get(cut, cut)
 
@@ -160,7 +160,7 @@ ENDS: Mapping[str, frozenset[int]] = _classes(lexicon.ENDS)
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a statement: its words, and whether they are spoken for."""
+    """A part of a statement: its words, and whether they are affirmed."""
 
     terms: frozenset[str]
     stands: bool
@@ -168,11 +168,17 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as the dream compares it.
+    """A parsed text.
 
-    `terms` are canonical stems, `order` the same as they stand in the text, `names` those written like names, `ends` the
-    phrases of what is said to be gone and `gone` their first words, `markers` what "before" and "after" are followed by,
-    `places` what follows "in", "for", "when": where or in which case it holds.
+    Attributes:
+        terms: Canonical stems.
+        order: Canonical stems in the order of the text.
+        names: Words written like names.
+        ends: Phrases of what is said to have ended.
+        gone: First words of `ends`.
+        markers: What follows "before" and "after".
+        places: What follows "in", "for" and "when": the place or condition.
+
     """
 
     statement: Statement
@@ -188,17 +194,17 @@ class Reading:
 
     @property
     def spoken_for(self) -> frozenset[str]:
-        """Words of the clauses that stand."""
+        """The words of affirmed clauses."""
         return frozenset().union(*(clause.terms for clause in self.clauses if clause.stands))
 
     @property
     def spoken_against(self) -> frozenset[str]:
-        """Words of the clauses that are denied."""
+        """The words of denied clauses."""
         return frozenset().union(*(clause.terms for clause in self.clauses if not clause.stands))
 
 
 def read_memory(text: str, *, dont: bool = False) -> Reading:
-    """Read a text. `dont`: it stands under "don't", which denies words that hold no negation themselves."""
+    """Parse a text. `dont`: it is listed under "don't", which denies words without a negation of their own."""
     text = text[:READ]
     plain, code = _plain(text), language(text)
     clauses = _clauses(plain, dont, code)
@@ -219,14 +225,14 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
 
 
 def _phrase(thing: str, code: str) -> tuple[str, ...]:
-    """The words and values of what has ended, in order."""
+    """Return the words and values of what has ended, in order."""
     found = [(thing.find(value), canonical_value(value)) for value in read(thing).values]
     found += [(thing.find(word), canonical(word)) for word in _kept_words(mask_values(thing), code)]
     return tuple(entry for _, entry in sorted(found))
 
 
 def canonical_value(value: str) -> str:
-    """One spelling of a number with its unit: "30seconds" and "30s" are the same."""
+    """Normalise a number with its unit: "30seconds" and "30s" are the same."""
     match = _VALUE.fullmatch(value)
     if match is None:
         return value
@@ -236,7 +242,7 @@ def canonical_value(value: str) -> str:
 
 
 def _quantity(number: str, unit: str) -> str:
-    """A quantity in one unit of its kind."""
+    """Convert a quantity to the base unit of its kind."""
     return f"{float(number) * _SECONDS[unit]:.12g} s" if unit in _SECONDS else f"{number}{_UNITS[unit]}"
 
 
@@ -246,7 +252,7 @@ def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
 
 
 def written_out(text: str) -> str:
-    """The text with one spelling of numbers and quantities: "half a minute" and "30 sec" are the same."""
+    """Normalise numbers and quantities in the text: "half a minute" and "30 sec" are the same."""
     text = _WRITTEN_NUMBER.sub(lambda match: str(_NUMBER_WORDS[match[1].casefold()]), text)
     for pattern, write in _QUANTITIES:
         text = pattern.sub(write, text)
@@ -260,7 +266,7 @@ def _plain(text: str) -> str:
 
 
 def canonical_terms(text: str, code: str = "en") -> frozenset[str]:
-    """Stems that carry meaning, each synonym replaced by the word that stands for its group. `code`: the language."""
+    """Return the meaningful stems, with synonyms replaced by the representative of their group. `code`: the language."""
     return frozenset(_ordered_terms(text, code))
 
 
@@ -289,7 +295,7 @@ def _clauses(text: str, dont: bool, code: str) -> tuple[Clause, ...]:
 
 
 def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[Clause]:
-    """Two denials in a row: "don't deploy without a backup" asks for the backup: both parts stand, as one."""
+    """Join two denials in a row: "don't deploy without a backup" asks for the backup, so both parts are affirmed."""
     skip = False
     for clause, following, piece in zip(clauses, [*clauses[1:], None], [*pieces[1:], None], strict=True):
         if skip:
@@ -302,7 +308,7 @@ def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[C
 
 
 def _segments(text: str) -> Iterable[tuple[str, bool]]:
-    """Pieces of the text between boundaries, with whether what precedes them leaves them standing."""
+    """Yield the pieces of the text between boundaries, and whether they are affirmed."""
     over = _OVER.search(text)
     if over is not None:
         yield from _segments(text[: over.start("over")])
@@ -327,7 +333,7 @@ _NAME = re.compile(r"`([^`]+)`|(?<=[a-z,;] )([A-Z][\w+-]*[\w+])|\b([a-z]+_[a-z_]
 
 
 def _names(text: str, code: str) -> frozenset[str]:
-    """Words that are written like names: in backticks, capitals within a sentence (but in German), identifiers."""
+    """Return words written like names: in backticks, capitalised within a sentence (except in German), identifiers."""
     pattern = _GERMAN_NAME if code == "de" else _NAME
     found = (next(filter(None, match.groups())) for match in pattern.finditer(mask_values(text)))
     return frozenset(CANONICAL.get(stem(name.casefold()), stem(name.casefold())) for name in found) or NONE

@@ -1,7 +1,7 @@
-"""The stemmer, and which texts an English embedder can't judge. Pure functions.
+"""The stemmer, and the detection of texts that an English embedder can't judge. Pure functions.
 
-`stem` is for search and comparison, where "config" and "configure" are two words. `roots` is for the question of whether one text
-speaks of what another one does, in any language: statement and evidence, finding and cure, claim and what is taken back.
+`stem` is for search and comparison, where "config" and "configure" are different words. `roots` is for checking whether
+two texts are about the same, in any language: statement and evidence, finding and fix, claim and retraction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-
 
 @lru_cache(maxsize=STEMS_KEPT)  # the words of 200 candidates a query are mostly the same
 def stem(word: str) -> str:
-    """A crude stem of a lower-case word: common English and Russian endings cut, at least three letters kept."""
+    """Return a crude stem of a lower-case word: common English and Russian endings removed, at least three letters kept."""
     if _CYRILLIC.search(word):
         cut = _CYRILLIC_ENDING.sub("", word)
         return cut if len(cut) >= 3 else word
@@ -35,17 +35,17 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """The beginning that the forms of a lower-case word share, derived ones included, whatever the language."""
+    """Return the prefix shared by the forms of a lower-case word, including derived ones, in any language."""
     singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
     return singular[:ROOT]
 
 
 def roots(text: str) -> frozenset[str]:
-    """The roots of a text's key words."""
+    """Return the roots of a text's key words."""
     return frozenset(map(root, keywords(text)))
 
 
 def is_foreign(text: str) -> bool:
-    """Whether at least 30 % of the letters are of a script that an English embedder can't judge."""
+    """Return whether at least 30 % of the letters are in a script that an English embedder can't judge."""
     letters = len(_LETTER.findall(text))
     return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters

@@ -1,8 +1,8 @@
-"""Times that a query names, as a range of days: `in May 2023`, `yesterday`, `three weeks ago`, `since March`, `before 8 May`.
+"""Find times in a query as a range of days: `in May 2023`, `yesterday`, `three weeks ago`, `since March`, `before 8 May`.
 
-Rules for English; of other languages the words for today, yesterday, the day before and last week (`times_in_english`). What
-has no year, or is relative, counts from the time of the query. A side that a query leaves open ends at EVER; the day that is
-named always lies within, whether something was said before or after it.
+Rules for English; in other languages only the words for today, yesterday, the day before and last week
+(`times_in_english`). A time without a year or a relative one counts from the time of the query. An open end is EVER; the
+named day is always included, whether the query asks for what was before or after it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memoryd.language.patterns import later
 Span = tuple[datetime, datetime]
 DAY = timedelta(days=1)
 EVER = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
-# "a week ago" is seldom exact: this share of the distance is let through on both sides.
+# "a week ago" is rarely exact: the range is extended by this share of the distance on both sides.
 MARGIN = 0.2
 _MONTHS = {name.casefold(): n for names in (calendar.month_name, calendar.month_abbr) for n, name in enumerate(names) if name}
 _MONTHS["sept"] = 9
@@ -93,7 +93,7 @@ _OTHER_LANGUAGES = (
         " last week ",
     ),
 )
-_HIER = later(r"\bhier\b", re.I)  # here in German and Dutch, yesterday in French
+_HIER = later(r"\bhier\b", re.I)  # "here" in German and Dutch, "yesterday" in French
 _AVANT_HIER = later(r"\bavant[- ]hier\b", re.I)
 _WORD = later(r"[^\W\d_]+")
 _BESIDE_GERMAN = frozenset(
@@ -108,7 +108,7 @@ _BESIDE_FRENCH = frozenset(
 
 
 def times_in_english(text: str) -> str:
-    """The text with today, yesterday and last week in English, where they are in another of the nine languages."""
+    """Translate today, yesterday and last week from any of the nine languages to English."""
     if _HIER.search(text):
         beside = _WORD.findall(text[:READ].casefold())
         french = sum(word in _BESIDE_FRENCH for word in beside) > sum(word in _BESIDE_GERMAN for word in beside)
@@ -119,34 +119,35 @@ def times_in_english(text: str) -> str:
 
 
 def asks_when(text: str) -> bool:
-    """Whether the query asks for a time."""
+    """Return whether the query asks for a time."""
     return _WHEN.search(text) is not None
 
 
 def asks_past(text: str) -> bool:
-    """Whether the query asks how something was, so that what no longer holds answers it: `what did we use before X?`."""
+    """Return whether the query asks about the past, so that outdated memories answer it: `what did we use before X?`."""
     return _PAST.search(text) is not None
 
 
 def names_time(text: str) -> bool:
-    """Whether a statement says when: a date, a weekday, `last week`."""
+    """Return whether a statement names a time: a date, a weekday, `last week`."""
     return _TIME_WORDS.search(text) is not None
 
 
 def is_open(span: Span) -> bool:
-    """Whether the span has no beginning or no end."""
+    """Return whether the span has no start or no end."""
     return span[0] == EVER[0] or span[1] == EVER[1]
 
 
 def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
-    """Whether any moment from `start` to `end` (None: the start alone) lies in the span; a whole day counts from its midnight."""
+    """Return whether any moment from `start` to `end` (None: only the start) is in the span; a whole day starts at midnight."""
     return start < span[1] and (end or start) >= span[0]
 
 
 def asked_span(text: str, now: datetime) -> Span | None:
-    """From and until (exclusive, UTC) of the first time that the text names; None when it names none.
+    """Return the start and end (exclusive, UTC) of the first time that the text names, or None.
 
-    Of two times in a row (`from March to May`, `in March and May`) from the beginning of the first to the end of the second.
+    For two consecutive times (`from March to May`, `in March and May`), the span reaches from the start of the first to the
+    end of the second.
     """
     text = times_in_english(text)
     for pattern in _RANGES:
@@ -168,7 +169,7 @@ def _range(first: str, second: str, now: datetime) -> Span | None:
 
 
 def asked_event(text: str) -> tuple[bool, str] | None:
-    """Whether the query asks for what came before (else: after) something, and what that is: `before the migration`."""
+    """Return whether the query asks for what was before (else: after) something, and for what: `before the migration`."""
     match = _EVENT.search(text)
     return (
         (match["side"].casefold() in ("before", "until") or match["side"].casefold().startswith("prior"), match["event"].strip())
@@ -178,13 +179,13 @@ def asked_event(text: str) -> tuple[bool, str] | None:
 
 
 def span_around(before: bool, at: datetime) -> Span:
-    """All that lies before or after a moment, its whole day included."""
+    """Return the span before or after a moment, including its whole day."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return (EVER[0], midnight + DAY) if before else (midnight, EVER[1])
 
 
 def _single(text: str, now: datetime) -> tuple[Span, str, str] | None:
-    """A time with the text before it and its own."""
+    """Return a time with its own text and the text before it."""
     for pattern in _NAMED:
         if match := pattern.search(text):
             span = _named(match.groupdict(), now)
@@ -221,7 +222,7 @@ def _named(parts: dict[str, str | None], now: datetime) -> Span | None:
 
 
 def _months(month: int, count: int, parts: dict[str, str | None], now: datetime) -> Span:
-    """Whole months; without a year those that began last, or before this month for `last`."""
+    """Return whole months; without a year the latest past ones, and for `last` those before this month."""
     begun = month < now.month or (month == now.month and not parts.get("last"))
     year = int(parts.get("year") or (now.year if begun else now.year - 1))
     after = month - 1 + count
@@ -259,14 +260,14 @@ def _lately(match: re.Match[str], midnight: datetime) -> Span:
 
 
 def _last(match: re.Match[str], midnight: datetime) -> Span:
-    """`last week` is over, so today is none of it; `the last week` and `the past week` go on."""
+    """Return the span of `last week`, which excludes today, or of `the last week` and `the past week`, which include it."""
     over = match["which"].casefold() == "last" and not _THE.search(match.string[: match.start()])
     back = _DAYS[match["unit"].casefold()] * (1 if match["which"].casefold() in ("past", "this") else 2)
     return midnight - back * DAY, midnight if over else midnight + DAY
 
 
 def _weekday(match: re.Match[str], midnight: datetime) -> Span:
-    """The last such day before today, or today for `this`."""
+    """Return the latest such day before today; for `this` it may be today."""
     back = (midnight.weekday() - _WEEKDAYS[match["day"].casefold()]) % 7
     same = match[0].casefold().startswith("this")
     return _span(midnight - (back if back or same else 7) * DAY, 1)

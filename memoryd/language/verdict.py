@@ -1,9 +1,8 @@
-"""What two memories are to each other, from their words, values and meaning. Pure functions.
+"""Determine the relation of two memories from their words, values and meaning. Pure functions.
 
-Vectors alone can't tell "port 8080" from "port 9090" or "run" from "never run": cosines of such
-pairs reach 0.95, those of paraphrases begin at 0.78. So words decide, and the cosine only says
-how much the words may differ. Thresholds were chosen on the training half of the labelled
-pairs in tests/memoryd/dream/pairs.
+Vectors alone can't distinguish "port 8080" from "port 9090" or "run" from "never run": cosines of such pairs reach
+0.95, those of paraphrases start at 0.78. So the words decide, and the cosine only determines how much they may differ.
+Thresholds were chosen on the training half of the labelled pairs in tests/memoryd/dream/pairs.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ NEAR_OVERLAP = 0.8
 DOUBTFUL_COSINE = 0.86
 REBOUND = 3
 MOST_BOUND = 24
-# One may do as many of these as one likes: "run lint" leaves "run the tests" as it is.
+# These are not exclusive: "run lint" does not affect "run the tests".
 _REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
 _OPENERS = frozenset("always never please also and then you we must should first".split())
-# What follows is one answer of several: another number is another version.
+# What follows is one of several answers: another number is another version.
 _EXCLUSIVE = frozenset("use uses using used prefer prefers need needs require requires is are called named want wants".split())
 _SERIES = re.compile(r"(?P<name>[^\W\d_]{2,40}[_-]?)\d{1,6}$")
 _DIRECTIONS = frozenset({"than", "from", "over", "into", "calls", "sends", "als", "que", "чем"})
 
 
 class Verdict(StrEnum):
-    """What the later of two memories is to the earlier."""
+    """The relation of the later of two memories to the earlier."""
 
     SAME = "same"
     REVERSED = "reversed"
@@ -64,12 +63,12 @@ class _Pair:
 
     @property
     def context(self) -> float:
-        """Share of the shorter statement's words that the other has."""
+        """Share of the shorter statement's words that the other contains."""
         least = min(len(self.a.terms), len(self.b.terms))
         return len(self.shared) / least if least else 0.0
 
     def close(self, least: float) -> bool:
-        """Whether the meaning is near enough; without vectors the words must do."""
+        """Return whether the meaning is close enough; without vectors the words decide."""
         if self.cosine is not None:
             return self.cosine >= least
         union = len(self.shared) + len(self.left) + len(self.right)
@@ -77,7 +76,7 @@ class _Pair:
 
 
 def compare(earlier: Reading, later: Reading, cosine: float | None = None) -> Verdict:
-    """What `later` is to `earlier`. `cosine` of their vectors, None when there is none."""
+    """Return the relation of `later` to `earlier`. `cosine` is that of their vectors, if known."""
     pair = _pair(earlier, later, cosine)
     if earlier.statement.norm == later.statement.norm and earlier.clauses == later.clauses:
         return Verdict.SAME
@@ -99,13 +98,13 @@ def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
 
 
 def exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
-    """Words of one class that stand on one side each."""
+    """Return the pairs of words of one class that occur in one statement each."""
     none: frozenset[int] = frozenset()
     return [(x, y) for x in sorted(left) for y in sorted(right) if classes.get(x, none) & classes.get(y, none)]
 
 
 def apart(left: Iterable[str], right: Iterable[str]) -> bool:
-    """Whether words that stand on one side each tell two statements apart, as opposites or as ends of one thing."""
+    """Return whether words that occur in only one statement are opposites or ends of one thing."""
     left, right = list(left), list(right)
     return bool(exchanged(left, right, OPPOSITES) or exchanged(left, right, ENDS) or exchanged(left, right, CHOICES))
 
@@ -117,7 +116,7 @@ def _other_subject(pair: _Pair) -> bool:
 
 
 def strong(terms: frozenset[str]) -> frozenset[str]:
-    """The terms that tell statements apart."""
+    """Return the terms that distinguish statements."""
     return terms - WEAK
 
 
@@ -143,7 +142,7 @@ def _about_the_same(pair: _Pair) -> bool:
 
 
 def _narrower(pair: _Pair, *, places: bool = False) -> bool:
-    """Only one of them names a part (or, with `places`, a place or a case): both may hold."""
+    """Return whether only one of them names a part (or, with `places`, a place or a case): both may be valid."""
     couples = [*exchanged(pair.left, pair.right, OPPOSITES), *exchanged(pair.left, pair.right, CHOICES)]
     other = pair.a.gone | pair.b.gone | {term for couple in couples for term in couple}
     left, right = (
@@ -154,7 +153,7 @@ def _narrower(pair: _Pair, *, places: bool = False) -> bool:
 
 
 def _known_relation(pair: _Pair) -> Verdict | None:
-    """What the day dream's comparison of words finds."""
+    """Return the relation that the day dream's comparison of words finds."""
     relation = differ(pair.a.statement, pair.b.statement)
     if relation is Wording.CORRECTED and pair.b.gone & pair.a.spoken_for:
         return Verdict.REPLACED
@@ -164,7 +163,7 @@ def _known_relation(pair: _Pair) -> Verdict | None:
 
 
 def _replaced(pair: _Pair) -> bool:
-    """The later one says that something is gone for which the earlier one speaks, or the other way round."""
+    """Return whether the later one says that something affirmed by the earlier one has ended, or vice versa."""
     return _ends(pair.a, pair.b, pair) or _ends(pair.b, pair.a, pair)
 
 
@@ -204,7 +203,7 @@ def _values_agree(pair: _Pair) -> bool:
 
 
 def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: float) -> bool:
-    """A clause that is denied here stands there, and is denied nowhere there."""
+    """Return whether a clause denied here is affirmed and nowhere denied there."""
     for clause in clauses:
         if clause.stands:
             continue
@@ -217,12 +216,12 @@ def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: floa
 
 
 def _contained(clause: Clause, other: Clause) -> float:
-    """Share of the denied words that the other clause has."""
+    """Return the share of the denied words that the other clause contains."""
     return containment(clause.terms, other.terms)
 
 
 def _turned_around(pair: _Pair) -> bool:
-    """One word is the opposite of the other, the rest is the same but for a word."""
+    """Return whether one word is the opposite of the other, and the rest differs by at most one word."""
     if pair.a.values != pair.b.values or not _same_sense(pair):
         return False
     return any(_rest_is_small(pair.left - {x}, pair.right - {y}) for x, y in exchanged(pair.left, pair.right, OPPOSITES))
@@ -238,7 +237,7 @@ def _same_sense(pair: _Pair) -> bool:
 
 
 def _other_value(pair: _Pair) -> bool:
-    """One number each, of the same unit, where all else agrees."""
+    """Return whether each has one number of the same unit and everything else agrees."""
     a, b = _surplus(pair.a.values, pair.b.values), _surplus(pair.b.values, pair.a.values)
     if not a or len(a) != len(b) or len(a) > 2 or (strong(pair.left) and strong(pair.right)) or not _same_sense(pair):
         return False
@@ -250,7 +249,7 @@ def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
 
 
 def names_other_things(a: Reading, b: Reading) -> bool:
-    """Whether things that are named differ ("module 3", "PR 14", "run one"): what is said of one says nothing of the other."""
+    """Return whether they name different things ("module 3", "PR 14", "run one"), which are unrelated."""
     if has_correction(b.statement.text):
         return _numbers_name(a, b)
     return _numbers_name(a, b) or _other_object(a, b)
@@ -267,7 +266,7 @@ def _numbers_name(a: Reading, b: Reading) -> bool:
 
 
 def _other_object(a: Reading, b: Reading) -> bool:
-    """One word is exchanged: another member of a series ("shard1", "shard2"), or what an order says to do something with."""
+    """Return whether one word is exchanged: another member of a series ("shard1", "shard2"), or the object of an instruction."""
     tokens, others = a.statement.tokens, b.statement.tokens
     unlike = [place for place, (x, y) in enumerate(zip(tokens, others, strict=False)) if x != y]
     if len(tokens) != len(others) or len(unlike) != 1 or unlike[0] == 0:
@@ -285,7 +284,7 @@ def _is_number(value: str) -> bool:
 
 
 def _identifies(value: str, pair: _Pair) -> bool:
-    """A number that names a thing ("issue 12"): another number is another thing."""
+    """Return whether a number names a thing ("issue 12"): another number is another thing."""
     for tokens in (pair.a.statement.tokens, pair.b.statement.tokens):
         for before, token in zip(tokens, tokens[1:], strict=False):
             if token.startswith(value) and before in IDENTIFIED:
@@ -294,7 +293,7 @@ def _identifies(value: str, pair: _Pair) -> bool:
 
 
 def _other_choice(pair: _Pair) -> bool:
-    """Another answer to the same question: "tabs" for "spaces", and not as the subject of the sentence."""
+    """Return whether they answer the same question differently: "tabs" for "spaces", but not as the subject of the sentence."""
     if not _same_sense(pair):
         return False
     for x, y in exchanged(pair.left, pair.right, CHOICES):
@@ -308,7 +307,7 @@ def _other_choice(pair: _Pair) -> bool:
 
 
 def _values_beside(reading: Reading, choice: str) -> list[str]:
-    """The values, without a number that counts the choice ("four spaces")."""
+    """Return the values, without a number that counts the choice ("four spaces")."""
     out = list(reading.values)
     tokens = [_NUMBER_WORDS.get(token, token) for token in reading.statement.tokens]
     for before, token in zip(tokens, tokens[1:], strict=False):
@@ -318,13 +317,13 @@ def _values_beside(reading: Reading, choice: str) -> list[str]:
 
 
 def other_choices(tokens: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether words stand in one of them only that answer the same question differently."""
+    """Return whether words that occur in only one of them are different answers to the same question."""
     left, right = (frozenset(map(canonical, side)) for side in (tokens, others))
     return bool(exchanged(left - right, right - left, CHOICES))
 
 
 def _leads(x: str, y: str, pair: _Pair) -> bool:
-    """Both words begin their sentences: they are what it is about."""
+    """Return whether both words start their sentences, and are thus the subject."""
     return _first(pair.a) == x and _first(pair.b) == y
 
 
@@ -358,7 +357,7 @@ def _adds_little(extra: frozenset[str]) -> bool:
 
 
 def _senses_agree(pair: _Pair) -> bool:
-    """The words that both have are spoken for, or against, in both."""
+    """Return whether the shared words are affirmed, or denied, in both."""
     return not (_denies(pair.a.clauses, pair.b.clauses, CONTEXT) or _denies(pair.b.clauses, pair.a.clauses, CONTEXT))
 
 
@@ -367,13 +366,13 @@ def _names_differ(pair: _Pair) -> bool:
 
 
 def _order_differs(pair: _Pair) -> bool:
-    """Both say "before" (or "after"), of other things."""
+    """Return whether both say "before" (or "after") about different things."""
     a, b = dict(pair.a.markers), dict(pair.b.markers)
     return any(a[word] != b[word] for word in a.keys() & b.keys())
 
 
 def rebound(a: Reading, b: Reading) -> bool:
-    """Whether shared words go with others than before: "clang on Linux, gcc on macOS" with both exchanged."""
+    """Return whether shared words are combined differently: "clang on Linux, gcc on macOS" with both exchanged."""
     common = [term for term in dict.fromkeys(a.order) if term in b.terms]
     named = [term for term in common if term in a.names or term in b.names or term in CHOICES or term in SUBJECTS]
     if len(common) < REBOUND or not 1 < len(named) <= MOST_BOUND:
@@ -390,12 +389,12 @@ def rebound(a: Reading, b: Reading) -> bool:
 
 
 def _directed(a: Reading, b: Reading) -> bool:
-    """Both compare two things, or go from one to the other."""
+    """Return whether both compare two things, or lead from one to the other."""
     return bool(_DIRECTIONS.intersection(a.statement.tokens)) and bool(_DIRECTIONS.intersection(b.statement.tokens))
 
 
 def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str]]:
-    """For each common word the next common one."""
+    """Return the next common word of each common word."""
     line = [term for term in order if term in common]
     out: dict[str, set[str]] = {term: set() for term in common}
     for term, following in zip(line, line[1:], strict=False):
@@ -404,15 +403,15 @@ def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str
 
 
 def one_word_exchanged(one: Reading, other: Reading) -> bool:
-    """The sentences are alike word for word, but for one word that is no synonym."""
+    """Return whether the sentences are equal except for one word that is not a synonym."""
     a, b = one.statement.tokens, other.statement.tokens
-    if len(a) != len(b) or len(a) == 1:  # a sentence of a language without spaces is one token
+    if len(a) != len(b) or len(a) == 1:  # in languages without spaces, a sentence is a single token
         return False
     unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
     return len(unlike) == 1 and canonical(unlike[0][0]) != canonical(unlike[0][1]) and not set(unlike[0]) <= STOP_WORDS
 
 
 def _doubtful(pair: _Pair) -> bool:
-    """Near enough that a model should be asked, were there one."""
+    """Return whether they are close enough to ask a model, if there is one."""
     few = len(pair.left) <= 2 and len(pair.right) <= 2
     return pair.cosine is not None and pair.cosine >= DOUBTFUL_COSINE and few and pair.context >= CONTEXT

@@ -1,7 +1,7 @@
-"""How two statements relate: the same, one negated, one value changed, or something else. Pure functions.
+"""Determine how the wording of two statements differs: the same, one negated, one value changed, or other. Pure functions.
 
-Deliberately cautious: two sentences that differ by a number, a path or one noun look alike to
-any similarity measure and mean different things. Only differences that are understood count.
+Deliberately cautious: sentences that differ by a number, a path or one noun look similar to any measure but mean
+different things. Only known kinds of differences count.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _NUMBER = re.compile(
 )
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]{0,100}(?:=\S{1,300})?")
 _HAS_DIGIT = re.compile(r"\b(?:[A-Za-z_]+\d\w*|0x[0-9A-Fa-f]{1,40})\b")
-# Words of change and of address say how things came about, not what holds.
+# Words of change and of address describe how things came about, not what is valid.
 _PASSING_WORDS = frozenset(
     """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally
     correction update remember note again today nowadays currently please lets let""".split()
@@ -69,16 +69,21 @@ IDENTIFIED = frozenset(
 )
 _SKIPPED = ENGLISH_STOP_WORDS | _NEGATION_WORDS | _PASSING_WORDS
 _NAMES = frozenset(lexicon.CHOICES.split())
-# "No, X" denies what somebody else said; of itself it says X.
+# "No, X" denies what somebody else said, but affirms X.
 _DENIAL = re.compile(r"^\W*(?:no|nope|wrong|nein|falsch|non|нет|不对|不)[,.:;!，。]\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text, read once for many comparisons.
+    """A text that was parsed once for many comparisons.
 
-    `stems` are cut words that carry meaning, `values` what must agree word for word, `tokens` the
-    words in order, `replaced` the things it speaks of as gone, `negations` how often it says no.
+    Attributes:
+        stems: Meaningful stems.
+        values: What must agree literally.
+        tokens: The words in order.
+        replaced: The things it says have ended.
+        negations: The number of negations.
+
     """
 
     text: str
@@ -92,7 +97,7 @@ class Statement:
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """Paths, numbers, flags and names with digits, in order: what must agree for two statements to be the same."""
+    """Return paths, numbers, flags and names with digits in order: they must agree for two statements to be the same."""
     found: list[tuple[int, str]] = []
     rest = text
     for pattern in (_PATH, _FLAG, _NUMBER, _HAS_DIGIT):
@@ -103,7 +108,7 @@ def values_of(text: str) -> tuple[str, ...]:
 
 
 def mask_values(text: str) -> str:
-    """The text with its values blanked out."""
+    """Return the text with its values masked."""
     for pattern in (_PATH, _FLAG, _NUMBER, _HAS_DIGIT):
         text = pattern.sub(" ", text)
     return text
@@ -116,15 +121,15 @@ def _without_contrasts(text: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """A cut word; names of tools are kept whole, or "PostgreSQL" and "PostGIS" would be one."""
+    """Return the stem of a word; names of tools are kept, as "PostgreSQL" and "PostGIS" would become the same."""
     return word if word in _NAMES else stem(word)
 
 
 @lru_cache(maxsize=READ_KEPT)
 def read(text: str) -> Statement:
-    """What comparisons need of a text. Kept for a while: one statement is compared with many.
+    """Parse a text for comparisons. Results are cached, since one statement is compared with many.
 
-    A dream holds those of all memories: words are kept once for all, and so is the empty set.
+    A dream holds the results for all memories, so words are interned and empty sets shared.
     """
     whole, text = text, _DENIAL.sub("", text[:READ])
     code = language(text)
@@ -142,7 +147,7 @@ def read(text: str) -> Statement:
 
 
 def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bool = False) -> Wording:
-    """How `b` differs from `a`. `…_dont`: it stands under "don't", which negates words without a negation."""
+    """Return how `b` differs from `a`. `…_dont`: it is listed under "don't", which negates words without a negation."""
     flipped = speaks_for(a, known_dont) != speaks_for(b, new_dont)
     if a.norm == b.norm:
         return Wording.NEGATED if flipped else Wording.SAME
@@ -151,7 +156,7 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
     if _replaces(a, b):
         return Wording.CORRECTED
     if _replaces(b, a):
-        return Wording.CHANGED_WORD  # what was corrected is said again: nobody can tell from the words which holds
+        return Wording.CHANGED_WORD  # a corrected statement is repeated: the words don't say which one is valid
     alike = jaccard(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
@@ -164,12 +169,12 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
 
 
 def speaks_for(statement: Statement, dont: bool) -> bool:
-    """Whether it speaks for (True) or against: two negations cancel, "Push to main" under "don't" is one."""
+    """Return whether it affirms (True) or denies: two negations cancel, "Push to main" under "don't" counts as one."""
     return (statement.negations or int(dont)) % 2 == 0
 
 
 def _one_sided(a: Statement, b: Statement) -> bool:
-    """One says no more than the other plus some words: nothing was exchanged."""
+    """Return whether one only has additional words: nothing was exchanged."""
     return a.stems <= b.stems or b.stems <= a.stems
 
 
@@ -182,7 +187,7 @@ def _replaced_things(text: str) -> list[str]:
 
 
 def _replaces(a: Statement, b: Statement) -> bool:
-    """`b` says "X instead of Y" while `a` speaks for Y and is otherwise about the same."""
+    """Return whether `b` says "X instead of Y" while `a` affirms Y and is otherwise about the same."""
     left, right = a.stems | set(a.values), b.stems | set(b.values)
     code = language(b.text)
     for old in b.replaced:
@@ -196,14 +201,14 @@ def _replaces(a: Statement, b: Statement) -> bool:
 
 
 def _content(phrase: str, code: str) -> list[str]:
-    """Values and stems of a phrase, in order."""
+    """Return the values and stems of a phrase, in order."""
     found = [(phrase.find(value), value) for value in values_of(phrase)]
     found += [(phrase.find(word), _stem(word)) for word in words(content(mask_values(phrase), code)) if word not in _SKIPPED]
     return [entry for _, entry in sorted(found)]
 
 
 def _changed(a: Statement, b: Statement) -> Wording:
-    """Whether exactly one run of words differs, and what kind of run it is."""
+    """Determine whether exactly one run of words differs, and of which kind it is."""
     left, right = list(a.tokens), list(b.tokens)
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])

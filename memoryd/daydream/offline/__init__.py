@@ -1,4 +1,4 @@
-"""Reads sessions by rules, without a model: what is meant to hold becomes active, what looks promising is proposed."""
+"""Read sessions by rules, without a model: explicit statements become active, promising ones are proposed."""
 
 from memoryd.daydream.offline.reader import HeuristicExtractor, Judge
 

@@ -1,8 +1,8 @@
-"""Acts of memory: what somebody says so that it holds from then on. Pure functions.
+"""Acts of memory: statements that are meant to be lasting. Pure functions.
 
-Only these become active without anybody's further word: remember, from now on, always or never with what to do, a
-convention, a correction that names the old and the new, a decision with its reason, an environment fact, a todo; of the
-assistant a root cause with its cure and a dead end with its reason. In doubt a sentence is none.
+Only these become active without confirmation: remember, from now on, always or never with an action, a convention, a
+correction that names the old and the new, a decision with its reason, an environment fact, a todo; of the assistant a root
+cause with its fix and a dead end with its reason. In doubt, a sentence is not an act of memory.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ LEAST_WORDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A statement that is to hold.
+    """A lasting statement.
 
-    `revises`: it opens as a correction of what the speaker said before. `outright`: it says by a word of its own that it is
-    to be remembered or holds from now on, so that nobody need judge it.
+    Attributes:
+        revises: It starts as a correction of what the speaker said before.
+        outright: It explicitly says that it is to be remembered or holds from now on, so no further check is needed.
+
     """
 
     text: str
@@ -71,7 +73,7 @@ _REVISES = later(
 
 
 def without_openers(text: str) -> str:
-    """The text without words that lead in and say nothing: "No,", "Btw", "Leave it.", "对了，"."""
+    """Remove introductory words without content: "No,", "Btw", "Leave it.", "对了，"."""
     for _ in range(6):
         match = _OPENER.match(text)
         if not match or not text[match.end() :].strip():
@@ -137,7 +139,7 @@ _NOT_A_VERB = (
     r"something|everything|enough|"
     r"an?|more|less|most|much|many|one|two|and|or|but|love[ds]?|hate[ds]?|need(?:s|ed)?|want(?:s|ed)?|happens?|seems?|feels?"
 )
-# "always" or "never" with what to do: a verb in its plain form follows.
+# "always" or "never" with an action: a verb in its base form follows.
 # "always fails", "never seen" and "always the same" are reports.
 _DO = (
     rf"(?!(?:{_NOT_A_VERB})\b)"
@@ -151,7 +153,7 @@ _LEAD = (
 _ALWAYS = later(rf"{_LEAD}(?:please )?(?P<word>always|never(?: ever)?|don'?t ever|do not ever)\s+(?P<verb>{_DO})", _I)
 _ALWAYS_OTHER = later(
     r"^(?:bitte )?(?:immer|nie|niemals) (?:die|das|der|den|dem) [^.!?]{3,80}(?:en|ern|eln)[.!]?$|"
-    # German: the adverb leads an infinitive, or follows an imperative.
+    # German: the adverb precedes an infinitive, or follows an imperative.
     r"^(?:bitte )?(?:immer|nie(?:mals)?|stets|grundsätzlich)\s+(?!(?:noch|das|der|die|dasselbe|wieder|mehr|wenn|gleich|"
     r"so|ein\w*|es|ich|diese\w*|war|im|mehr)\b)\w+|"
     r"^(?:bitte )?(?:benutze?|verwende?|nutze?|nimm|schreibe?|mache?|mach|führe?|lass|teste?|prüfe?|halte?|nenne?|"
@@ -219,7 +221,7 @@ _DONT_LASTING = later(
     _I,
 )
 _DONT_EVER = later(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
-# What a sentence wants done, so that it says nothing of how things are.
+# A sentence that requests something, and thus does not describe how things are.
 _TASK = later(
     r"\b(?:we|you|I) (?:need|have to|should|must|want you|can|could)\b|\blet'?s\b|\bplease\b|"
     r"\b(?:wir|du) (?:müssen|sollten|musst|solltest)\b|"
@@ -238,7 +240,7 @@ _CONTRASTED = later(
     r"(?:not|nicht|pas|no|não|а не) \S+",
     _I,
 )
-# True for the moment only: the server is down, the port is taken.
+# Only true at the moment: the server is down, the port is taken.
 _TRANSIENT = later(
     r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
     r"done(?! by)|"
@@ -246,7 +248,7 @@ _TRANSIENT = later(
     r"llen[oa]|lent[oa]|caíd[oa]|chei[oa]|ocupad[oa]|at \d+ ?(?:percent|%))(?! for me)",
     _I,
 )
-# What we do here: present habit of a team.
+# Habits of a team, in the present tense.
 _HABIT = later(
     r"\bwe (?:(?:always|never|only|usually|generally|don'?t|do not|all) )?(?P<verb>use|name|write|keep|store|deploy|"
     r"ship|run|test|follow|format|target|support|host|release|"
@@ -415,11 +417,11 @@ _PERSONAL = later(
 
 
 def is_negative(text: str) -> bool:
-    """Whether a rule says what not to do. "From now on never …" does; "use A, never B" does not."""
+    """Return whether a rule says what not to do. "From now on never …" does; "use A, never B" does not."""
     return forbids(moment.without_standing(text).strip(" ,，:"))
 
 
-# A denial that stands apart ("No, …"); "No tests may …" is none.
+# A separate denial ("No, …"); "No tests may …" is none.
 _DENIAL = later(
     r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
     r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
@@ -432,7 +434,7 @@ _WRONG_VALUE = later(
     r" `?(?P<value>[\w./:-]*\w)`?",
     re.IGNORECASE,
 )
-# "The staging database runs on 5432": what a claim is about, up to its verb.
+# "The staging database runs on 5432": the subject of a claim, up to its verb.
 _ABOUT = later(
     r"^(?P<about>(?:the|our|your|this|its) [\w`'/. -]{2,60}?) (?:is|are|was|were|runs?|listens?|lives?|lies|uses?|points?|"
     r"stands?|sits?|comes?|goes|works?|needs?|starts?|reads?|writes?|has|stores?|expects?)\b",
@@ -444,7 +446,7 @@ _ABOUT = later(
 
 
 def act_of(sentence: str, before: str = "") -> Act | None:
-    """The act of memory that a sentence of the user is, or None. `before` is what the assistant had said."""
+    """Return the act of memory in a sentence of the user, or None. `before` is the assistant's preceding text."""
     core = without_openers(sentence)
     if not 2 <= size(core) <= MAX_WORDS or moment.asks(core) or moment.asks(sentence):
         return None
@@ -487,7 +489,7 @@ def _remembered(core: str) -> Act | None:
         return None
     if to_do or _IMPERATIVE.match(rest):
         return _rule(rest, "asked to remember")
-    # Polarity do: the user asked for it to be known, so the next session is given it.
+    # Polarity do: the user asked to remember it, so the next session gets it.
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
 
 
@@ -500,7 +502,7 @@ _RECURS = later(
 )
 
 
-# What is wanted at each step of the work, not of the program that is worked on.
+# What is wanted in each step of the work, not of the program.
 _AT_EACH_STEP = later(
     r"\b(?:after|before|on|with|for) (?:each|every|any) (?:\w+ )?(?:change|edit|commit|push|merge|release|"
     r"deploy(?:ment)?|session|task|step|feature|fix|refactor(?:ing)?|"
@@ -525,7 +527,7 @@ _ORDERS = later(
     r"^(?:lance|exécute|utilise|vérifie)\b|^(?:ejecuta|usa|lanza|revisa)\b|^(?:запускай|используй|проверяй)\b",
     _I,
 )
-# What is laid down by a word for it: "our convention is to …", "the only allowed client here is …".
+# Explicit norms: "our convention is to …", "the only allowed client here is …".
 _LAID_DOWN = later(
     r"^(?:our|the) (?:\w+ )?(?:convention|rule|policy|standard|practice|agreement) (?:here )?is\b|^make it a (?:habit|"
     r"rule|point|practice)\b|"
@@ -539,7 +541,7 @@ _LAID_DOWN = later(
 
 
 def _strong(core: str) -> Act | None:
-    """Rules that say by a word of their own that they stand."""
+    """Return a rule that explicitly says that it is lasting."""
     if _STANDING.search(core) and size(moment.without_standing(core)) >= 2:
         return _rule(core, "stated as a rule")
     if (_DONT_EVER.match(core) or _LAID_DOWN.match(core)) and size(core) >= 4:
@@ -561,12 +563,12 @@ def _strong(core: str) -> Act | None:
     return None
 
 
-# "The log says: always …" tells what something says.
+# "The log says: always …" reports what something says.
 _QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
 
 
 def _from_clause(core: str, told: str) -> str:
-    """The rule's own clause where what leads to it only quotes or denies; else all of it."""
+    """Return the rule's own clause if what precedes it only quotes or denies; else the whole text."""
     lead = core[: len(core) - len(told)]
     if re.search(r"[\"“”]|\bsays?\b|\bwrote\b", lead):
         return re.sub(r"^(?:and|but|so|then|please)\s+", "", told, flags=_I)
@@ -574,7 +576,7 @@ def _from_clause(core: str, told: str) -> str:
 
 
 def _weak(core: str) -> Act | None:
-    """Acts without a standing mark: any word that binds to the moment refuses them."""
+    """Return an act without an explicit mark; any word that refers to the moment excludes it."""
     if moment.binds(core):
         return None
     if _PREFERS.search(core):
@@ -605,7 +607,7 @@ def _weak(core: str) -> Act | None:
     return _decided(core) or _reasoned(core) or _stated(core)
 
 
-# Says what is to be done or how things are to be, so that with a reason it holds beyond the task.
+# Says what to do or how things should be, so that with a reason it applies beyond the task.
 _ORDAINS = later(
     r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
     r"the [\w -]{1,40}?) "
@@ -621,7 +623,7 @@ _ORDAINS = later(
     r".{2,30}(?:해야|하지 ?마|필요(?:가)? 없))",
     _I,
 )
-# A reason outright: "as" and "so" alone may lead anything.
+# An explicit reason: "as" and "so" alone are ambiguous.
 _BECAUSE_OF = later(
     r"\b(?:because|since (?:we|it|the|they|that|our|users?)|as (?:that|it|they|this|the|we|users?) \w+s?\b|so that|otherwise|"
     r"given (?:that|the)|that'?s why|due to|to avoid|to prevent|for (?:backwards? compatibility|privacy|security|"
@@ -633,7 +635,7 @@ _BECAUSE_OF = later(
 
 
 def _reasoned(core: str) -> Act | None:
-    """A wish or a norm that comes with its reason: what is only meant for the moment is hardly ever explained."""
+    """Return a wish or a norm with its reason; wishes for the moment are rarely explained."""
     reason = _BECAUSE_OF.search(core)
     if (
         reason is None
@@ -665,14 +667,14 @@ def _against(core: str) -> bool:
     return bool(re.search(r"\b(?:against|ruled out|not to|gegen|contre|contra|против|не )\b|不", core, _I))
 
 
-# A sentence that begins so tells of a case, or hedges; what is so in general begins with its subject.
+# A sentence with such a start describes a case, or hedges; general facts start with their subject.
 _SETS_A_SCENE = re.compile(
     r"(?:for|in|when|if|with|after|before|as|while|during|bei|in|wenn|falls|nach|vor|soweit|pour|dans|quand|si|après|avant|"
     r"en|cuando|después|antes|para|por|que yo sepa|em|quando|depois|для|в|во|если|когда|после|перед|при|насколько)\b|"
     r"(?:在.{0,20}(?:时|中|里)|如果|当|对于|据我)|\S{0,20}(?:とき|場合)|만약",
     _I,
 )
-# What is seen on a screen is a fault that is being reported, not how things are.
+# What is seen on a screen is a bug report, not a fact.
 _SYMPTOM = re.compile(
     r"\b(?:is|are|was|were)(?: not|n't)? (?:shown|displayed|visible|rendered|hidden|missing|broken|cut off)\b|"
     r"\b(?:doesn't|does not|don't|do not) (?:show|appear|load|render|work)\b|\bthere (?:is|are) no\b|"
@@ -684,7 +686,7 @@ _COMMAND_LINE = re.compile(r"\b(?:run|execute|install|type|call)\b.{0,60}(?: --?
 
 
 def _stated(core: str) -> Act | None:
-    """What is so in the user's team, project or machine."""
+    """Return a fact about the user's team, project or machine."""
     if (
         moment.reports(core)
         or _SETS_A_SCENE.match(core)
@@ -718,7 +720,7 @@ def _stated(core: str) -> Act | None:
 
 
 def _corrected(sentence: str, core: str, before: str) -> Act | None:
-    """A correction that names the old and the new."""
+    """Return a correction that names the old and the new."""
     said = corrected(sentence, before)
     if not 4 <= size(core) <= 40 or moment.reports(said) or moment.asks(core):
         return None
@@ -734,7 +736,7 @@ def _corrected(sentence: str, core: str, before: str) -> Act | None:
 
 
 def corrected(text: str, before: str) -> str:
-    """A correction without its denial, and with the thing that it is about, as the corrected text `before` names it."""
+    """Return a correction without its denial, and with its subject as named in the corrected text `before`."""
     match = _DENIAL.match(text)
     rest = text[match.end() :] if match else text
     if size(rest) < LEAST_WORDS - 1:
@@ -749,7 +751,7 @@ def corrected(text: str, before: str) -> str:
 
 
 def _about(correction: str, before: str) -> str:
-    """The subject of the last claim that holds the value which the correction calls wrong, or empty."""
+    """Return the subject of the last claim with the value that the correction rejects, or an empty text."""
     wrong = _WRONG_VALUE.search(correction)
     if not wrong:
         return ""
@@ -784,7 +786,7 @@ _TAIL = later(
 
 
 def worded(text: str) -> str:
-    """As a sentence: a capital letter unless it starts with a name in code, and a full stop."""
+    """Return the text as a sentence: with a capital letter, unless it starts with a name in code, and a full stop."""
     text = _TAIL.sub("", without_openers(text.strip()).strip().rstrip(" :：,;，；-—"))
     head = text[:1]
     if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
@@ -795,13 +797,13 @@ def worded(text: str) -> str:
 
 
 def is_rule(text: str) -> bool:
-    """Whether a sentence is an act of memory that says what to do."""
+    """Return whether a sentence is an act of memory that says what to do."""
     act = act_of(text)
     return act is not None and act.kind in (Kind.RULE, Kind.PREFERENCE)
 
 
 def is_correction(text: str) -> bool:
-    """Whether the text denies a claim and gives the right value beside the wrong one ("No, it is on 5544, not on 5432.")."""
+    """Return whether the text denies a claim and names both values ("No, it is on 5544, not on 5432.")."""
     return _corrected(text, without_openers(text), "") is not None
 
 
@@ -822,14 +824,14 @@ _SPLIT = later(
 
 
 def split_rules(sentence: str) -> list[str]:
-    """The parts of a sentence that are rules of their own, where one says what to do and another what not to do."""
+    """Split a sentence into rules if one part says what to do and another what not to do."""
     parts = [part.strip() for part in _SPLIT.split(sentence) if part.strip()]
     if len(parts) < 2 or any(size(part) < 3 for part in parts):
         return [sentence]
     signs = [is_negative(without_openers(part)) for part in parts]
     if len(set(signs)) < 2:
         return [sentence]
-    # A condition or a scope at the front holds for all parts only where it stands: then nothing is split.
+    # A leading condition or scope applies to all parts, so nothing is split.
     out = [parts[0]]
     for part, last, sign in zip(parts[1:], signs, signs[1:], strict=False):
         if sign == last:
@@ -840,7 +842,7 @@ def split_rules(sentence: str) -> list[str]:
 
 
 def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
-    """The acts in the sentences of a message. A message that jokes, or quotes rules, holds none of these."""
+    """Yield the acts in the sentences of a message, except one that jokes or quotes rules."""
     if any(_JOKE.search(text) for text in texts):
         return
     for text in texts:
@@ -849,7 +851,7 @@ def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
         parts = split_rules(text)
         acts = [act_of(part, before) for part in parts]
         if None in acts:
-            # Parts that say nothing alone belong together.
+            # Parts that are incomplete alone belong together.
             acts = [act_of(text, before)]
         yield from (act for act in acts if act is not None)
 
@@ -861,12 +863,12 @@ _QUOTED = later(
 
 
 def quotes_a_rule(text: str) -> bool:
-    """Whether a rule stands only between quotation marks: what a page or a file says is not what the user wants."""
+    """Return whether a rule only occurs in quotation marks, as what a page or a file says is not the user's wish."""
     quoted = [part[1:-1] for part in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" ", text)
     return any(says_to_hold(part) for part in quoted) and not says_to_hold(without_openers(rest))
 
 
 def says_to_hold(text: str) -> bool:
-    """Whether a word of the text says that it is to hold, whoever says so."""
+    """Return whether a word of the text says that it is lasting, whoever says it."""
     return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

@@ -1,4 +1,4 @@
-"""From what was found to a Candidate: kind, polarity, wording, evidence."""
+"""Build Candidates from findings: kind, polarity, wording, evidence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from memoryd.daydream.offline.sentences import sentences, size
 from memoryd.daydream.offline.unfit import asks
 from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, probability, without_marks
 
-# From the words of a conversation to a sentence that is understood without it. Pure functions.
+# Turns words of a conversation into a sentence that can be understood without it. Pure functions.
 #
-# Only what can be done soundly: questions around a statement and a denial before a correction go, and "it" in a
-# correction becomes what the corrected claim was about. Everything else stays in the speaker's words.
+# Only safe changes: questions around a statement and a denial before a correction are removed, and "it" in a correction is
+# replaced by the subject of the corrected claim. Everything else stays in the speaker's words.
 
-# Longer than this a message says more than which option it picks.
+# Longer messages say more than which option they pick.
 PICK_WORDS = 9
 _WANTED = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# "I think we should …" is what the user wants; "I think the port is 80" is a guess and stays one.
+# "I think we should …" is a wish of the user; "I think the port is 80" is a guess and stays one.
 _HEDGE = re.compile(
     r"^(?:(?:(?:I (?:do )?(?:think|guess|feel like|believe)|in my opinion|imh?o|personally|to be clear|honestly|basically)"
     r"(?: that)?\b|ich (?:finde|denke|glaube),?(?: dass)?\b|je pense que\b|creo que\b|(?:я )?думаю,?(?: что)?\b)[\s,]+|"
@@ -42,7 +42,7 @@ _LABEL = re.compile(
 
 
 def stated(unit: Unit) -> str:
-    """The content of a memory for a unit."""
+    """Return the content of a memory for a unit."""
     if unit.turn.via == "answer":
         return worded(unit.text)
     text = without_questions(chosen(unit.text) if unit.by_user else unit.text)
@@ -50,20 +50,20 @@ def stated(unit: Unit) -> str:
 
 
 def chosen(text: str) -> str:
-    """Of a short message that only picks an option, the option ("Let's take option 2: use a file" says "use a file")."""
+    """Return the option that a short message picks ("Let's take option 2: use a file" gives "use a file")."""
     pick, colon, option = text.partition(": ")
     return without_marks(option) if colon and size(pick) <= PICK_WORDS and picked(pick) and size(option) >= LEAST_WORDS else text
 
 
 def without_opener(text: str, wanted: bool) -> str:
-    """Without the words before a statement that say nothing of it; "I think" goes only where something is `wanted`."""
+    """Remove introductory words without content; "I think" is only removed if something is `wanted`."""
     rest = _LABEL.sub("", text)
     rest = _HEDGE.sub("", rest) if wanted else rest
     return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= LEAST_WORDS else text
 
 
 def without_questions(text: str) -> str:
-    """Without the questions before and after a statement, which it does not need; a text of questions only stays."""
+    """Remove questions before and after a statement; a text with only questions is unchanged."""
     parts = sentences(text)
     said = [n for n, part in enumerate(parts) if not asks(part)]
     if not said or len(said) == len(parts) or sum(size(parts[n]) for n in said) < LEAST_WORDS:
@@ -115,7 +115,7 @@ _OF_PROJECT = re.compile(
 )
 SALIENT = -1.2
 _DECIDES = frozenset({"norm", "alternative", "proposal", "correction", "via answer"})
-# What is said to the user for a cue; cues of mere form are not named.
+# What the user is shown as the reason for a cue; cues of form are not named.
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
         "standing rule": "standing rule",
@@ -147,12 +147,12 @@ _REASONS: Mapping[str, str] = MappingProxyType(
 
 
 def about_person(text: str) -> bool:
-    """Whether a rule is about how to deal with this person, in any project."""
+    """Return whether a rule is about how to interact with this person, in any project."""
     return bool(_PERSON.search(text)) and not _OF_PROJECT.search(text)
 
 
 def of_act(act: Act, turn: Turn) -> Candidate:
-    """The candidate of an act of memory of the user."""
+    """Create the candidate of an act of memory of the user."""
     wish = act.kind in (Kind.RULE, Kind.PREFERENCE)
     return Candidate(
         content=act.text,
@@ -168,7 +168,7 @@ def of_act(act: Act, turn: Turn) -> Candidate:
 
 
 def of_finding(finding: Finding, turn: Turn) -> Candidate:
-    """The candidate of what the assistant found."""
+    """Create the candidate of a finding of the assistant."""
     return Candidate(
         content=finding.text,
         kind=finding.kind,
@@ -182,7 +182,7 @@ def of_finding(finding: Finding, turn: Turn) -> Candidate:
 
 
 def of_choice(turn: Turn) -> Candidate:
-    """The candidate of an option that the user chose."""
+    """Create the candidate of an option that the user chose."""
     text = decided(turn)
     return Candidate(
         content=text,
@@ -197,7 +197,7 @@ def of_choice(turn: Turn) -> Candidate:
 
 
 def of_observation(one: Observation) -> Candidate:
-    """The candidate of what the assistant's own commands show."""
+    """Create the candidate of what the assistant's own commands show."""
     return Candidate(
         content=one.text,
         kind=one.kind,
@@ -212,7 +212,7 @@ def of_observation(one: Observation) -> Candidate:
 
 
 def proposal(unit: Unit, score: float, weights: CueWeights) -> Candidate:
-    """A statement that looks promising. Its confidence is its salience: the chance that it is worth keeping."""
+    """Create the candidate of a promising statement. Its confidence is the probability that it is worth keeping."""
     kind = kind_of(unit)
     trusted = unit.by_user and not unit.pasted
     return Candidate(
@@ -245,7 +245,7 @@ def _evidence(text: str, turn: Turn) -> _Evidence:
 
 
 def kind_of(unit: Unit) -> Kind:
-    """The kind by the strongest sort of cue. Pasted and assistant text never becomes a rule."""
+    """Return the kind by the strongest type of cue. Pasted and assistant text never becomes a rule."""
     return _kind_by_user(unit) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
 
 
@@ -278,7 +278,7 @@ def _kind_by_agent(unit: Unit) -> Kind:
 
 
 def polarity_of(unit: Unit, kind: Kind) -> Polarity:
-    """Do and don't for what the user asks for, know for the rest."""
+    """Return do or don't for the user's requests, and know for the rest."""
     if kind is Kind.DEAD_END:
         return Polarity.DONT
     if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO) or not unit.by_user:
@@ -288,7 +288,7 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
 
 
 def reason_of(unit: Unit, weights: CueWeights) -> str:
-    """Up to three cues that spoke most for it, in words."""
+    """Describe up to three cues with the highest weights."""
     table = weights.user if unit.by_user else weights.agent
     best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))
     return ", ".join(list(dict.fromkeys(_REASONS[c] for c in best))[:3]) or "specific statement"

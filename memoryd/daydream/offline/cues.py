@@ -1,7 +1,7 @@
-"""Named cues: words that show that a statement is worth keeping, or that it is not.
+"""Named cues: words that indicate that a statement is worth keeping, or that it is not.
 
-English first; German, French, Spanish, Russian and Chinese where a cue has a stock phrase. A cue is general: it names
-no project, tool or person.
+English first; German, French, Spanish, Russian and Chinese where a cue has a stock phrase. Cues are general: they name no
+project, tool or person.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _I = re.IGNORECASE
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
-    """Alternatives at word borders (Latin and Cyrillic letters); those of a string of `=…|=…` stand anywhere (CJK)."""
+    """Compile alternatives at word boundaries (Latin and Cyrillic); those of a string `=…|=…` match anywhere (CJK)."""
     inside = [p[1:].replace("|=", "|") for p in patterns if p.startswith("=")]
     bounded = [p for p in patterns if not p.startswith("=")]
     parts = [rf"(?<![\w`])(?:{'|'.join(bounded)})(?!\w)"] if bounded else []
     return later("|".join(parts + inside), _I)
 
 
-# What the user says.
+# Cues in the user's statements.
 USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "standing rule": _words(
@@ -103,7 +103,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# What the user says that is not worth keeping.
+# Cues of user statements that are not worth keeping.
 USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "request": later(
@@ -170,9 +170,9 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]",
             _I,
         ),
-        # "Title: …", "High severity - …": the labels of a pasted report.
+        # "Title: …", "High severity - …": labels of a pasted report.
         "label": later(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
-        # A sentence whose subject stands in another one, and a cry: alone they say nothing.
+        # A sentence whose subject is in another one, and an exclamation: alone they are meaningless.
         "no subject": later(
             r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
             r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
@@ -185,7 +185,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# What the assistant says.
+# Cues in the assistant's statements.
 AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "root cause": later(
@@ -278,13 +278,13 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
             _I,
         ),
-        # Said while looking for something.
+        # Said while searching.
         "aloud": later(
             r"^(?:so|wait|hmm+|actually|oh|ah|aha|interesting(?:ly)?|ok(?:ay)?|but wait|looking at|i see|i understand|"
             r"the fact that|found it|there it is|got it|hold on|also ist|donc|entonces|так|значит|所以|等等|看来|原来)\b",
             _I,
         ),
-        # One of several ways that are only offered; the choice is what counts.
+        # One of several offered options; only the choice counts.
         "offer": later(r"^(?:option|alternative|approach|variante?|opción|вариант|选项|方案)\s*(?:\d|[a-d]\b|[一二三四])", _I),
         "promise": later(
             r"^(?:(?:ok|okay|sure|great|perfect|good|so|now|first|next|then)[,.! ]+)*(?:let me|let's|lets|i'll|i will|"
@@ -294,9 +294,9 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"^(?:давай|я (?:помогу|создам|сейчас))|^ich (?:helfe|werde)|^lass mich|^je vais|^voy a",
             _I,
         ),
-        # A sentence whose subject stands in another one; read alone it says nothing.
+        # A sentence whose subject is in another one; alone it is meaningless.
         "no subject": later(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
-        # "My process has no terminal": read later, nobody knows whose.
+        # "My process has no terminal": later nobody knows whose.
         "speaks of itself": later(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
         "first person": later(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
@@ -310,7 +310,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# How the assistant starts when the user told it something that it did not know or had wrong.
+# Starts of the assistant's replies when the user told it something that it did not know or had wrong.
 AGREEMENT = later(
     r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
     r"idea|thinking)|fair enough|agreed|got it|"

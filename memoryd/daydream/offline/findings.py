@@ -1,4 +1,4 @@
-"""What the assistant found: a root cause with its cure, a dead end with its reason, and what it took back. Pure functions."""
+"""Findings of the assistant: root causes with fixes, dead ends with reasons, and retractions. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from memoryd.language.cues import negations
 from memoryd.language.patterns import later
 from memoryd.language.stems import roots
 
-# Claims of the assistant that did not stand: the user corrected them, or a later statement says the opposite.
+# Refuted claims of the assistant: the user corrected them, or a later statement says the opposite.
 
-# Least token F1 with an opposite statement, and with a correction. How many later statements are compared.
+# Minimum token F1 with an opposite statement, and with a correction. Number of later statements to compare.
 OPPOSED, CORRECTED = 0.5, 0.3
 WINDOW = 400
 _MENDED = re.compile(
@@ -34,7 +34,7 @@ _CORRECTS = re.compile(
 
 
 def opposed(units: Sequence[Unit]) -> set[int]:
-    """Indexes of claims of the assistant to which a later statement gives the opposite, in nearly the same words."""
+    """Return the indexes of the assistant's claims for which a later statement says the opposite in nearly the same words."""
     negated = [negations(unit.text) > 0 for unit in units]
     out: set[int] = set()
     for index, unit in enumerate(units):
@@ -47,14 +47,14 @@ def opposed(units: Sequence[Unit]) -> set[int]:
 
 
 def _opposes(later: Unit, unit: Unit) -> bool:
-    """That something is mended now does not refute what was wrong with it; a question refutes nothing."""
+    """Return whether it is the opposite; neither a later fix nor a question refutes a statement."""
     if later.turn is unit.turn or dice(unit.words, later.words) < OPPOSED:
         return False
     return not _MENDED.search(later.text) and "noise question" not in later.cues
 
 
 def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
-    """By the id of an assistant's turn, the key words of the correction by which the user answered it."""
+    """Return, by the id of an assistant's turn, the key words of the user's correction of it."""
     out: dict[int, frozenset[str]] = {}
     for part, following in zip(parts, parts[1:], strict=False):
         said = [t.text for t in following.user if len(t.text) <= PASTE_CHARS and _CORRECTS.search(t.text)]
@@ -66,7 +66,7 @@ def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
 
 
 def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
-    """Indexes of the units that should not be kept."""
+    """Return the indexes of the units that should not be kept."""
     answers = corrections(parts)
     corrected = {i for i, u in enumerate(units) if dice(u.words, answers.get(id(u.turn), frozenset())) >= CORRECTED}
     return corrected | opposed(units)
@@ -74,10 +74,10 @@ def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
 
 _I = re.IGNORECASE
 MAX_CHARS = 560
-# A cure is looked for in so many sentences after its cause.
+# Number of sentences after a cause in which a fix is searched.
 REACH = 3
 MOST_LISTED = 2
-# So many words of a cause a cure that is told apart from it must name.
+# Number of words of its cause that a separate fix must name.
 SHARED = 2
 
 _LABEL = later(
@@ -195,7 +195,7 @@ _TAKES_BACK = later(
 _ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
 
 
-# A slip of the assistant's own, mended at once, and what a tool formats: nobody needs to know it later.
+# A slip of the assistant that it fixed at once, and formatting by a tool: nobody needs these later.
 _SLIP = later(
     r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
     r"typed|did)\b|"
@@ -205,7 +205,7 @@ _SLIP = later(
     _I,
 )
 _LEAD_IN = later(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
-# The assistant speaks to the user about what is to be done.
+# The assistant tells the user what to do.
 _ORDERS = later(
     r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
     r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
@@ -222,7 +222,7 @@ _LEANS = later(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding in one memory: what, and how it was cured or why it can't be done. `indexes` are its sentences."""
+    """A finding in one memory: what it is, and how it was fixed or why it is impossible. `indexes` are its sentences."""
 
     text: str
     kind: Kind
@@ -232,32 +232,32 @@ class Finding:
 
 
 def is_echo(text: str) -> bool:
-    """Whether a text of the assistant only repeats an error or data, not words of its own."""
+    """Return whether a text of the assistant only repeats an error or data."""
     return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
 
 
 def takes_back(text: str) -> bool:
-    """Whether a sentence takes back what was said before."""
+    """Return whether a sentence retracts an earlier statement."""
     return bool(_TAKES_BACK.search(text))
 
 
 def is_unsure(text: str) -> bool:
-    """Whether a sentence guesses or only plans."""
+    """Return whether a sentence is a guess or a plan."""
     return bool(_UNSURE.search(text))
 
 
 def is_root_cause(text: str) -> bool:
-    """Whether a sentence calls what it says the root cause outright; a bare "reason:" may speak of anything."""
+    """Return whether a sentence explicitly names a root cause; "reason:" alone is too general."""
     return bool(_ROOT.search(text))
 
 
 def names_cause(text: str) -> bool:
-    """Whether a sentence says why something went wrong."""
+    """Return whether a sentence says why something went wrong."""
     return bool(_LABEL.match(text) or _BECAUSE.search(text))
 
 
 def cure_in(parts: Sequence[Sentence], cause: str) -> str:
-    """The first sentence that says how a cause was cured, if it speaks of the same things; else empty."""
+    """Return the first sentence that says how a cause was fixed, if it is about the same things; else an empty text."""
     named = roots(cause)
     for part in parts:
         shared = named & roots(part.text)
@@ -267,12 +267,12 @@ def cure_in(parts: Sequence[Sentence], cause: str) -> str:
 
 
 def stands_alone(text: str) -> bool:
-    """Whether a finding needs nobody to know what was on the screen, or which step was under way."""
+    """Return whether a finding can be understood without the screen or the current step."""
     return not _LEANS.search(text)
 
 
 def findings(parts: Sequence[Sentence]) -> Iterator[Finding]:
-    """Root causes with their cures and dead ends with their reasons in one text of the assistant."""
+    """Yield root causes with their fixes and dead ends with their reasons in one text of the assistant."""
     used: set[int] = set()
     for index, part in enumerate(parts):
         if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
@@ -296,7 +296,7 @@ def _dead_end(parts: Sequence[Sentence], index: int) -> Finding | None:
     return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
 
 
-# What a named thing can't do, said of another named thing.
+# A limitation of a named thing, with another named thing.
 _LIMIT = later(
     r"\b(?:does(?: not|n'?t)|do(?: not|n'?t)) (?:support|accept|allow|expose|honou?r|respect|work (?:with|without|in|on))\b|"
     r"\b(?:is|are)(?: not|n'?t) (?:supported|compatible|available|allowed)\b|\bcan(?:not|'t) be used\b|"
@@ -338,14 +338,14 @@ def _cause(parts: Sequence[Sentence], index: int) -> Finding | None:
 
 
 def _after_cause(text: str) -> str:
-    """What follows the first clause: the cure stands there, if it stands in the same sentence."""
+    """Return the text after the first clause, where the fix is if it is in the same sentence."""
     return text[len(text) // 3 :]
 
 
 def _joined(parts: Sequence[Sentence], indexes: Sequence[int]) -> str:
     texts = [worded(_LEAD_IN.sub("", parts[number].text)) for number in indexes]
     after = indexes[-1] + 1
-    if parts[indexes[-1]].text.endswith((":", "：")):  # what follows is a list
+    if parts[indexes[-1]].text.endswith((":", "：")):  # a list follows
         listed = [part.text.rstrip(".:。;；：") for part in parts[after : after + MOST_LISTED] if part.bullet]
         texts[-1:] = [f"{texts[-1].rstrip('.。')}: {'; '.join(listed)}."] if listed else []
     return shorten(" ".join(texts), MAX_CHARS)

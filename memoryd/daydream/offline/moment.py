@@ -1,7 +1,7 @@
-"""Words that bind a sentence to the moment, to one place, or to something pointed at. Pure functions.
+"""Words that tie a sentence to the moment, to one place, or to something pointed at. Pure functions.
 
-What carries such a word is meant for the task at hand, whatever else it says. English, German, French, Spanish,
-Portuguese, Russian, Chinese, Japanese and Korean.
+Statements with such a word are meant for the current task. English, German, French, Spanish, Portuguese, Russian, Chinese,
+Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
-# "from now on" looks like "now" and says the opposite; so does "not … any more", which ends what was.
+# "from now on" contains "now" but means the opposite; so does "not … any more", which ends something.
 STANDING = later(
     r"\b(?:from (?:now|here|today|this point) on(?:wards?)?(?: out)?|going forward|(?:starting|beginning|"
     r"effective)(?: from)? (?:now|today|immediately|with this session)|"
@@ -36,7 +36,7 @@ STANDING = later(
     r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!.{0,6}再|会|希望)|今後|これから|앞으로|지금부터",
     _I,
 )
-# Holds for hours or for the thing under the cursor; vetoes every act of memory.
+# Valid for hours or for the thing under the cursor; excludes every act of memory.
 _HARD = later(
     r"^wait\b|\bwait(?=[,!.:])|\b(?:no|,) ?wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
     r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
@@ -83,7 +83,7 @@ _HARD = later(
     r"|지금은|지금 |오늘|내일|어제|아까|일단|이번(?:에는|만)|잠깐|기다려|다시 한번|나중에|분 (?:후|뒤)|ㅋㅋ|ㅎㅎ|아직",
     _I,
 )
-# Points at something that a later session does not see.
+# Refers to something that a later session does not see.
 _POINTS_AT = later(
     r"\b(?:this (?!(?:project|repo(?:sitory)?|code ?base|monorepo|app|application|team|company|machine|workspace|package|"
     r"service|product|library|tool|organi[sz]ation|laptop|computer|server|host|is|was|means|applies|holds|way)\b)\w+|"
@@ -98,7 +98,7 @@ _POINTS_AT = later(
     r"(?:^|\s)이 (?!프로젝트|저장소|팀|앱)|(?:^|\s)그 ",
     _I,
 )
-# Speaks of an order of steps or of a place. A rule stated outright may say so all the same ("always lint first").
+# Mentions an order of steps or a place. An explicit rule may do so, too ("always lint first").
 _SOFT = later(
     r"\b(?:first|again|still|already|here|there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
@@ -121,7 +121,7 @@ _QUESTION = later(
     r"(?:吗|呢|么|嗎)[。！]?$|(?:ですか|ますか|かな|でしょうか)[。]?$|(?:나요|까요|니|냐|가요)[.。]?$",
     _I,
 )
-# A complaint or an account of what happened: "it always fails" is no rule.
+# A complaint or a report: "it always fails" is not a rule.
 _REPORT = later(
     r"\b(?:errors?|exceptions?|fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|bugs?|hangs?|stuck|wrong|"
     r"doesn'?t (?:work|show|load|start|compile)|"
@@ -144,7 +144,7 @@ _POINTS = later(
 )
 
 
-# With "from now on" a time of the day is part of the rule.
+# After "from now on", a time of day is part of the rule.
 _WHEN = later(
     r"\b(?:until|till|by|before|after|over) (?:lunch|dinner|noon|monday|tuesday|wednesday|thursday|friday|"
     r"the (?:meeting|call|demo|weekend|break))|"
@@ -154,32 +154,32 @@ _WHEN = later(
 
 
 def without_standing(text: str) -> str:
-    """The text without "from now on" and the like, whose words would else bind it to the moment."""
+    """Remove "from now on" and similar, whose words would otherwise tie the text to the moment."""
     rest = STANDING.sub(" ", text)
     return _WHEN.sub(" ", rest) if rest != text else text
 
 
 def binds_hard(text: str) -> bool:
-    """Whether the text is bound to the moment or to what is pointed at, so that it is never an act of memory."""
+    """Return whether the text is tied to the moment or to something pointed at, so that it is never an act of memory."""
     rest = without_standing(text)
     return bool(_HARD.search(rest) or _POINTS_AT.search(rest))
 
 
 def binds(text: str) -> bool:
-    """Whether any word binds the text to the moment, also one that a rule stated outright may hold."""
+    """Return whether any word ties the text to the moment, including those that an explicit rule may contain."""
     return binds_hard(text) or bool(_SOFT.search(without_standing(text)))
 
 
 def asks(text: str) -> bool:
-    """Whether the text is a question or a request in the form of one."""
+    """Return whether the text is a question, or a request in the form of one."""
     return bool(_QUESTION.search(text.strip()))
 
 
 def reports(text: str) -> bool:
-    """Whether the text tells what happened or what goes wrong."""
+    """Return whether the text reports what happened or what goes wrong."""
     return bool(_REPORT.search(text))
 
 
 def only_points(text: str, content: int) -> bool:
-    """Whether a text of so many words of content is carried by words that only point ("never do that")."""
+    """Return whether a text with this number of content words mainly consists of references ("never do that")."""
     return content < 2 or (content < 3 and bool(_POINTS.search(text)))

@@ -1,7 +1,7 @@
-"""What the commands of a session show by themselves: how things are run here, and what this machine lacks. Pure functions.
+"""Derive statements from the commands of a session: how things are run here, and what this machine lacks. Pure functions.
 
-Certain by structure, in any language: only the assistant's own commands and whether they failed are used. Of what a command
-puts out nothing is taken over but the name that the assistant had typed and the port of a server it had started.
+Certain by structure, in any language: only the assistant's own commands and their success are used. Of a command's output,
+only the name that the assistant had typed and the port of a server that it had started are used.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _LONGEST_COMMAND = 2_000
 _LONGEST_SHOWN = 140
 _CUT = "[…]"
-# So often a way of calling must have worked before it counts as the way it is done here.
+# Number of successes before a way of calling counts as the usual one here.
 OFTEN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command line, the simple commands in it, what it put out, and whether it failed."""
+    """A command line, its simple commands, its output, and whether it failed."""
 
     line: str
     parts: tuple[tuple[str, ...], ...]
@@ -40,7 +40,7 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A statement, its kind, and the turn of the command that shows it. One that is not `sure` is only proposed."""
+    """A statement, its kind, and the turn of the command that shows it. If it is not `sure`, it is only proposed."""
 
     text: str
     kind: Kind
@@ -51,7 +51,7 @@ class Observation:
 
 
 def observations(turns: Sequence[Turn]) -> list[Observation]:
-    """What the commands in these turns show, each once, in the order of the commands."""
+    """Return what the commands in these turns show, without duplicates, in the order of the commands."""
     runs = list(_runs(turns))
     edits = [n for n, turn in enumerate(turns) if turn.kind is TurnKind.TOOL_USE and turn.tool in _EDITS]
     found = [*_missing(runs), *_works_instead(runs, edits), *_ways(runs), *_remotes(runs), *_commits(runs)]
@@ -60,7 +60,7 @@ def observations(turns: Sequence[Turn]) -> list[Observation]:
 
 
 def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
-    """Commands with their results, which come back in the order of the calls."""
+    """Yield commands with their results, which arrive in the order of the calls."""
     waiting: deque[tuple[int, Turn]] = deque()
     for number, turn in enumerate(turns):
         if turn.sidechain or turn.tool not in _SHELLS:
@@ -83,7 +83,7 @@ _NOISE = later(r"^(?:\d?>.*|\d?>&\d|<.*|2>&1|>&2)$")
 
 
 def _simple_commands(line: str) -> Iterator[tuple[str, ...]]:
-    """The simple commands of a line, each as its words. A line whose quotes don't match gives none; a heredoc ends it."""
+    """Yield the simple commands of a line, each as its words. Unbalanced quotes give none; a heredoc ends the line."""
     lexer = shlex.shlex(line.split("<<", 1)[0].replace("\n", " ; "), posix=True, punctuation_chars=";&|")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -107,7 +107,7 @@ _PREFIXES = frozenset({"time", "nohup", "command", "exec", "env", "sudo"})
 
 
 def _head(words: Sequence[str]) -> int:
-    """Where the program's name stands, after assignments and prefixes."""
+    """Return the position of the program's name, after assignments and prefixes."""
     index = 0
     while index < len(words) - 1:
         if _ASSIGNS.match(words[index]) or words[index] in _PREFIXES:
@@ -124,7 +124,7 @@ def _program(words: Sequence[str]) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """The command as it is shown: without a limit of time, and no longer than a line."""
+    """Return the command for display: without a time limit, and at most one line long."""
     kept = list(words)
     if "timeout" in kept[: _head(words)]:
         at = kept.index("timeout")
@@ -138,7 +138,7 @@ def _quoted(word: str) -> str:
     return f'"{word}"' if '"' not in word and "`" not in word else shlex.quote(word)
 
 
-# What a machine lacks
+# Missing programs
 
 _NOT_FOUND = later(
     r"(?:^|[\s:])(?:(?P<a>[\w.+-]{1,40}): (?:command )?not found(?!: \w)|command not found: (?P<b>[\w.+-]{1,40})|"
@@ -149,7 +149,7 @@ _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", 
 
 
 def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """Programs that the shell did not find, with what works in their place; not those that were found later on."""
+    """Yield programs that the shell did not find, with what works instead; not those that were found later."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
         called = {_program(words) for words in run.parts}
@@ -168,7 +168,7 @@ def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
-    """How a command calls the missing program after all: by its path, by another version, by a runner. Empty if it does not."""
+    """Return how a command calls the missing program otherwise: by its path, another version or a runner; else an empty text."""
     at = _head(words)
     head = words[at]
     base = head.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
@@ -181,7 +181,7 @@ def _instead(name: str, words: Sequence[str]) -> str:
     return ""
 
 
-# What failed, and the same otherwise that worked
+# Failed calls, and variants that worked
 
 _ENVIRONMENTAL = later(
     r"[^\n]{0,60}(?:command not found|No module named|ModuleNotFoundError|ECONNREFUSED|[Cc]onnection refused|"
@@ -197,7 +197,7 @@ ALIKE = 0.5
 
 
 def _works_instead(runs: Sequence[CommandRun], edits: Sequence[int]) -> Iterator[Observation]:
-    """A call that failed for want of something around it, and the next like it that worked with nothing changed in between."""
+    """Yield calls that failed because of their environment, with the next similar one that worked without other changes."""
     for index, run in enumerate(runs):
         if not run.failed or not (cause := _ENVIRONMENTAL.search(run.output)) or "not found" in cause.group():
             continue
@@ -244,7 +244,7 @@ _WAYS: Sequence[tuple[str, re.Pattern[str]]] = (
     ("It is started with", later(r"\b(?:dev|start|serve|runserver|uvicorn|gunicorn|streamlit|flask run)\b")),
     ("It is deployed with", later(r"\bdeploy(?::[\w:-]+)?\b|\brsync\b|\bvercel\b|\bfly(?:ctl)?\b|\bwrangler\b")),
 )
-# A tool's own plain call tells nothing that the assistant would not try first.
+# A tool's own plain call is what the assistant would try first anyway.
 _PLAIN = later(
     r"^(?:npm (?:run )?(?:test|build|lint|dev|start)|yarn \w+|pnpm (?:run )?\w+|go (?:test|build|vet)(?: -v)? \./\.\.\.|"
     r"go test(?: -\w+)* \./\S+|cargo (?:test|build|clippy|check|run)(?: --release)?|"
@@ -256,14 +256,14 @@ _BY_RUNNER = frozenset(
     "make mise just task npm pnpm yarn bun uv poetry docker docker-compose tox nox gradle gradlew mvn mvnw conda hatch pdm nx "
     "turbo bazel dotnet cargo go pytest".split()
 )
-# The project's own way by its form: once is enough.
+# The form shows that it is the project's own way: once is sufficient.
 _OWN_WAY = later(
     r"^(?:[A-Z_]+=\S+ )*(?:mise|just|task|uv|poetry|pdm|hatch|tox|nox|nx|turbo|docker compose|docker-compose|conda)\b|"
     r"^\w+ (?:run )?[\w-]+:[\w:-]+|--(?:filter|prefix|workspace|project|features)\b|^[A-Z_]{3,}=\S+ \w+"
 )
 _PYTHON = re.compile(r"(?:[\w.~:/\\-]{0,120}[/\\])?py(?:thon)?[\d.]*(?:\.exe)?")
 _BARE = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?")
-# What every machine has says nothing of the project.
+# Programs of every machine, which say nothing about the project.
 _SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/opt/homebrew/bin/")
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
@@ -291,7 +291,7 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
 
 
 def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """The Python of the project, where it is called by a path or through a manager, time and again."""
+    """Yield the project's Python if it is repeatedly called by a path or through a manager."""
     calls: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
     for run in runs:
@@ -307,7 +307,7 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
                 calls[f"conda run -n {words[3]}"] += 1
                 last[f"conda run -n {words[3]}"] = run
     plain = sum(bool(_BARE.fullmatch(words[_head(words)])) for run in runs if not run.failed for words in run.parts)
-    # The one that was called last: an earlier one may have turned out to be the wrong one.
+    # The last one called: earlier ones may have been wrong.
     for call in sorted(calls, key=lambda call: last[call].place)[-1:]:
         if calls[call] >= OFTEN and calls[call] > plain:
             text = f"Python is run here by `{call}`."
@@ -322,7 +322,7 @@ _TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
 
 
 def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """Servers and containers that commands reached."""
+    """Yield servers and containers that commands reached."""
     containers: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
     for run in runs:
@@ -350,7 +350,7 @@ def _ssh_host(words: Sequence[str]) -> str:
     return rest[0] if rest and _HOST.fullmatch(rest[0]) else ""
 
 
-# Commits that say why
+# Commits with a reason
 
 _MESSAGE = re.compile(r"<<-?\s*['\"]?EOF['\"]?\n(?P<heredoc>.{10,1800}?)\n\s*EOF|-m\s+\"(?P<plain>[^\"$`]{10,1500})\"", re.S)
 _WHY = later(
@@ -365,7 +365,7 @@ _TYPE = re.compile(r"^(?P<type>[a-z]{2,10})(?:\([^)\n]{1,60}\))?!?:\s+")
 
 
 def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """The subject and first paragraph of commits that say why something was done."""
+    """Yield the subject and first paragraph of commits that say why something was done."""
     for run in runs:
         if run.failed or "git commit" not in run.line or not (match := _MESSAGE.search(run.line)):
             continue

@@ -1,4 +1,4 @@
-"""The reader that needs no model: acts of memory become active, what else looks promising is proposed."""
+"""The reader without a model: acts of memory become active, other promising statements are proposed."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, CueWeights, Uni
 from memoryd.daydream.secret_rules import MARK
 from memoryd.language.stems import roots
 
-# What was looked at and left out: counts of all by reason, and the texts of those that came nearest.
+# Statements that were left out: counts by reason, and the texts of the most promising ones.
 
 MOST = 60
 _CHARS = 600
 
 
 class Skipped:
-    """Collects the units that are left out of one passage. Memory is bounded however many there are."""
+    """Collects the units of one passage that are left out. Memory use is bounded."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -53,7 +53,7 @@ class Skipped:
         self._number = 0
 
     def add(self, unit: Unit, reason: str, score: float = -math.inf) -> None:
-        """Note why a unit is left out; of those without a score the earlier ones count as nearer."""
+        """Record why a unit is left out; without a score, earlier units rank higher."""
         self._counts[reason] += 1
         self._number += 1
         entry = (score, -self._number, unit, reason)
@@ -61,11 +61,11 @@ class Skipped:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many were left out for each reason."""
+        """Return the number of units left out, by reason."""
         return dict(self._counts)
 
     def nearest(self) -> tuple[Refused, ...]:
-        """Up to 60, the nearest first."""
+        """Return up to 60 units, the most promising first."""
         return tuple(_refused(unit, reason) for _, _, unit, reason in sorted(self._nearest, key=lambda e: e[:2], reverse=True))
 
 
@@ -74,25 +74,25 @@ def _refused(unit: Unit, reason: str) -> Refused:
     return Refused(unit.text[:_CHARS], reason, source, unit.turn.line, unit.turn.at)
 
 
-# Which statements are proposed: the most promising, each thing once, and no more than a reader can judge.
+# Which statements are proposed: the most promising ones, without duplicates, and no more than a reader can judge.
 
 # A model that settles proposals reads eight per three prompts of the user; measured in docs/quality.md.
 PER_PROMPT, PER_THREE = 3, 8
-# Log odds below which nothing is proposed: on labelled logs it costs no recall, and leaves the room to later prompts.
+# Minimum log odds of a proposal: on labelled logs it costs no recall, and leaves room for later prompts.
 LEAST = -2.7
-# Two statements are the same when the key words of one lie in the other's by `WITHIN`, or their token F1 is `ALIKE`.
+# Two statements are the same if the key words of one are contained in the other's by `WITHIN`, or their token F1 is `ALIKE`.
 WITHIN, ALIKE = 0.8, 0.5
 
 
 def room(proposed: int) -> int:
-    """How many statements may be proposed of the next prompt, when the session has proposed so many: three, three, two."""
+    """Return the number of statements that may be proposed for the next prompt, given those of the session: three, three, two."""
     return min(PER_PROMPT, PER_THREE - proposed % PER_THREE)
 
 
 def best(
     scored: Iterable[tuple[float, Unit]], known: Sequence[frozenset[str]], most: int, skipped: Skipped
 ) -> list[tuple[float, Unit]]:
-    """The best `most`, the best first. `known` are the key words of what the session gave before."""
+    """Return the best `most` units, best first. `known` are the key words of the session's earlier statements."""
     out: list[tuple[float, Unit]] = []
     words = list(known)
     for score, unit in sorted(scored, key=lambda pair: -pair[0]):
@@ -109,33 +109,33 @@ def best(
 
 
 def same(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Whether two sets of key words stand for the same statement."""
+    """Return whether two sets of key words represent the same statement."""
     return overlap_coefficient(a, b) >= WITHIN or dice(a, b) >= ALIKE
 
 
-# A second opinion on acts of memory: how near a sentence's meaning is to what people say for good, by a small classifier.
+# A second check of acts of memory: a small classifier for how similar a sentence is to lasting statements.
 #
-# It can only refuse what the rules took: a sentence that reads like an order of the moment is proposed instead of kept.
-# Fitted by benchmarks/fit_acts.py on sentences written for this project; needs the bundled embedder.
+# It can only reject what the rules accepted: a sentence that resembles an instruction of the moment is proposed instead.
+# Trained by benchmarks/fit_acts.py on sentences written for this project; requires the bundled embedder.
 
 WEIGHTS = Path(__file__).with_name("acts.npy")
-# "shard3", "case12": which member of a series is named must not decide whether a sentence is a rule.
+# "shard3", "case12": the member of a series must not decide whether a sentence is a rule.
 _NUMBERED_NAME = re.compile(r"(?<![\w.-])([^\W\d_]{3,40})\d{1,6}(?![\w.-])")
 
 
 class Judge:
-    """Reads its weights at the first sentence. Raises EmbeddingError when the embedder can't work."""
+    """The classifier; its weights are loaded on first use. Raises EmbeddingError if the embedder fails."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     @cached_property
     def _weights(self) -> FloatArray:
-        """The bar, the bias, and a weight for each dimension."""
+        """The threshold, the bias, and a weight for each dimension."""
         return np.asarray(np.load(WEIGHTS, allow_pickle=False), dtype=np.float32)
 
     def agrees(self, texts: Sequence[str]) -> list[bool]:
-        """For each sentence whether it may be an act of memory."""
+        """Return for each sentence whether it may be an act of memory."""
         if not texts:
             return []
         bar, bias, weights = self._weights[0], self._weights[1], self._weights[2:]
@@ -144,15 +144,15 @@ class Judge:
 
 
 log = logging.getLogger(__name__)
-# How many findings of the assistant one prompt may leave active; the last ones are nearest to what was found to hold.
+# Number of findings of the assistant that may become active per prompt; the last ones are most reliable.
 MOST_FINDINGS = 2
-# So many letters decide whether two words are forms of one.
+# Number of leading letters by which two words count as forms of one.
 
 
 class HeuristicExtractor:
-    """Reads what the user and the assistant say (protocols.Extractor). Deterministic, offline, without state.
+    """Reads what the user and the assistant say (protocols.Extractor). Deterministic, offline, stateless.
 
-    Tool output is never read for statements, only for whether a step failed.
+    Tool output is never searched for statements, only for whether a step failed.
     """
 
     def __init__(self, weights: CueWeights = DEFAULT, judge: Judge | None = None) -> None:
@@ -161,14 +161,14 @@ class HeuristicExtractor:
 
     @property
     def name(self) -> str:
-        """The reader is called `offline`."""
+        """The reader's name, `offline`."""
         return "offline"
 
     def extract(self, passage: Passage) -> Extraction:
-        """Statements in the order of their evidence; an empty passage gives none.
+        """Return statements in the order of their evidence; none for an empty passage.
 
-        A passage in which the user speaks often is judged as if each answer had been read when it ended, but for what
-        was refuted since: so a log gives the same at once as while its session goes on.
+        A passage with several prompts is judged as if each answer had been read when it ended, except for what was refuted since.
+        Thus a log gives the same result at once as during its session.
         """
         skipped = Skipped()
         parts = episodes(passage.turns, passage.context)
@@ -193,7 +193,7 @@ class HeuristicExtractor:
 
 
 class _Session:
-    """What a session has given so far, and what of that was taken back."""
+    """The statements of a session so far, and which of them were retracted."""
 
     def __init__(self, passage: Passage, judge: Judge | None) -> None:
         self._judge = judge
@@ -205,7 +205,7 @@ class _Session:
         self._said_before = _acts([t for t in passage.context if t.kind is TurnKind.USER and not t.sidechain][-1:])
 
     def words(self) -> list[frozenset[str]]:
-        """The key words of each statement."""
+        """Return the key words of each statement."""
         return [self._words_of(text) for text in (*self._given, *(one.content for one in self._kept))]
 
     def _words_of(self, text: str) -> frozenset[str]:
@@ -214,20 +214,20 @@ class _Session:
         return self._words[text]
 
     def statements(self) -> tuple[Candidate, ...]:
-        """All that stands, in order, each once."""
+        """Return all valid statements in order, without duplicates."""
         found: dict[str, Candidate] = {}
         for one in self._kept:
             found.setdefault(one.content, one)
         return tuple(found.values())
 
     def propose(self, candidates: Iterable[Candidate]) -> None:
-        """Take proposals in."""
+        """Add proposals."""
         new = [one for one in candidates if one.source is Source.USER or not self._is_taken_back(one.content)]
         self._kept += new
         self.proposed += len(new)
 
     def read_user(self, part: Episode) -> None:
-        """Take in what the user wants to hold from now on; a new wording of what they just said replaces it."""
+        """Add the user's lasting statements; a new wording of a preceding one replaces it."""
         acts = self._agreed(_acts(part.user, part.before))
         self._kept += [of_choice(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
         for act, turn in acts:
@@ -239,7 +239,7 @@ class _Session:
             self._said_before = acts
 
     def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
-        """Those that were said outright, and those that the judge takes for acts of memory too."""
+        """Return the explicit ones, and those that the judge also accepts as acts of memory."""
         doubtful = [act.text for act, _ in acts if not act.outright]
         agreed = dict(zip(doubtful, self._verdicts(doubtful), strict=True))
         return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
@@ -249,11 +249,11 @@ class _Session:
             try:
                 return self._judge.agrees(texts)
             except EmbeddingError as error:
-                log.warning("acts of memory are read by rules alone: %s", error)
+                log.warning("acts of memory are read by rules only: %s", error)
         return [True] * len(texts)
 
     def read_assistant(self, part: Episode) -> None:
-        """Take in what the assistant found and what it took back."""
+        """Add the assistant's findings, and drop those that it retracts."""
         turns = [turn for turn in part.rest if turn.kind is not TurnKind.USER and not turn.sidechain]
         found: list[Candidate] = []
         for number, turn in enumerate(turns):
@@ -274,7 +274,7 @@ class _Session:
         return any(_is_wrong_cause(claim, text) for text in self._taken_back)
 
     def _take_back(self, text: str) -> list[str]:
-        """Drop the causes that a sentence of the assistant takes back; those that were written before, by their text."""
+        """Drop the causes that a sentence of the assistant retracts; return the texts of those that were already written."""
         self._taken_back.append(text)
         wrong = [one for one in self._kept if one.source is not Source.USER and _is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
@@ -282,9 +282,9 @@ class _Session:
 
 
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
-    """The user's acts of memory in some turns: none in an option that was chosen, nor in pasted text.
+    """Return the user's acts of memory in some turns, except in chosen options and pasted text.
 
-    A typed answer is read with the question that it answers; alone it only says what says of itself that it stands.
+    A typed answer is read with its question; alone, only an explicit statement counts.
     """
     out: list[tuple[Act, Turn]] = []
     for turn in turns:
@@ -297,12 +297,12 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
 
 
 def _is_new_wording(act: Act, said: Act) -> bool:
-    """Whether a correction words a wish of the message before it in another way: the same subject, and not the opposite."""
+    """Return whether a correction rephrases a wish of the preceding message: the same subject, and not the opposite."""
     return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(roots(act.text) & roots(said.text))
 
 
 def _is_wrong_cause(claim: str, taken_back: str) -> bool:
-    """Whether a claim names a cause that a later sentence takes back."""
+    """Return whether a claim names a cause that a later sentence retracts."""
     return names_cause(claim) and bool(roots(claim) & (roots(taken_back) - _OF_CAUSES))
 
 
@@ -310,7 +310,7 @@ _OF_CAUSES = roots("root cause wrong real really actual actually earlier earlies
 
 
 def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
-    """The findings of a turn after which nothing failed: with their cure, or such that what was done next bore them out."""
+    """Yield the findings of a turn after which nothing failed: with their fix, or confirmed by what was done next."""
     tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
     if not tools or (after and any(t.error for t in tools[-1:])):
         return
@@ -329,7 +329,7 @@ def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn]
 
 
 def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
-    """The units that may be proposed, in order; notes in `skipped` why others may not."""
+    """Yield the units that may be proposed, in order; record in `skipped` why others may not."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
             reason = unfit(unit)

@@ -1,4 +1,4 @@
-"""From the text of a turn to statements: code and tables away, lists and sentences apart. Pure functions."""
+"""Split the text of a turn into statements: remove code and tables, separate lists and sentences. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from dataclasses import dataclass, replace
 from memoryd.core.text import CJK, one_line
 from memoryd.core.types import Turn, TurnKind
 
-# A session cut at the times when the user speaks.
+# A session, split at the user's prompts.
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """What the user said at one time and all that followed until the next time.
+    """A prompt of the user and everything up to the next one.
 
-    `before` is the assistant's text that the user answers, if known; `first`: nothing came before.
-    `asked` is what the user said last before a passage that starts in the middle of an answer.
-    `interrupted`: the user broke off the assistant's work to say it.
+    Attributes:
+        before: The assistant's text that the user answers, if known.
+        first: Whether nothing came before.
+        asked: The user's last prompt before a passage that starts in the middle of an answer.
+        interrupted: Whether the user interrupted the assistant's work.
+
     """
 
     user: tuple[Turn, ...]
@@ -30,7 +33,7 @@ class Episode:
 
     @property
     def last_line(self) -> int:
-        """The number of the last line of the log that belongs to it, 0 if unknown."""
+        """The number of the log's last line in the episode, 0 if unknown."""
         return max((turn.line for turn in (*self.user, *self.rest)), default=0)
 
 
@@ -39,7 +42,7 @@ def _last_said(turns: Sequence[Turn]) -> Turn | None:
 
 
 def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Consecutive turns, a new group where the user speaks after somebody else did."""
+    """Yield consecutive turns; a new group starts where the user speaks after somebody else."""
     group: list[Turn] = []
     for turn in turns:
         if turn.kind is TurnKind.USER and any(t.kind is not TurnKind.USER for t in group):
@@ -51,7 +54,7 @@ def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 
 def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episode]:
-    """The episodes of the main thread, in order. `context` only tells what the first one answers."""
+    """Return the episodes of the main thread, in order. `context` is only used for what the first one answers."""
     out: list[Episode] = []
     before = _last_said(context)
     interrupted = bool(context) and context[-1].kind is TurnKind.INTERRUPT
@@ -74,7 +77,7 @@ _TABLE = re.compile(r"^\s*[|┃│┌└├╭╰+].*|^\s*[-=_─━]{3,}\s*$|^.
 _MARKS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()\s]{1,600}\)")
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u2b50★]+ ?")
-# A sentence ends at a stop before a space and something that starts a new one; never inside `code`.
+# A sentence ends at a full stop before a space and the start of a new one; never inside `code`.
 _END = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[`]?[A-ZА-ЯЁÄÖÜ0-9`])|(?<=[。！？；])|(?<=\.)\s+(?=[a-z]{2,} )")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|bzw|z\.B|ca|Nr|Dr|Mr|Mrs|St|No)|\.\.)\.$", re.I)
 MAX_SENTENCE = 600
@@ -91,7 +94,7 @@ class Sentence:
 
 
 def without_code(text: str) -> str:
-    """The text without fenced blocks, also one that is never closed."""
+    """Remove fenced blocks, including unclosed ones."""
     out: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -108,17 +111,17 @@ def without_code(text: str) -> str:
 
 
 def without_quoted(text: str) -> str:
-    """The text without lines that quote ("> …"): what stands there is somebody else's."""
+    """Remove quoted lines ("> …"), which are somebody else's words."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith((">", "+++", "---")))
 
 
 def plain(text: str) -> str:
-    """One line without emphasis marks, link targets and pictures; `code` ticks stay."""
+    """Return one line without emphasis marks, link targets and images; `code` ticks are kept."""
     return one_line(_EMOJI.sub("", _MARKS.sub("", _LINK.sub(r"\1", text))))
 
 
 def sentences(text: str) -> list[str]:
-    """Sentences of one paragraph, in order, without empty ones."""
+    """Return the non-empty sentences of one paragraph, in order."""
     out: list[str] = []
     start = 0
     for match in _END.finditer(text):
@@ -140,7 +143,7 @@ def _heading_of(line: str) -> str | None:
 
 
 def statements(text: str) -> list[Sentence]:
-    """Statements of a turn in order. Code, tables and headings give none; a wrapped paragraph is joined first."""
+    """Return the statements of a turn in order, without code, tables and headings; wrapped paragraphs are joined first."""
     blocks = _blocks(without_code(text))
     total = max(1, len(blocks) - 1)
     out: list[Sentence] = []
@@ -152,7 +155,7 @@ def statements(text: str) -> list[Sentence]:
 
 
 def _blocks(text: str) -> list[tuple[str, bool, str]]:
-    """(heading, is a list item, text) for every paragraph and list item."""
+    """Return (heading, is a list item, text) for every paragraph and list item."""
     out: list[tuple[str, bool, str]] = []
     heading = ""
     open_block = False
@@ -176,18 +179,18 @@ def _blocks(text: str) -> list[tuple[str, bool, str]]:
 
 
 def _ends(text: str) -> bool:
-    """A line that closes its paragraph: a full stop or a colon."""
+    """Return whether a line ends its paragraph, by a full stop or a colon."""
     return text.rstrip().endswith((".", "!", "?", ":", "。", "！", "？", "；"))
 
 
 def size(text: str) -> int:
-    """Length in words; two CJK characters count as one word."""
+    """Return the length in words; two CJK characters count as one word."""
     wide = len(CJK.findall(text))
     return len(CJK.sub(" ", text).split()) + wide // 2
 
 
 def joined(parts: Sequence[Sentence], fits: Callable[[Sentence, Sentence], bool]) -> list[Sentence]:
-    """The statements, with each one that `fits` the one before it joined to that; list items stay apart."""
+    """Join each statement that `fits` the one before it to that; list items are not joined."""
     out: list[Sentence] = []
     for part in parts:
         if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):

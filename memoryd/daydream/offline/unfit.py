@@ -1,4 +1,4 @@
-"""Why a statement can't be a memory whatever else speaks for it. Pure functions."""
+"""Reasons that exclude a statement regardless of its cues. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from memoryd.daydream.secret_rules import MARK
 MIN_WORDS, MAX_WORDS = 4, 60
 # Words for what is wanted.
 _WANTS = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# With one of these a request says more than what is to be done now.
+# With one of these, a request says more than what to do now.
 _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "reason", "condition"})
-# Of those, what makes even a question that asks for something lasting.
+# Those which make even a question a request for something lasting.
 _LASTING_QUESTION = _LASTING - {"reason", "condition"}
-# With one of these a question of the user says what is wanted ("why not X instead of Y?").
+# With one of these, a question of the user says what is wanted ("why not X instead of Y?").
 _TELLING = frozenset({"alternative", "wish", "prohibition", "standing rule"})
 
 
@@ -33,12 +33,12 @@ _FAREWELL = re.compile(
 
 
 def is_farewell(text: str) -> bool:
-    """Whether the text only ends the session ("that's it for today")."""
+    """Return whether the text only ends the session ("that's it for today")."""
     return size(text) <= 10 and bool(_FAREWELL.match(text))
 
 
 def asks(text: str) -> bool:
-    """Whether the text ends as a question."""
+    """Return whether the text ends as a question."""
     return text.rstrip().endswith(("?", "？"))
 
 
@@ -51,17 +51,17 @@ _ASIDE = re.compile(r"[(（][^()（）]*[)）][.。!?！？]?")
 
 
 def asks_whether_not(text: str) -> bool:
-    """Whether the text is a question with its negation in front ("shouldn't the cache be reused?"): that forbids nothing."""
+    """Return whether it is a question that starts with a negation ("shouldn't the cache be reused?"), which forbids nothing."""
     return asks(text) and not re.search(r"\bwhy\b", text, re.IGNORECASE) and bool(_WHETHER_NOT.search(text))
 
 
 def is_aside(text: str) -> bool:
-    """Whether all of the text stands in one pair of brackets: a remark on something else."""
+    """Return whether the whole text is in one pair of brackets, as a remark on something else."""
     return bool(_ASIDE.fullmatch(text.strip()))
 
 
 def unfit(unit: Unit) -> str:
-    """Why a unit can't be a memory whatever else speaks for it, or empty."""
+    """Return why a unit can't be a memory regardless of its cues, or an empty text."""
     if MARK in unit.text:
         return "held a secret"
     if unit.by_user and quotes_a_rule(unit.text):
@@ -80,7 +80,7 @@ def _only_requests(unit: Unit) -> bool:
 
 
 def _only_asks(unit: Unit) -> bool:
-    """A question about what is; one that the assistant agreed to tells something only if it also has a word for that."""
+    """Return whether it only asks about facts; even an affirmed question needs a word that makes it a statement."""
     if unit.turn.via == "answer":
         return asks(unit.turn.text)
     if "noise question" not in unit.cues:
@@ -91,13 +91,13 @@ def _only_asks(unit: Unit) -> bool:
 
 
 def _only_reports(unit: Unit) -> bool:
-    """What happened to somebody just now, without what is wanted instead and without a sure reason."""
+    """Return whether it only reports a recent event, without a wish and without a definite reason."""
     reasoned = "reason" in unit.cues and "noise uncertain" not in unit.cues
     return "noise report" in unit.cues and not unit.cues & _WANTS and not reasoned and unit.turn.via != "answer"
 
 
 def _only_guesses(unit: Unit) -> bool:
-    """What the user is not sure of, without what is wanted and without a reason or a condition."""
+    """Return whether the user is unsure, without a wish, a reason or a condition."""
     said = unit.cues & (_WANTS | {"reason", "condition"})
     return "noise uncertain" in unit.cues and not said and unit.turn.via != "answer"
 
@@ -107,7 +107,7 @@ def _has_noise(name: str, unit: Unit) -> bool:
 
 
 def _is_unfinished(unit: Unit) -> bool:
-    """The beginning of a list, or a title of the user that trails off."""
+    """Return whether it is the start of a list, or an incomplete title by the user."""
     return unit.text.endswith((":", "：", " ...", " …") if unit.by_user else (":", "："))
 
 
@@ -124,13 +124,13 @@ def _is_pasted(unit: Unit) -> bool:
 
 
 def _opens_with_task(unit: Unit) -> bool:
-    """The task with which a session opens, without a standing rule in it."""
+    """Return whether it is the opening task of a session, without a lasting rule."""
     wanted = unit.cues & {"noise request", "noise task", "noise question"}
     return "first message" in unit.cues and bool(wanted) and not unit.cues & {"prohibition", "standing rule"}
 
 
 def _is_passing(unit: Unit) -> bool:
-    """What holds for the moment only, unless it says why."""
+    """Return whether it only applies at the moment, and gives no reason."""
     return _has_noise("transient", unit) and not unit.cues & {"root cause", "fix", "contrast"}
 
 
@@ -141,7 +141,7 @@ def _noise(*names: str) -> tuple[Check, ...]:
     return tuple((name, partial(_has_noise, name)) for name in names)
 
 
-# Reason and test, the first that holds.
+# Reason and check; the first match counts.
 USER_CHECKS: tuple[Check, ...] = (
     ("farewell", lambda unit: is_farewell(unit.text)),
     ("aside", lambda unit: is_aside(unit.text)),

@@ -1,4 +1,4 @@
-"""What may become a memory: units of text with the names of the cues that they show."""
+"""Units: pieces of text that may become a memory, with the names of their cues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoryd.daydream.offline.sentences import Episode, Sentence, joined, plain,
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
 from memoryd.language.cues import negations
 
-# What the user picked: "option 2" or "the second one", read against the list that the assistant offered. Pure functions.
+# The user's choice: "option 2" or "the second one", resolved with the assistant's list. Pure functions.
 
 _NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
 _PICK = re.compile(
@@ -29,7 +29,7 @@ _DOUBTS = re.compile(
     re.I,
 )
 _DETAIL_CHARS = 220
-# "(recommended)", and the "or" that leads to the next option.
+# "(recommended)", and the "or" before the next option.
 _TAIL = re.compile(
     r"\s{0,8}\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)|[,;]? (?:or|oder|ou|или)\W{0,40}$", re.I
 )
@@ -40,7 +40,7 @@ def _refuses(text: str) -> bool:
 
 
 def picked(text: str) -> str:
-    """The number of the option that a short message picks, or empty. A message that doubts or asks picks nothing."""
+    """Return the number of the option that a short message picks, or an empty text; doubts and questions pick nothing."""
     match = _PICK.search(text)
     if not match or len(text) > 400 or _refuses(text[: match.end() + 60]):
         return ""
@@ -49,7 +49,7 @@ def picked(text: str) -> str:
 
 
 def offered(text: str, number: str) -> str:
-    """The option's title and first statement in the assistant's text, or empty when it offered no such list."""
+    """Return the option's title and first statement in the assistant's text, or an empty text if there is no such list."""
     lines = without_code(text).splitlines()
     letter = chr(ord("a") + int(number) - 1) if number != "0" else "0"
     named = re.compile(
@@ -75,7 +75,7 @@ def _with_detail(lines: list[str], index: int, pattern: re.Pattern[str]) -> str:
 
 
 def without_marks(option: str) -> str:
-    """An option's text without "(recommended)" and without the "or" that leads to the next one."""
+    """Return an option's text without "(recommended)" and without the "or" before the next one."""
     return _TAIL.sub("", option)
 
 
@@ -95,40 +95,40 @@ _LEAVE = re.compile(
 
 
 def only_permits(turn: Turn) -> bool:
-    """Whether an answer only says that a step may, or may not, be taken now."""
+    """Return whether an answer only permits or refuses the current step."""
     return bool(_ASKS_LEAVE.search(turn.detail) and _LEAVE.match(turn.text))
 
 
 def decided(turn: Turn) -> str:
-    """Question and answer as one statement; of the question only what is asked, where the answer explains itself."""
+    """Combine question and answer into one statement; if the answer is self-explanatory, only keep the question itself."""
     question = one_line(turn.detail)
     asked = [part for part in sentences(question) if part.endswith(("?", "？"))]
     explained = ": " in turn.text and asked
     return one_line(f"{asked[0] if explained else question} {turn.text}")
 
 
-# A choice with so many words beside its name says what was chosen.
+# A choice with this number of words besides its name says what was chosen.
 EXPLAINED = 5
 
 
 def is_choice(turn: Turn) -> bool:
-    """Whether the user chose one of the assistant's options by its name, and the option says what it means."""
+    """Return whether the user chose one of the assistant's options by its name, and the option explains itself."""
     label, _, detail = turn.text.partition(": ")
     explained = len(detail.split()) >= EXPLAINED or len(detail) >= 4 * EXPLAINED
     return turn.via == "answer" and turn.offered and explained and not only_permits(turn) and not _LEAVE.match(label)
 
 
 PASTE_CHARS = 900
-# Up to so long, a message in the first person was typed; what else was pasted into it is taken out before.
+# Up to this length, a message in the first person was typed; other pasted text was removed before.
 TALK_CHARS = 2_000
 USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
-# Turns before and after in which a restatement is looked for: bounds the work for long stretches without the user.
+# Number of turns around in which a repetition is searched; limits the work for long stretches without the user.
 NEAR_TURNS = 12
 LONG_EPISODE = 15
-# A message with more statements than this lists or quotes.
+# A message with more statements than this is a list or a quotation.
 FEW_STATEMENTS = 6
-# So short a statement without a word for what is wanted, why or when hardly stands alone.
+# A statement this short, without a word for what is wanted, why or when, is hardly self-contained.
 BARE_WORDS = 8
 _SAYS_I = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|ich|je|yo|creo|vorrei|я)\b|我")
 _LISTED = re.compile(r"^\s{0,8}(?:[-*+•#>|]|\d{1,3}[.)])\s", re.MULTILINE)
@@ -148,9 +148,9 @@ _LEANS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement of one turn. `cues` names what speaks for or against it; `words` are its key words, for comparing.
+    """A statement of one turn. `cues` are the names of its cues; `words` are its key words, for comparisons.
 
-    `before` is the text of the assistant that a statement of the user answers.
+    `before` is the assistant's text that a statement of the user answers.
     """
 
     text: str
@@ -166,17 +166,17 @@ class Unit:
 
     @property
     def pasted(self) -> bool:
-        """Whether it stands in a text so long that the user hardly typed it."""
+        """Whether its text is so long that the user hardly typed it."""
         return "pasted" in self.cues
 
 
 def is_talk(text: str) -> bool:
-    """Whether a long message is one person's talk to the agent: of somebody who says "I", and without a list or a heading."""
+    """Return whether a long message is typed: in the first person, and without a list or a heading."""
     return len(text) <= TALK_CHARS and bool(_SAYS_I.search(text)) and not _LISTED.search(text)
 
 
 def user_statements(turn: Turn) -> list[Sentence]:
-    """Statements of a message of the user. Short neighbours are joined; an answer is read with its question."""
+    """Return the statements of a user's message. Short neighbours are joined; an answer is read with its question."""
     if turn.via == "answer":
         return [] if only_permits(turn) else [Sentence(decided(turn))]
     parts = statements(turn.text)
@@ -187,7 +187,7 @@ def user_statements(turn: Turn) -> list[Sentence]:
 
 
 def agent_statements(turn: Turn) -> list[Sentence]:
-    """Statements of the assistant; one that leans on the one before it ("That …", "So …") is joined to it."""
+    """Return the assistant's statements; one that refers to the one before it ("That …", "So …") is joined to it."""
 
     def leans(last: Sentence, part: Sentence) -> bool:
         near = last.position == part.position and size(last.text) + size(part.text) <= AGENT_JOIN
@@ -197,7 +197,7 @@ def agent_statements(turn: Turn) -> list[Sentence]:
 
 
 def similarity(words: frozenset[str], others: Sequence[frozenset[str]]) -> float:
-    """The greatest token F1 with one of the others, 0..1."""
+    """Return the greatest token F1 with one of the others, 0..1."""
     return max((dice(words, other) for other in others), default=0.0)
 
 
@@ -218,7 +218,7 @@ def _bags(turns: Sequence[Turn]) -> list[frozenset[str]]:
 
 
 def user_units(episode: Episode) -> list[Unit]:
-    """Units of the user's turns of an episode."""
+    """Return the units of the user's turns of an episode."""
     replies = [t for t in episode.rest if t.kind is TurnKind.ASSISTANT]
     agreed = bool(replies and cues.AGREEMENT.search(replies[0].text[:80]))
     asked = bool(episode.before and cues.AGENT_NOISE["question"].search(episode.before.text[-300:]))
@@ -241,7 +241,7 @@ def user_units(episode: Episode) -> list[Unit]:
 
 
 def _with_choice(turn: Turn, parts: list[Sentence], before: Turn | None) -> list[Sentence]:
-    """The statements, the one that picks an option with the text of that option."""
+    """Add the text of the picked option to the statement that picks it."""
     number = picked(turn.text) if before and turn.via != "answer" else ""
     option = offered(before.text, number) if before and number else ""
     return [replace(s, text=f"{s.text}: {option}") if option and picked(s.text) else s for s in parts]
@@ -254,7 +254,7 @@ def _user_unit(turn: Turn, statement: Sentence, names: set[str], echo: frozenset
     names |= set() if cues.IDENTIFIER.search(text) else {"no identifier"}
     names |= {"bare"} if not names & set(cues.USER_CUES) and size(text) <= BARE_WORDS and turn.via != "answer" else set()
     if {"wish", "first message"} <= names and not is_rule(text):
-        # What the opening message wants is the task.
+        # The wish of the opening message is the task.
         names = names - {"wish"} | {"noise task"}
     if "noise request" in names:
         names = names - {"wish"}
@@ -267,7 +267,7 @@ def _user_unit(turn: Turn, statement: Sentence, names: set[str], echo: frozenset
 
 
 def agent_units(episode: Episode) -> list[Unit]:
-    """Units of the assistant's turns of an episode."""
+    """Return the units of the assistant's turns of an episode."""
     turns = [t for t in episode.rest if t.kind is TurnKind.ASSISTANT]
     typed = [t for t in episode.user or episode.asked if len(t.text) <= PASTE_CHARS]
     asked = frozenset().union(*_bags(typed))
@@ -291,14 +291,14 @@ def agent_units(episode: Episode) -> list[Unit]:
 
 
 def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
-    """Whether the assistant only repeats what a tool put out: an order in there is nobody's rule."""
+    """Return whether the assistant only repeats a tool's output, in which an instruction is nobody's rule."""
     words = frozenset(keywords(statement.text))
     return any(containment(words, found) >= REPEATS_TOOL for found in tools)
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """Key words around a turn of the assistant: all that the user typed, each of its statements, the other turns."""
+    """Key words around a turn of the assistant: of the user's texts, of each of its statements, of the other turns."""
 
     asked: frozenset[str]
     wishes: Sequence[frozenset[str]]
@@ -330,20 +330,20 @@ def _shape(statement: Sentence) -> set[str]:
     return names
 
 
-# How much a unit is worth: a sum of weights over its cues (logistic regression, so the sum is a log odds).
+# The value of a unit: the sum of the weights of its cues (logistic regression, so the sum is a log odds).
 
 BIAS = "bias"
 
 
 @dataclass(frozen=True, slots=True)
 class CueWeights:
-    """Weight of each cue in a log odds, for statements of the user and of the assistant; `bias` holds for all."""
+    """Weight of each cue as log odds, for statements of the user and of the assistant; `bias` applies to all."""
 
     user: Mapping[str, float]
     agent: Mapping[str, float]
 
     def of(self, unit: Unit) -> float:
-        """The unit's log odds of being worth keeping. Unknown cues weigh nothing."""
+        """Return the log odds that the unit is worth keeping. Unknown cues are ignored."""
         table = self.user if unit.by_user else self.agent
         return table.get(BIAS, 0.0) + sum(table.get(cue, 0.0) for cue in sorted(unit.cues))
 
@@ -352,5 +352,5 @@ DEFAULT = CueWeights(USER_WEIGHTS, AGENT_WEIGHTS)
 
 
 def probability(log_odds: float) -> float:
-    """The logistic function, 0..1."""
+    """Return the logistic function, 0..1."""
     return 1.0 / (1.0 + math.exp(-log_odds))

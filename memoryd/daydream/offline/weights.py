@@ -1,4 +1,4 @@
-"""Weights of the cues in log odds. Fitted by benchmarks/extraction.py --write; don't edit by hand."""
+"""Weights of the cues as log odds. Fitted by benchmarks/extraction.py --write; don't edit by hand."""
 
 from __future__ import annotations
 
