@@ -116,13 +116,20 @@ def _unknown_places(template: str) -> set[str]:
     return set(re.findall(r"\{(\w*)\}", template)) - {"text", "speaker", "role", "date"}
 
 
-def _pattern_fault(text: str) -> str:
-    """What is wrong with a regular expression that cuts a text into results; empty for nothing."""
+def _expression_fault(text: str) -> str:
+    """What is wrong with a regular expression; empty for nothing."""
     try:
-        named = re.compile(text).groupindex if text else {"": 0}
+        re.compile(text)
     except re.error as error:
         return f"is no regular expression: {error}"
-    return "" if named else "names no group; write e.g. (?P<content>.+)"
+    return ""
+
+
+def _pattern_fault(text: str) -> str:
+    """What is wrong with a regular expression that cuts a text into results; empty for nothing."""
+    if not text or (fault := _expression_fault(text)):
+        return fault if text else ""
+    return "" if re.compile(text).groupindex else "names no group; write e.g. (?P<content>.+)"
 
 
 _is_url = _rule(
@@ -154,6 +161,7 @@ _is_template = _rule(
     lambda text: not text or ("{text}" in text and not _unknown_places(text)),
     lambda text: f"must hold {{text}}, and besides it only {{speaker}}, {{role}}, {{date}}, not {text!r}",
 )
+_is_expression = _rule(lambda text: not _expression_fault(text), lambda text: _expression_fault(text))
 _is_granularity = _one_of("session", "round", "turn")
 Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
@@ -263,7 +271,8 @@ class ScopingSpec:
 class ResponseSpec:
     """JSONPath expressions of what is read from a response; the `...Field` ones are relative to one result.
 
-    `pattern` is for a tool that answers with text: a regular expression whose named groups make each match a result.
+    `pattern` is for a tool that answers with text: a regular expression whose named groups make each match a result. A text
+    without a match is an error, unless `nothing` matches it: what the tool says when it found nothing.
     """
 
     results: str = ""
@@ -276,6 +285,7 @@ class ResponseSpec:
     status_field: str = ""
     next_page: str = ""
     pattern: Annotated[str, AfterValidator(_is_pattern)] = ""
+    nothing: Annotated[str, AfterValidator(_is_expression)] = ""
 
 
 @spec

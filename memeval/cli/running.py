@@ -342,6 +342,9 @@ def _notes(result: Mapping[str, Any]) -> Iterator[str]:
     """What a reader of the numbers must know of provider, evidence and clusters."""
     questions = result["questions"]
     pieces = [piece for question in questions for piece in question["retrieved"]]
+    if not pieces and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):
+        name = result["provider"]["name"]
+        yield f"{name} found nothing for any question: see whether `memeval check {name}` finds what it adds."
     if pieces and not any(piece["sessions"] or piece["turns"] for piece in pieces):
         yield f"{result['provider']['name']} does not say where its pieces come from: its retrieval is not scored."
     if dangling := sum(bool(question.get("dangling")) for question in questions):

@@ -6,6 +6,7 @@ read from the tool's structured content, else from its text: as JSON, or cut int
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections import OrderedDict
@@ -88,7 +89,11 @@ class McpProvider(RemoteProvider):
         with self._server(scope) as server:
             value, text = server.call(tool.tool, arguments)
         self._see(f"tool {tool.tool}", text.encode())
-        return matches(tool.response.pattern, text) if tool.response.pattern else value
+        found = matches(tool.response.pattern, text) if tool.response.pattern else value
+        if problem := _unread(tool, kind, found, text):
+            where = self.spec.origin.where(f"tools.{kind}.response")
+            raise ProviderError(f"{self.name}: tool {tool.tool} answered {text[:200]!r}, {problem}.", fix=f"See {where}.")
+        return found
 
     def clear(self, scope: str) -> None:
         """Call the tool for it if there is one; then end the case's server and delete its folder."""
@@ -160,3 +165,18 @@ class McpProvider(RemoteProvider):
             server.close()
             raise ProviderError(error.message, fix=error.fix) from None
         return server
+
+
+def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
+    """Why an answer can't be read: servers report faults as plain words, which must not pass for nothing found."""
+    response = tool.response
+    if response.pattern:
+        known = found["results"] or not text.strip() or (response.nothing and re.search(response.nothing, text))
+        return "" if known else "which the pattern does not match"
+    plain = isinstance(found, Mapping) and set(found) == {"text"}
+    if not plain or kind not in ("search", "status") or not text.strip():
+        return ""
+    if response.nothing and re.search(response.nothing, text):
+        return ""
+    read = response.status_field if kind == "status" else response.results.removeprefix("$") or response.content_field
+    return "" if "text" in read else "plain words where data should be"

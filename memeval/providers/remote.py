@@ -48,7 +48,7 @@ def check_calls(spec: ProviderSpec, calls: EndpointsSpec | ToolsSpec, *, embeds:
             for place, text, inside in _texts(getattr(call, part), f"{key}.{one.name}.{part}"):
                 _check(spec, place, text, known | inside)
         for field in fields(call.response):
-            if field.name != "pattern":
+            if field.name not in ("pattern", "nothing"):
                 _check_path(spec, f"{key}.{one.name}.response.{key_of(field.name)}", getattr(call.response, field.name))
 
 

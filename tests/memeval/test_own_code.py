@@ -311,3 +311,11 @@ def test_init_writes_over_nothing_unasked_and_takes_plain_names_only() -> None:
     assert "is there already" in run("init", "provider", "notes").output
     assert run("init", "provider", "notes", "--force").exit_code == 0
     assert run("init", "provider", "../notes").exit_code == 2
+
+
+def test_a_memory_that_never_finds_anything_is_named() -> None:
+    adapter(code="class Memory:\n    def add(self, text): pass\n    def search(self, query, k): return []\n",
+            spec="name: mine\ntype: local\nadapter: ./mine.py:Memory\n")  # fmt: skip
+    done = run("eval", "-b", "sample", "-p", "mine", "--limit", "3")
+    assert "mine found nothing for any question" in " ".join(done.output.split())
+    assert "found nothing of what was just added" in run("check", "mine").output

@@ -2,7 +2,7 @@
 
 Its first argument is the file; a second one names a fault: `die` (ends at the second search), `hang` (never answers a search),
 `text` (answers a search in plain words), `wrapped` (JSON within a text result), `broken` (every search is a tool error),
-`silent` (ends before it says anything).
+`silent` (ends before it says anything), `words` (a fault as plain words, not marked as one).
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def call(tool: str, given: dict[str, Any]) -> tuple[Any, bool]:
         return {"left": len(notes())}, False
     if FAULT == "broken":
         return "the index is gone", True
+    if FAULT == "words":
+        return "Error searching notes: no embedding model", False
     if FAULT == "die":
         counter = FILE.with_suffix(".asked")
         counter.write_text("x" * (len(counter.read_text()) + 1 if counter.exists() else 1))
@@ -52,7 +54,9 @@ def call(tool: str, given: dict[str, Any]) -> tuple[Any, bool]:
     found = sorted(
         ({**one, "score": len(words(one["text"]) & words(given["words"]))} for one in mine), key=lambda one: -one["score"]
     )
-    found = found[: given["most"]]
+    found = [] if "nothing at all" in given["words"] else found[: given["most"]]
+    if FAULT == "text" and not found:
+        return "No notes found.", False
     if FAULT == "text":
         return "\n".join(f"- {one['id']} ({one['score']:.2f}): {' '.join(one['text'].split())}" for one in found), False
     return {"notes": found}, False

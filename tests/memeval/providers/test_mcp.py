@@ -131,6 +131,25 @@ def test_an_answer_in_plain_words_is_cut_by_a_pattern(tmp_path: Path) -> None:
     assert (best.turns, best.score) == (("s1-0",), 4.0)
 
 
+def test_a_fault_in_plain_words_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+    with opened(tmp_path, "words") as provider:
+        provider.ingest("one", garden()[:1])
+        with pytest.raises(ProviderError, match="no embedding model.*plain words where data should be"):
+            provider.search("one", TOMATOES)
+
+
+def test_a_text_that_the_pattern_does_not_match_is_an_error_unless_it_says_that_nothing_was_found(tmp_path: Path) -> None:
+    pattern = r"      pattern: '- (?P<id>\w+) \((?P<score>[\d.]+)\): (?P<text>.+)'"
+    nothing = SearchRequest("nothing at all", 3)
+    with opened(tmp_path, "text", {"      results: $.notes": f"{pattern}\n      results: $.results"}) as provider:
+        provider.ingest("one", garden()[:1])
+        with pytest.raises(ProviderError, match="which the pattern does not match"):
+            provider.search("one", nothing)
+    told = {"      results: $.notes": f"{pattern}\n      nothing: ^No notes\n      results: $.results"}
+    with opened(tmp_path, "text", told) as provider:
+        assert provider.search("one", nothing) == []
+
+
 def test_json_inside_a_text_result_is_read_as_json(tmp_path: Path) -> None:
     with opened(tmp_path, "wrapped") as provider:
         provider.ingest("one", garden())
