@@ -1,4 +1,4 @@
-"""Write the graphs by which the default models are run: memoryd/embed/bge_small.onnx and colbert_small.onnx.
+"""Write the graphs by which the default models are run: bge_small.onnx, colbert_small.onnx and reranker.onnx in memoryd/embed.
 
     pip install onnx && python benchmarks/fuse_models.py
 
@@ -21,6 +21,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from memoryd.embed.late import LATE_GRAPH
 from memoryd.embed.onnx import SENTENCE_FOLDER, SENTENCE_GRAPH, TOKEN_FOLDER, bundled_folder
+from memoryd.embed.pairs import FIRST_LAYER, PAIR_FOLDER, PAIR_GRAPH, PAIR_LAYERS
 
 LAYERS, HEADS, WIDTH = 12, 12, 384
 EPSILON = 1e-12
@@ -115,23 +116,27 @@ def refer(tensor: Any, file: bytes) -> None:
         tensor.external_data.add(key=key, value=str(value))
 
 
-def embeddings(graph: Graph) -> str:
-    """Words, places and the one kind of text, shape (1, tokens, WIDTH)."""
-    part = "embeddings"
+def embeddings(graph: Graph, *, prefix: str = "", kinds_given: bool = False) -> str:
+    """Words, places and the kind of text (one for all tokens, or that of the input `kinds`), shape (1, tokens, WIDTH)."""
+    part = f"{prefix}embeddings"
     graph.node("Shape", ["input_ids"], "length", start=1)
     words = graph.embedded(f"{part}.word_embeddings", ["input_ids"], "Gather")
     start = graph.constant("start", np.array([0], dtype=np.int64))
     places = graph.embedded(f"{part}.position_embeddings", [start, "length", start], "Slice")
     kinds = f"{part}.token_type_embeddings.weight"
-    first = graph.value(f"{kinds}_quantized")[0].astype(np.float32) - np.float32(graph.value(f"{kinds}_zero_point"))
-    kind = graph.constant("kind", (first * graph.value(f"{kinds}_scale")).astype(np.float32))
+    table = graph.value(f"{kinds}_quantized").astype(np.float32) - np.float32(graph.value(f"{kinds}_zero_point"))
+    table = (table * graph.value(f"{kinds}_scale")).astype(np.float32)
+    if kinds_given:
+        kind = graph.node("Gather", [graph.constant("kind_table", table), "kinds"], "kind")
+    else:
+        kind = graph.constant("kind", table[0])
     sums = graph.node("Add", [words, graph.node("Add", [places, kind], "places")], "sums")
     return graph.norm(sums, f"{part}.LayerNorm")
 
 
-def layer(graph: Graph, source: str, number: int, *, last: bool) -> str:
+def layer(graph: Graph, source: str, number: int, *, last: bool, prefix: str = "") -> str:
     """One layer; the last one asks for the wanted tokens alone."""
-    part = f"encoder.layer.{number}"
+    part = f"{prefix}encoder.layer.{number}"
     asking = graph.node("Gather", [source, "kept"], "asking", axis=1) if last else source
     own = f"{part}.attention.self"
     inputs = [graph.linear(asking, f"{own}.query"), graph.linear(source, f"{own}.key"), graph.linear(source, f"{own}.value")]
@@ -161,12 +166,31 @@ def fused(folder: Path, *, projected: bool) -> bytes:
     return graph.model(inputs, helper.make_tensor_value_info(states, TensorProto.FLOAT, [1, "wanted", width]))
 
 
+def fused_pairs(folder: Path) -> bytes:
+    """The graph of the model that reads two texts together: the states of all tokens after the layers that are used."""
+    graph = Graph(folder)
+    states = embeddings(graph, prefix="bert.", kinds_given=True)
+    kept = []
+    for number in range(PAIR_LAYERS):
+        states = layer(graph, states, number, last=False, prefix="bert.")
+        kept += [states] if number >= FIRST_LAYER else []
+    inputs = [
+        helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "tokens"]),
+        helper.make_tensor_value_info("kinds", TensorProto.INT64, [1, "tokens"]),
+    ]
+    together = graph.node("Concat", kept, "layers", axis=0)
+    return graph.model(inputs, helper.make_tensor_value_info(together, TensorProto.FLOAT, [len(kept), "tokens", WIDTH]))
+
+
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     for folder, path, projected in ((SENTENCE_FOLDER, SENTENCE_GRAPH, False), (TOKEN_FOLDER, LATE_GRAPH, True)):
         data = fused(bundled_folder(folder), projected=projected)
         path.write_bytes(data)
         print(f"{path.name}: {len(data):,} bytes")
+    data = fused_pairs(bundled_folder(PAIR_FOLDER))
+    PAIR_GRAPH.write_bytes(data)
+    print(f"{PAIR_GRAPH.name}: {len(data):,} bytes")
 
 
 if __name__ == "__main__":

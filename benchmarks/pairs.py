@@ -19,7 +19,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +147,7 @@ def items_of(pairs: Sequence[Pair]) -> list[MemoryItem]:
 
 
 def by_dream(pairs: Sequence[Pair], comparer: Comparer, *, words: bool, llm: Any = None) -> list[Seen]:
-    """All pairs in one store, each in a project of its own, and a plan over them."""
+    """All pairs in one store, each in a project of its own, and a plan over them on the day after the last one."""
     items = items_of(pairs)
     embedder = None if words else OnnxEmbedder()
     vectors = (
@@ -156,7 +156,8 @@ def by_dream(pairs: Sequence[Pair], comparer: Comparer, *, words: bool, llm: Any
         else dict(zip((item.id for item in items), embedder.embed([i.content for i in items]), strict=True))
     )
     limits: DreamLimits = replace(DEFAULTS, asked=10_000)
-    plan = make_plan(items, now=NOW, vectors=vectors, llm=llm, limits=limits, comparer=comparer)
+    now = max(pair.new_at for pair in pairs) + timedelta(days=1)
+    plan = make_plan(items, now=now, vectors=vectors, llm=llm, limits=limits, comparer=comparer)
     return [_dreamt(plan, number) for number in range(len(pairs))]
 
 

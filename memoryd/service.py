@@ -26,6 +26,7 @@ from memoryd.core.ledger import Ledger
 from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.embed.pairs import CrossEncoder
 from memoryd.language import RULES, Comparer, Comparison, Said
 from memoryd.language.gloss import in_english
 from memoryd.lineage import earlier_wordings, merged_from, merged_ids, with_merges
@@ -671,8 +672,13 @@ class Orchestrator:
 
 
 def comparer_for(embedder: Embedder | None) -> Comparer:
-    """Create the comparer; only the bundled embedder adds vectors, since the classifier was trained on its cosines."""
-    return Comparer(embedder if isinstance(embedder, OnnxEmbedder) else None)
+    """Create the comparer.
+
+    Only the bundled embedder adds vectors, since the classifier was trained on its cosines, and with it texts are read together.
+    """
+    if not isinstance(embedder, OnnxEmbedder):
+        return Comparer()
+    return Comparer(embedder, reader=CrossEncoder())
 
 
 def _keep_ann(vector: VectorStore) -> None:

@@ -107,6 +107,14 @@ class TokenEncoder(Protocol):
         ...
 
 
+class PairReader(Protocol):
+    """Reads two texts together, as a cross-encoder does."""
+
+    def read(self, first: str, second: str) -> FloatArray:
+        """Numbers that tell how the texts relate, always of the same shape. Raises EmbeddingError."""
+        ...
+
+
 class LLM(Protocol):
     """A chat model. Raises ModelError; never returns a truncated answer."""
 

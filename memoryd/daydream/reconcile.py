@@ -171,7 +171,8 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
 
 def said(statement: MemoryItem | Candidate) -> Said:
     """Return a memory or candidate in the form for comparisons."""
-    return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER)
+    at = statement.valid_from if isinstance(statement, MemoryItem) else statement.at
+    return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER, at)
 
 
 def relation(item: MemoryItem, candidate: Candidate, compare: Compare = RULES.compare) -> Comparison:

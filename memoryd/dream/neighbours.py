@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import combinations
 
@@ -271,6 +271,7 @@ class Neighbourhood:
                 self._vectors[item.content] = vectors[item.id]
         self._readings: dict[tuple[str, bool], Reading] = {}
         self._found: dict[tuple[Said, Said], Comparison] = {}
+        self._read = 0
 
     def reading(self, said: Said) -> Reading:
         """Return the parsed text, from the cache if possible."""
@@ -286,8 +287,14 @@ class Neighbourhood:
             return Relations((), ())
         pairs, cosines = self._pairs(claims)
         found = []
-        for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True):
-            pair = self._judge(claims[i], claims[j], None if np.isnan(cosine) else cosine)
+        known = [
+            (claims[i], claims[j], None if np.isnan(cosine) else cosine)
+            for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True)
+        ]
+        for entry in sorted(known, key=lambda entry: max(entry[0].at, entry[1].at), reverse=True):
+            self._judge(*entry)  # the newest first: how many are read together is bounded
+        for entry in known:
+            pair = self._judge(*entry)
             found += [pair] if pair.relation is not Relation.DIFFERENT or pair.found.doubtful else []
         return Relations(tuple(claims), tuple(found))
 
@@ -339,7 +346,9 @@ class Neighbourhood:
         earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
         old, new = earlier.said, later.said
         if (old, new) not in self._found:
-            self._found[old, new] = self._comparer.compare_read(old, new, self.reading(old), self.reading(new), cosine)
+            read = self._read < self._limits.read and self._comparer.would_read(cosine)
+            self._read += read
+            self._found[old, new] = self._comparer.compare_read(old, new, self.reading(old), self.reading(new), cosine, read=read)
         return CandidatePair(earlier, later, self._found[old, new])
 
 
@@ -352,7 +361,7 @@ def _claim(builder: PlanBuilder, members: list[MemoryItem]) -> Claim:
     said = sorted(((builder.last_said(item), item.id) for item in members), reverse=True)
     sessions = {each.session for item in members for each in (item, *builder.merged_into(item))}
     items = tuple(builder[id] for _, id in said)
-    return Claim(items, _said(items[0]), said[0][0], frozenset(sessions))
+    return Claim(items, replace(_said(items[0]), at=said[0][0]), said[0][0], frozenset(sessions))
 
 
 def _said(item: MemoryItem) -> Said:

@@ -40,6 +40,7 @@ class DreamLimits:
         rare: Maximum number of memories that may share a name for it to link them.
         degree: Maximum number of such links per memory.
         asked: Maximum pairs that a model is asked about.
+        read: Maximum pairs of statements that are read together (10 ms each), newest statements first.
         batch: Pairs per model call.
         rounds: Maximum repetitions of the stages until nothing changes.
     """
@@ -53,6 +54,7 @@ class DreamLimits:
     rare: int = 8
     degree: int = 4
     asked: int = 60
+    read: int = 2_000
     batch: int = 20
     rounds: int = 8
 

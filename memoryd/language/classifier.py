@@ -1,6 +1,7 @@
-"""A classifier for the relation of two statements: softmax regression over the numbers of `features`.
+"""A classifier for the relation of two statements: softmax regression, trained by benchmarks/train_pairs.py.
 
-The weights are in `weights.json`, created by benchmarks/train_pairs.py.
+Two models. `words` weighs the numbers of `features` alone; its weights are in `weights.json`. `reader` weighs them together with
+what a cross-encoder makes of both texts (`states_of`), which knows what the words don't show; its weights are in `reader.npz`.
 """
 
 from __future__ import annotations
@@ -13,17 +14,24 @@ import numpy as np
 import orjson
 
 from memoryd.core.errors import ConfigError
-from memoryd.core.protocols import FloatArray
+from memoryd.core.protocols import FloatArray, PairReader
 from memoryd.language.compare import Relation
 from memoryd.language.features import NAMES
+from memoryd.language.gloss import gloss
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
+READER_FILE = Path(__file__).with_name("reader.npz")
 ORDER = (Relation.SAME, Relation.REFINES, Relation.REPLACES, Relation.CONTRADICTS, Relation.DIFFERENT)
+LIMITS = ("same", "replaces", "conflict", "marked")
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Means and scales of the features, weights per feature and relation, and the minimum chance for a prediction."""
+    """Means and scales of the numbers, a weight for each number and relation, and from which chance on one is believed.
+
+    `marked` is that chance of a replacement where both statements are the user's or the later one speaks of a change;
+    `states` are the weights of a cross-encoder's states, None for a model of words.
+    """
 
     mean: FloatArray
     scale: FloatArray
@@ -32,23 +40,56 @@ class Model:
     same: float
     replaces: float
     conflict: float
+    marked: float
+    states: FloatArray | None = None
 
-    def chances(self, numbers: FloatArray) -> dict[Relation, float]:
+    def of_states(self, states: FloatArray) -> FloatArray:
+        """Return what the states of two texts add to the score of each relation."""
+        assert self.states is not None
+        return np.asarray(states @ self.states)
+
+    def chances(self, numbers: FloatArray, of_states: FloatArray | None = None) -> dict[Relation, float]:
         """Return the probability of each relation; they add up to 1."""
         scores = ((numbers - self.mean) / self.scale) @ self.weights + self.bias
+        if of_states is not None:
+            scores = scores + of_states
         power = np.exp(scores - scores.max())
         return dict(zip(ORDER, (power / power.sum()).tolist(), strict=True))
 
 
+def states_of(reader: PairReader, old: str, new: str) -> FloatArray:
+    """Return what the reader makes of two texts, read in both orders; of texts in other languages their glosses, if there are any."""
+    first, second = gloss(old) or old, gloss(new) or new
+    return np.concatenate([reader.read(first, second).ravel(), reader.read(second, first).ravel()])
+
+
 @cache
 def load() -> Model:
-    """Load the bundled model. Raises ConfigError if the file does not match the features."""
+    """Load the bundled model of words. Raises ConfigError if the file does not match the features."""
     try:
         stored = orjson.loads(WEIGHTS_FILE.read_bytes())
-        mean, scale, weights, bias = (np.asarray(stored[name], dtype=np.float32) for name in ("mean", "scale", "weights", "bias"))
-        if weights.shape != (len(NAMES), len(ORDER)):
-            raise ValueError(f"{weights.shape} weights for {len(NAMES)} numbers")
-        same, replaces, conflict = (float(stored[name]) for name in ("same", "replaces", "conflict"))
-        return Model(mean, scale, weights, bias, same, replaces, conflict)
+        return _model({name: np.asarray(value, dtype=np.float32) for name, value in stored.items()})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"{WEIGHTS_FILE} can't be used: {error}", fix="Install memoryd again.") from error
+        raise _unusable(WEIGHTS_FILE, error) from error
+
+
+@cache
+def load_reader() -> Model:
+    """Load the bundled model of words and states. Raises ConfigError if the file does not match the features."""
+    try:
+        with np.load(READER_FILE, allow_pickle=False) as stored:
+            return _model({name: np.asarray(stored[name], dtype=np.float32) for name in stored.files})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _unusable(READER_FILE, error) from error
+
+
+def _model(stored: dict[str, FloatArray]) -> Model:
+    limits = {name: float(stored[name]) for name in LIMITS}
+    model = Model(stored["mean"], stored["scale"], stored["weights"], stored["bias"], **limits, states=stored.get("states"))
+    if model.weights.shape != (len(NAMES), len(ORDER)):
+        raise ValueError(f"{model.weights.shape} weights for {len(NAMES)} numbers")
+    return model
+
+
+def _unusable(file: Path, error: Exception) -> ConfigError:
+    return ConfigError(f"{file} can't be used: {error}", fix="Install memoryd again.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 
@@ -48,11 +49,15 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A statement to compare. `dont`: it is listed under "don't"; `by_user`: it is in the user's own words."""
+    """A statement as it is compared.
+
+    `dont`: it stands under "don't"; `by_user`: in the user's own words; `at`: when it was said, None when that is not known.
+    """
 
     text: str
     dont: bool = False
     by_user: bool = True
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +163,11 @@ def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     return bool(left & right) or min(len(left), len(right)) <= FEW_WORDS
 
 
-def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
-    """Return whether they may be merged: no negation, value, name, limit or direction occurs in only one of them."""
+def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int = MOST_LONGER) -> bool:
+    """Return whether they may be merged: no negation, value, name, limit or direction occurs in only one of them.
+
+    `most_longer`: how many more words the newer one may have.
+    """
     left, right = a.terms - b.terms, b.terms - a.terms
     if a.values != b.values or old.dont != new.dont or has_exception(old.text) != has_exception(new.text):
         return False
@@ -170,8 +178,8 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     if identifiers(old.text) != identifiers(new.text):
         return False
     came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
-    # In Chinese and Japanese, every two characters count as a word.
-    if len(came) - len(went) > MOST_LONGER * (3 if CJK.search(new.text) else 1):
+    # A run of Chinese or Japanese counts once for each two characters.
+    if len(came) - len(went) > most_longer * (3 if CJK.search(new.text) else 1):
         return False
     if _ordered_otherwise(old.text, new.text) or not STATES.isdisjoint(left | right):
         return False

@@ -1,16 +1,18 @@
 """Compare statements by rules and by a classifier trained on labelled pairs.
 
-The classifier may find what the rules miss, and doubts them where they were often wrong. A merge of two statements
-must also pass checks that no probability overrides: no negation, number, name, limit or direction in only one of them.
+The classifier may find what the rules miss, and doubts them where they were often wrong. With a reader (a cross-encoder) it
+knows what both texts say together, else their words alone. What would merge two statements must pass gates that no chance can
+outweigh: a negation, number, name, limit or direction on one side only.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import lru_cache
 
-from memoryd.core.protocols import Embedder, FloatArray
+from memoryd.core.protocols import Embedder, FloatArray, PairReader
 from memoryd.core.text import jaccard
-from memoryd.language.classifier import Model, load
+from memoryd.language.classifier import Model, load, load_reader, states_of
 from memoryd.language.compare import (
     CONFLICTS,
     RETRACTED,
@@ -22,21 +24,36 @@ from memoryd.language.compare import (
     plainly_same,
     reading,
 )
+from memoryd.language.cues import has_correction, language
 from memoryd.language.features import features
-from memoryd.language.reading import Reading
+from memoryd.language.gloss import gloss
+from memoryd.language.reading import SUBJECTS, Reading, canonical_terms
 from memoryd.language.stems import is_foreign
-from memoryd.language.verdict import names_other_things
+from memoryd.language.verdict import exchanged, names_other_things, strong, turned_round
 
 VECTORS_KEPT = 4_096
-# If the words themselves say what has ended, a lower probability is sufficient.
+SCORES_KEPT = 50_000
+# Where the words themselves say what is gone, less is asked of the classifier to agree.
 MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
 # Statements that share neither meaning nor words are not the same, even if their form suggests so.
 NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
+# Statements further apart in meaning are not read together: few of them are about the same thing, and reading costs 10 ms.
+READ_COSINE = 0.6
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
+# What reads like a conflict to this degree is never called the same; what has much in words of its own on both sides, or is
+# read in a gloss, only if it hardly reads like anything else.
+READ_GATE = 0.2
+# Below this a statement of another thing was merged away now and then, on pairs of authors that were left out.
+READ_SAME = 0.75
+FAR_WORDS = 4
+FAR_SAME = 0.8
+FAR_OVERLAP = 0.2
+FAR_LONGER = 4
+SOON = timedelta(days=1)
 ASKED = 0.2
 # Required odds for "the same"; otherwise a detail could be lost, or an opposite merged.
 MORE_THAN_REFINES = 3.0
@@ -49,21 +66,32 @@ class Comparer:
     Args:
         embedder: If given, vectors of the statements are compared, too.
         trained: Whether to use the classifier.
-
+        reader: If given, statements that are near in meaning are read together by it.
     """
 
-    def __init__(self, embedder: Embedder | None = None, *, trained: bool = True) -> None:
+    def __init__(self, embedder: Embedder | None = None, *, trained: bool = True, reader: PairReader | None = None) -> None:
         self._embedder = embedder
         self._trained = trained
+        self._reader = reader
         self._vector = lru_cache(maxsize=VECTORS_KEPT)(self._embed)
+        self._scores = lru_cache(maxsize=SCORES_KEPT)(self._read)
 
     def compare(self, old: Said, new: Said) -> Comparison:
         """Return the relation of `new`, the later statement, to `old`. Raises EmbeddingError."""
         a, b = reading(old), reading(new)
         return self.compare_read(old, new, a, b, self._cosine(old.text, new.text))
 
-    def compare_read(self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
-        """Like `compare`, for statements that were already parsed. `cosine` is that of their vectors, if known."""
+    def would_read(self, cosine: float | None) -> bool:
+        """Return whether statements of this nearness are read together."""
+        return self._reader is not None and (cosine is None or cosine >= READ_COSINE)
+
+    def compare_read(
+        self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
+    ) -> Comparison:
+        """The same, of statements whose words were read before. `cosine` of their vectors, None when there is none.
+
+        `read` False leaves it to their words where they would be read together.
+        """
         if self._trained and self._embedder is None:
             cosine = None  # from an embedder that the classifier was not trained on: `compare` passes none either
         rules = compare_read(old, new, a, b, cosine)
@@ -75,16 +103,30 @@ class Comparer:
             return Comparison(Relation.DIFFERENT, "another thing of the same sort")
         if rules.relation not in CONFLICTS and plainly_same(old, new, a, b):
             return Comparison(Relation.SAME, "the same in other words")
-        model = load()
-        chances = model.chances(features(old, new, a, b, rules))
-        mergeable = is_near(a, b, cosine) and may_be_same(old, new, a, b)
-        return weighed(model, rules, chances, old.by_user and new.by_user, mergeable)
+        numbers = features(old, new, a, b, rules)
+        marked = (old.by_user and new.by_user) or has_correction(new.text)
+        if not (read and self.would_read(cosine)):
+            model = load()
+            mergeable = is_near(a, b, cosine) and may_be_same(old, new, a, b)
+            return weighed(model, rules, model.chances(numbers), old.by_user and new.by_user, mergeable, marked=marked)
+        model = load_reader()
+        chances = model.chances(numbers, self._scores(old.text, new.text))
+        mergeable = reads_the_same(old, new, a, b, chances)
+        both_user = old.by_user and new.by_user
+        another = not has_correction(new.text) and speaks_of_another_part(a, b)
+        replaceable = not another and (marked or not said_soon(old, new))
+        return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable)
 
     def _cosine(self, old: str, new: str) -> float | None:
         """Return the cosine, or None for texts that an English embedder can't judge."""
         if self._embedder is None or is_foreign(old) or is_foreign(new):
             return None
         return float(self._vector(old) @ self._vector(new))
+
+    def _read(self, old: str, new: str) -> FloatArray:
+        """Return what the two texts, read together, add to the score of each relation."""
+        assert self._reader is not None
+        return load_reader().of_states(states_of(self._reader, old, new))
 
     def _embed(self, text: str) -> FloatArray:
         assert self._embedder is not None
@@ -99,16 +141,60 @@ def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
     return jaccard(a.terms, b.terms) >= NEAR_WORDS
 
 
-def weighed(model: Model, rules: Comparison, chances: dict[Relation, float], both_user: bool, mergeable: bool) -> Comparison:
-    """Combine the rules' relation with the probabilities. `mergeable`: the checks of a merge are passed."""
+def speaks_of_another_part(a: Reading, b: Reading) -> bool:
+    """Return whether they name different members of one class of things, in any language: what holds for one leaves the other."""
+    left, right = (_terms_in_english(reading) for reading in (a, b))
+    return bool(exchanged(left - right, right - left, SUBJECTS))
+
+
+def _terms_in_english(reading: Reading) -> frozenset[str]:
+    glossed = gloss(reading.statement.text)
+    return canonical_terms(glossed) if glossed else reading.terms
+
+
+def said_soon(old: Said, new: Said) -> bool:
+    """Return whether both were said within a day."""
+    return old.at is not None and new.at is not None and abs(new.at - old.at) < SOON
+
+
+def reads_the_same(old: Said, new: Said, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
+    """Return whether the checks of a merge are passed, and what was read together leaves no doubt that it may be the same."""
+    if chances[Relation.SAME] < READ_SAME or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
+        return False
+    if turned_round(a, b) or speaks_of_another_part(a, b):
+        return False
+    if chances[Relation.SAME] >= FAR_SAME:
+        return may_be_same(old, new, a, b, FAR_LONGER)
+    own = min(len(strong(a.terms - b.terms)), len(strong(b.terms - a.terms)))
+    glossed = language(old.text) != "en" or language(new.text) != "en"
+    if own >= FAR_WORDS or (glossed and jaccard(a.terms, b.terms) < FAR_OVERLAP):
+        return False
+    return may_be_same(old, new, a, b)
+
+
+def weighed(
+    model: Model,
+    rules: Comparison,
+    chances: dict[Relation, float],
+    both_user: bool,
+    mergeable: bool,
+    *,
+    marked: bool = False,
+    replaceable: bool = True,
+) -> Comparison:
+    """Combine the rules' relation with the probabilities.
+
+    `mergeable`: the gates of a merge are passed; `marked`: both are the user's, or the later one speaks of a change;
+    `replaceable` False leaves the older one standing, in doubt, however likely it is that it was replaced.
+    """
     same, replaces = chances[Relation.SAME], chances[Relation.REPLACES]
     conflict = replaces + chances[Relation.CONTRADICTS]
     if rules.relation is Relation.REPLACES:
         if rules.reason in MARKED and replaces >= AGREES:
             return rules
         if both_user and replaces >= BOTH_USER:
-            return rules  # of two opposite statements by the user, the newer one is valid
-    if replaces >= model.replaces:
+            return rules  # of two opposite statements of the user the newer one holds
+    if replaces >= (model.marked if marked else model.replaces) and replaceable:
         return Comparison(Relation.REPLACES, rules.reason if rules.relation is Relation.REPLACES else "another answer since")
     mergeable = mergeable and same >= MORE_THAN_REFINES * chances[Relation.REFINES] and same >= MORE_THAN_CONFLICT * conflict
     if mergeable and (same >= model.same or (rules.relation is Relation.SAME and same >= VETO)):

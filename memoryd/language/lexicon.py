@@ -139,6 +139,9 @@ cpu memory disk network
 password email token cookie
 create delete update
 debug info warning
+debug release profile
+login logout signup
+scale-up scale-down
 """
 
 # Different members of one class are exclusive answers to one question.

@@ -35,6 +35,7 @@ _OPENERS = frozenset("always never please also and then you we must should first
 # What follows is one of several answers: another number is another version.
 _EXCLUSIVE = frozenset("use uses using used prefer prefers need needs require requires is are called named want wants".split())
 _SERIES = re.compile(r"(?P<name>[^\W\d_]{2,40}[_-]?)\d{1,6}$")
+_LABEL = re.compile(r"\b(?P<thing>[^\W\d_]{3,40}) (?P<label>[A-Z])\b")
 _DIRECTIONS = frozenset({"than", "from", "over", "into", "calls", "sends", "als", "que", "чем"})
 
 
@@ -252,7 +253,24 @@ def names_other_things(a: Reading, b: Reading) -> bool:
     """Return whether they name different things ("module 3", "PR 14", "run one"), which are unrelated."""
     if has_correction(b.statement.text):
         return _numbers_name(a, b)
-    return _numbers_name(a, b) or _other_object(a, b)
+    return _numbers_name(a, b) or _other_object(a, b) or _labelled_otherwise(a, b) or _two_values_differ(a, b)
+
+
+def _labelled_otherwise(a: Reading, b: Reading) -> bool:
+    """Whether a thing has another letter: "sensor A" and "sensor B"."""
+    labels, others = dict(_labels(a)), dict(_labels(b))
+    return any(labels[thing] != others[thing] for thing in labels.keys() & others.keys())
+
+
+def _labels(reading: Reading) -> list[tuple[str, str]]:
+    return [(match["thing"].casefold(), match["label"]) for match in _LABEL.finditer(reading.statement.text)]
+
+
+def _two_values_differ(a: Reading, b: Reading) -> bool:
+    """Whether two values differ, one of them a name ("orders.created has 12, orders.closed has 3"): one names the thing."""
+    left, right = _surplus(a.values, b.values), _surplus(b.values, a.values)
+    named = [any(not _is_number(value) for value in side) for side in (left, right)]
+    return len(left) >= 2 and len(right) >= 2 and all(named)
 
 
 def _numbers_name(a: Reading, b: Reading) -> bool:
@@ -354,6 +372,11 @@ def _same(pair: _Pair) -> bool:
 
 def _adds_little(extra: frozenset[str]) -> bool:
     return len(extra) <= 1 and not any(term in SUBJECTS for term in extra)
+
+
+def turned_round(a: Reading, b: Reading) -> bool:
+    """Whether most of what one of them denies stands in the other."""
+    return _denies(a.clauses, b.clauses, CONTAINED) or _denies(b.clauses, a.clauses, CONTAINED)
 
 
 def _senses_agree(pair: _Pair) -> bool:

@@ -21,12 +21,16 @@ from memoryd.core.ledger import Use, UseKind
 from memoryd.core.state import Handoff, State
 from memoryd.core.text import normalise, token_count
 from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, MemoryItem, Polarity, Query, Source, Status, Trust
-from memoryd.language import Relation, Said, compare, rephrases, shares_words
+from memoryd.language import RULES, Comparison, Relation, Said, rephrases, shares_words
 from memoryd.language.times import EVER, within
 from memoryd.lineage import SUCCESSION, merged_ids
 from memoryd.recall.prompt_block import fit, item_line, overhead, render_block
 from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
+
+Compare = Callable[[Said, Said], Comparison]
+# Pairs of a shown memory and a tombstone that are compared by meaning at a start, some 10 ms each.
+MOST_COMPARED = 16
 
 # Of two contradicting memories only one is injected: that of the more authoritative source, else the newer one.
 #
@@ -219,6 +223,7 @@ def govern(
     reason: str = REASON,
     usage: Mapping[str, UseCounts] | None = None,
     forbidden: Iterable[MemoryItem] = (),
+    compare: Compare = RULES.compare,
 ) -> Governance:
     """Select memories by evidence and value within the token budget, and lay them out under don't, do and know.
 
@@ -229,6 +234,7 @@ def govern(
         reason: Reason given in the prompt block.
         usage: Uses by id; unknown is neutral.
         forbidden: Tombstones of memories that the user had forgotten.
+        compare: Says what a memory is to a tombstone, of the few that would be shown; the rules have sorted the rest.
     """
     counts, tombstones = usage or {}, tuple(forbidden)
     allowed = [
@@ -245,7 +251,12 @@ def govern(
 
     ranked = _once(sorted(allowed, key=rank))
     headings = [_WISHES, _DATA, *_TITLES.values()]
-    kept = _share_out(ranked, budget - overhead(reason) - sum(token_count(title) + 1 for title in headings))
+    room = budget - overhead(reason) - sum(token_count(title) + 1 for title in headings)
+    kept = _share_out(ranked, room)
+    if tombstones:
+        forgotten = {id(item) for item in _forgotten(kept, tombstones, compare)}
+        ranked = [item for item in ranked if id(item) not in forgotten]
+        kept = _share_out(ranked, room) if forgotten else kept
     under = {polarity: tuple(item for item in kept if heading(item) is polarity) for polarity in Polarity}
     return Governance(
         know=under[Polarity.KNOW],
@@ -271,7 +282,13 @@ def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
     return [item for item in ranked if id(item) in taken]
 
 
-def restates(item: MemoryItem, tombstone: MemoryItem) -> bool:
+def _forgotten(items: Sequence[MemoryItem], tombstones: Sequence[MemoryItem], compare: Compare) -> list[MemoryItem]:
+    """Return the items that repeat a forgotten memory in other words; looks at a bounded number of pairs."""
+    pairs = [(item, tombstone) for item in items for tombstone in tombstones if shares_words(tombstone.content, item.content)]
+    return [item for item, tombstone in pairs[:MOST_COMPARED] if restates(item, tombstone, compare)]
+
+
+def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.compare) -> bool:
     """Return whether an item repeats a forgotten memory, unless the user said it again afterwards."""
     if tombstone.id == item.id:
         return True
@@ -316,7 +333,7 @@ def governance_of(service: Orchestrator, state: State, project: str, now: dateti
     candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MOST_LASTING)
     tombstones = _found(service, Query(project=project, statuses=(Status.BLACKLISTED,)), NEWEST)
     usage = {id: count_uses(uses) for id, uses in state.ledger.all_uses().items() if id in candidates}
-    return govern(candidates.values(), now, budget, usage=usage, forbidden=tombstones.values())
+    return govern(candidates.values(), now, budget, usage=usage, forbidden=tombstones.values(), compare=service.compare)
 
 
 def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryItem]:

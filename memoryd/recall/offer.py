@@ -17,9 +17,10 @@ from memoryd.core.config import Settings
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.text import dice, keywords, shorten, token_count
-from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
+from memoryd.core.types import MemoryItem, Query, Source, Status
 from memoryd.daydream.readers import SESSION, at_work, choose
-from memoryd.language import Relation, relate
+from memoryd.daydream.reconcile import said
+from memoryd.language import Relation
 from memoryd.recall.prompt_block import TAG, harmless
 from memoryd.service import Orchestrator
 
@@ -154,9 +155,9 @@ class Offering:
     def _nearest(self, item: MemoryItem) -> str:
         """Return the id of the known memory that says nearly the same or the opposite; empty if there is none."""
         query = Query(text=item.content, project=item.project, now=self._clock.now())
-        words, dont = set(keywords(item.content)), item.polarity is Polarity.DONT
+        words = set(keywords(item.content))
         for hit in self._service.search(query, NEIGHBOURS):
-            found = relate(hit.item.content, item.content, known_dont=hit.item.polarity is Polarity.DONT, new_dont=dont)
+            found = self._service.compare(said(hit.item), said(item)).relation
             if found is not Relation.DIFFERENT or dice(words, set(keywords(hit.item.content))) >= NEAR:
                 return hit.item.id
         return ""

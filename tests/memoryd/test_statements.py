@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from memoryd.language import RULES, Comparer, Relation, Said, relate
+from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.language import RULES, Comparer, Comparison, Relation, Said, relate
+from memoryd.language.classifier import load_reader
+from memoryd.language.compare import reading
+from memoryd.language.comparer import reads_the_same, said_soon, weighed
 from memoryd.language.reading import read_memory
+from memoryd.service import comparer_for
 
 
 @pytest.mark.parametrize(
@@ -164,3 +171,78 @@ def test_the_same_words_in_another_relation_are_not_merged(old: str, new: str) -
 )
 def test_one_quantity_has_one_value_however_it_is_written(one: str, other: str) -> None:
     assert read_memory(one).values == read_memory(other).values != ()
+
+
+@pytest.fixture(scope="module")
+def reader() -> Comparer:
+    return comparer_for(OnnxEmbedder())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The invoices are printed by the small printer.", "It is the small printer that prints the invoices."),
+        ("The importer stopped since its token had run out.", "An expired token made the importer stop."),
+        ("keep the paragraphs short", "Paragraphs are to be kept brief."),
+    ],
+)
+def test_a_paraphrase_with_few_words_in_common_is_the_same_when_both_are_read_together(
+    reader: Comparer, old: str, new: str
+) -> None:
+    assert reader.compare(Said(old), Said(new)).relation is Relation.SAME
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("write the tutorials in Danish", "tutorials in Norwegian please"),
+        ("the mirror is at port 8085", "you reach the mirror on port 9443 since Tuesday"),
+        ("ask Ruth about the payroll", "Viktor has taken over the payroll"),
+    ],
+)
+def test_another_answer_of_the_user_replaces_the_older_one_when_both_are_read_together(
+    reader: Comparer, old: str, new: str
+) -> None:
+    assert reader.compare(Said(old), Said(new)).relation is Relation.REPLACES
+
+
+@pytest.mark.parametrize(("old", "new"), OPPOSED)
+def test_reading_statements_together_merges_no_opposites(reader: Comparer, old: str, new: str) -> None:
+    for first, second in ((old, new), (new, old)):
+        for source in (True, False):
+            found = reader.compare(Said(first, by_user=source), Said(second, by_user=source))
+            assert found.relation is not Relation.SAME
+
+
+CERTAIN = {relation: 0.0 for relation in Relation} | {Relation.SAME: 1.0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The feeder retries.", "The feeder does not retry."),
+        ("The pool holds 8 links.", "The pool holds 9 links."),
+        ("Ask Ruth about the payroll.", "Ask Viktor about the payroll."),
+        ("Orders go from the shop to the depot.", "Orders go from the depot to the shop."),
+        ("Warnings are errors.", "Warnings are errors, except in the examples."),
+        ("The debug build is signed.", "The release build is signed."),
+        ("The report is sent on Monday.", "The report is sent on Friday."),
+    ],
+)
+def test_no_chance_outweighs_what_stands_on_one_side_only(old: str, new: str) -> None:
+    for first, second in ((Said(old), Said(new)), (Said(new), Said(old))):
+        assert not reads_the_same(first, second, reading(first), reading(second), CERTAIN)
+
+
+def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_change() -> None:
+    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    likely = {relation: 0.0 for relation in Relation} | {Relation.REPLACES: 0.9, Relation.DIFFERENT: 0.1}
+    nothing = Comparison(Relation.DIFFERENT)
+    assert weighed(load_reader(), nothing, likely, False, False).relation is Relation.REPLACES
+    soon = weighed(load_reader(), nothing, likely, False, False, replaceable=False)
+    assert soon.relation is Relation.CONTRADICTS
+    assert soon.doubtful
+    early, late = Said("a", at=noon), Said("b", at=noon + timedelta(hours=3))
+    assert said_soon(early, late)
+    assert not said_soon(early, Said("b"))
+    assert not said_soon(early, Said("b", at=noon + timedelta(days=2)))
