@@ -58,7 +58,7 @@ class Model:
 
 
 def states_of(reader: PairReader, old: str, new: str) -> FloatArray:
-    """Return what the reader makes of two texts, read in both orders; of texts in other languages their glosses, if there are any."""
+    """Return what the reader makes of two texts, read in both orders; other languages are glossed if possible."""
     first, second = gloss(old) or old, gloss(new) or new
     return np.concatenate([reader.read(first, second).ravel(), reader.read(second, first).ravel()])
 
