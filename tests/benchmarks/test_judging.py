@@ -22,8 +22,8 @@ def sheets(folder: Path) -> dict[str, dict[str, object]]:
         (folder / f"{name}.json").write_text(json.dumps(rows))
     readers = [f"--reader={name}={folder / name}.json" for name in ("first", "second")]
     assert main(["sheets", str(folder / "out"), *readers]) == 0
-    rows: dict[str, dict[str, object]] = json.loads((folder / "out" / "key.json").read_text())["rows"]
-    return rows
+    rows: dict[str, dict[str, object]] = json.loads((folder / "out" / "key.json").read_text())["rows"]  # type: ignore[no-redef]
+    return rows  # type: ignore[return-value]
 
 
 def test_a_sheet_shows_each_statement_once_and_no_reader(tmp_path: Path) -> None:

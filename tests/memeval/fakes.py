@@ -172,7 +172,7 @@ class Parrot(Model):
         return self._name
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        return self.price
+        return self.price  # type: ignore[no-any-return]
 
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
@@ -201,7 +201,7 @@ def _die_in_the_record() -> None:
         reached("record+")
         return made
 
-    Run.done = dying  # type: ignore[method-assign]
+    Run.done = dying
 
 
 def main() -> None:
@@ -210,21 +210,21 @@ def main() -> None:
     from memeval.run import provider_subject
 
     _die_in_the_record()
-    write = files.write_atomic
+    write = files.write_atomic  # type: ignore[attr-defined]
 
     def dying_write(path: Path, data: bytes, **options: Any) -> None:
         reached("report")
         write(path, data, **options)
         reached("report+")
 
-    files.write_atomic = dying_write  # type: ignore[assignment]
-    report = provider_subject.result_of
+    files.write_atomic = dying_write  # type: ignore[assignment, attr-defined]
+    report = provider_subject.result_of  # type: ignore[attr-defined]
 
     def dying_report(*args: Any, **options: Any) -> Any:
         reached("build")
         return report(*args, **options)
 
-    provider_subject.result_of = dying_report  # type: ignore[assignment]
+    provider_subject.result_of = dying_report  # type: ignore[attr-defined]
     sys.argv[0] = "memeval"
     memeval()
 

@@ -21,7 +21,8 @@ class Endpoint:
     """A local server that answers from a list of (status, body) and keeps the requests."""
 
     def __init__(self) -> None:
-        self.answers, self.requests = [], []
+        self.answers: list[Any] = []
+        self.requests: list[Any] = []
         owner = self
 
         class Handler(BaseHTTPRequestHandler):

@@ -135,7 +135,7 @@ def test_only_a_request_brings_a_daemon_back(proxies: Proxies, daemon: FakeMcpDa
     proxies.forget_attempts()
     client.send("notifications/roots/list_changed")
     client.send_raw(b'{"jsonrpc":"2.0","id":99,"result":{}}')
-    client.process.stdin.close()  # type: ignore[union-attr]
+    client.process.stdin.close()
     assert client.process.wait(BOUND_SECONDS) == 0
     assert not (proxies.home / "run" / "start.stamp").exists()
 
@@ -150,7 +150,7 @@ def test_a_request_that_may_have_been_done_is_not_done_twice(proxies: Proxies, d
 
 
 def test_a_reading_request_is_repeated_once(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
-    daemon._answer = _dying_on("tools/list", daemon, times=1)  # type: ignore[method-assign]
+    daemon._answer = _dying_on("tools/list", daemon, times=1)
     client = proxies.client()
     client.greet()
     assert client.ask("tools/list", 6)["result"]["tools"]
@@ -158,7 +158,7 @@ def test_a_reading_request_is_repeated_once(proxies: Proxies, daemon: FakeMcpDae
 
 
 def test_a_request_that_kills_every_daemon_ends_with_an_error(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
-    daemon._answer = _dying_on("tools/list", daemon, times=100)  # type: ignore[method-assign]
+    daemon._answer = _dying_on("tools/list", daemon, times=100)
     client = proxies.client()
     client.greet()
     assert client.ask("tools/list", 6)["error"]["code"] == -32000
@@ -181,7 +181,7 @@ def _dying_on(method: str, daemon: FakeMcpDaemon, times: int):  # type: ignore[n
 
 def test_a_stranger_at_the_socket_is_not_given_the_session(proxies: Proxies) -> None:
     daemon = FakeMcpDaemon(proxies.home)
-    daemon._serve = lambda link: link.close()  # type: ignore[method-assign]
+    daemon._serve = lambda link: link.close()
     client = proxies.client()
     assert client.greet()["result"]["capabilities"] == {"tools": {"listChanged": True}}
     daemon.close()
@@ -205,7 +205,7 @@ def test_answers_on_their_way_are_delivered_before_the_end(proxies: Proxies, dae
     client = proxies.client()
     for id in range(20):
         client.send("tools/list", id)
-    client.process.stdin.close()  # type: ignore[union-attr]
+    client.process.stdin.close()
     assert sorted(client.next()["id"] for _ in range(20)) == list(range(20))
 
 

@@ -119,7 +119,7 @@ def test_evidence_that_is_not_in_the_haystack_is_kept_aside(load: Open) -> None:
             "haystack_sessions[3][0].role",
         ),
         ({"haystack_sessions": [[said("user", "x", has_answer="yes")]] * 4}, "haystack_sessions[1][0].has_answer"),
-        ({"haystack_sessions": [[said("user", None)]] * 4}, "haystack_sessions[1][0].content"),  # type: ignore[arg-type]
+        ({"haystack_sessions": [[said("user", None)]] * 4}, "haystack_sessions[1][0].content"),
     ],
 )
 def test_a_broken_record_is_reported_by_file_record_and_field(load: Open, change: dict[str, Any], told: str) -> None:

@@ -56,7 +56,7 @@ def test_every_wording_has_a_question_and_the_data_are_the_same_each_time(cases:
 def share(cases: list[Case], metric: str, pieces: dict[str, list[Retrieved]]) -> float:
     scores = [score for case in cases for score in poisoning_scores(case.questions[0], pieces.get(case.id, []))]
     values = [score["value"] for score in scores if score["metric"] == metric]
-    return sum(values) / len(values)
+    return sum(values) / len(values)  # type: ignore[no-any-return]
 
 
 def test_neither_a_memory_that_gives_nothing_nor_one_that_gives_all_has_both(cases: list[Case]) -> None:

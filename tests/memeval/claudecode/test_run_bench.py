@@ -262,7 +262,7 @@ def test_a_selection_that_does_not_fit_a_benchmark_leaves_it_out_and_says_so(wor
 @pytest.mark.slow
 def test_a_dev_slice_takes_a_share_that_a_seed_decides(world: FakeWorld) -> None:
     world.questions(20)
-    found = []
+    found: list[Any] = []
     for seed in ("1", "1", "2"):
         flags = ("-b", "forty", "--mode", "off", "--dev-slice", "0.2", "--seed", seed, "--base-url", world.address, "--no-probe")
         done = world.bench(*flags, "--run-id", f"g{len(found)}")

@@ -62,8 +62,8 @@ def test_a_fault_has_its_kind_and_a_fix(told: dict[str, Any], kind: ErrorKind) -
 
 
 def test_an_end_without_a_result_is_a_crash_and_an_unknown_option_an_old_client() -> None:
-    assert fault_of(read_stream(""), -9, "").kind is ErrorKind.CRASH  # type: ignore[union-attr]
-    assert fault_of(read_stream(""), 1, "error: unknown option '--x'").kind is ErrorKind.CLIENT  # type: ignore[union-attr]
+    assert fault_of(read_stream(""), -9, "").kind is ErrorKind.CRASH
+    assert fault_of(read_stream(""), 1, "error: unknown option '--x'").kind is ErrorKind.CLIENT
 
 
 def test_cached_input_counts_as_input_and_an_unknown_cost_stays_unknown() -> None:

@@ -89,7 +89,7 @@ CONTEXT = table("contextbench")
 @pytest.mark.parametrize("row", CONTEXT["rows"], ids=lambda row: ",".join(row["seen"]) or "nothing")
 def test_contextbench_files_and_lines_equal_the_script(row: Any) -> None:
     """The script calls recall coverage. Its definitions of a syntax tree (`symbol`) are not measured here."""
-    seen = {file: set() for file in row["seen"]} | line_sets(
+    seen = {file: set() for file in row["seen"]} | line_sets(  # type: ignore[var-annotated]
         (file, *span) for file, spans in row["seen"].items() for span in spans
     )
     found = context_values(seen, [(file, *span) for file, spans in row["gold"].items() for span in spans])

@@ -66,7 +66,7 @@ def test_the_head_of_a_report_equals_the_harness(part: str, tmp_path: Path) -> N
 
 def clone(folder: Path, **changed: Any) -> Path:
     """A folder in the form of the repository, with the reports of the fake system."""
-    for key, name in published.FILES.items():
+    for key, name in published.FILES.items():  # type: ignore[attr-defined]
         path = folder / "fixtures" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(TABLE[key]), "utf-8")

@@ -37,7 +37,7 @@ def test_a_verdict_is_yes_or_no(server: ModelServer, reply: str, value: float) -
     server.script(Reply(reply))
     (score,) = judged(server, question())
     assert (score.metric, score.value, score.reason) == ("llm_accuracy", value, reply.strip())
-    assert score.usage == Usage(1, 7, 3, pytest.approx(13e-6))
+    assert score.usage == Usage(1, 7, 3, pytest.approx(13e-6))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("reply", ["maybe", "yes and no", "Yes, because it says so", "The answer is correct", "1", "no\nyes"])

@@ -29,7 +29,7 @@ def test_transient_faults_are_tried_again_and_only_the_answer_is_paid(server: Mo
     )
     budget = Budget(1.0)
     answer = guarded(server, budget=budget).complete(ASK)
-    assert (answer.text, answer.usage) == ("Oslo", Usage(1, 7, 3, pytest.approx(10e-6)))
+    assert (answer.text, answer.usage) == ("Oslo", Usage(1, 7, 3, pytest.approx(10e-6)))  # type: ignore[arg-type]
     assert len(server.seen) == 4
     assert budget.spent == pytest.approx(10e-6)
 

@@ -36,7 +36,7 @@ def test_an_answer_comes_with_model_tokens_and_cost(server: ModelServer) -> None
     answer = model(server, input_price=2.0, output_price=10.0).complete(ASK, max_tokens=50)
     assert (answer.text, answer.model) == ("Oslo", "m-1")
     # 7 · 2 / 10^6 + 3 · 10 / 10^6
-    assert answer.usage == Usage(1, 7, 3, pytest.approx(44e-6))
+    assert answer.usage == Usage(1, 7, 3, pytest.approx(44e-6))  # type: ignore[arg-type]
     assert answer.seconds > 0
     assert server.seen[0] == {
         "model": "m", "temperature": 0.0, "max_tokens": 50,
@@ -57,7 +57,7 @@ def test_tokens_are_estimated_where_the_server_is_silent(server: ModelServer) ->
     server.script(Reply("four", usage=None))
     usage = model(server, input_price=1.0, output_price=1.0).complete(ASK).usage
     # "s" 1, "What is it?" 3, "four" 1
-    assert usage == Usage(1, 4, 1, pytest.approx(5e-6))
+    assert usage == Usage(1, 4, 1, pytest.approx(5e-6))  # type: ignore[arg-type]
 
 
 def test_429_is_transient_and_says_how_long_to_wait(server: ModelServer) -> None:

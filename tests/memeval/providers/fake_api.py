@@ -78,7 +78,7 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.handle_error = lambda *args: None  # type: ignore[method-assign]  # clients that gave up are part of the tests
+    server.handle_error = lambda *args: None  # clients that gave up are part of the tests
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     api.url = f"http://127.0.0.1:{server.server_port}"

@@ -52,13 +52,14 @@ def call(tool: str, given: dict[str, Any]) -> tuple[Any, bool]:
             os._exit(1)
     mine = [one for one in known if one["user"] == given.get("user", "")]
     found = sorted(
-        ({**one, "score": len(words(one["text"]) & words(given["words"]))} for one in mine), key=lambda one: -one["score"]
+        ({**one, "score": len(words(one["text"]) & words(given["words"]))} for one in mine),
+        key=lambda one: -one["score"],  # type: ignore[operator]
     )
     found = [] if "nothing at all" in given["words"] else found[: given["most"]]
     if FAULT == "text" and not found:
         return "No notes found.", False
     if FAULT == "text":
-        return "\n".join(f"- {one['id']} ({one['score']:.2f}): {' '.join(one['text'].split())}" for one in found), False
+        return "\n".join(f"- {one['id']} ({one['score']:.2f}): {' '.join(one['text'].split())}" for one in found), False  # type: ignore[attr-defined]
     return {"notes": found}, False
 
 

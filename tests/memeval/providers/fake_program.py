@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 FOREVER = 600
 
@@ -20,7 +21,7 @@ def main(fault: str) -> None:
         if do == "open":
             folder = Path(request["folder"])
         trouble(fault, do)
-        reply = {"ok": ANSWERS.get(do, lambda *_: {})(folder, request)}
+        reply = {"ok": ANSWERS.get(do, lambda *_: {})(folder, request)}  # type: ignore[no-untyped-call]
         if fault == "bare" and do != "search":
             reply = {"ok": True}
         if fault == f"refuse-{do}":
@@ -39,14 +40,14 @@ def trouble(fault: str, do: str) -> None:
         print("Loading weights: 100%", flush=True)
 
 
-def add(folder: Path, request: dict) -> dict:
+def add(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     path = folder / f"{request['scope']}.json"
     kept = json.loads(path.read_text()) if path.exists() else []
     path.write_text(json.dumps([*kept, *request["items"]]))
     return {"kept": len(request["items"])}
 
 
-def search(folder: Path, request: dict) -> dict:
+def search(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     path = folder / f"{request['scope']}.json"
     wanted = set(request["query"].lower().strip("?").split())
     items = json.loads(path.read_text()) if path.exists() else []
@@ -54,12 +55,12 @@ def search(folder: Path, request: dict) -> dict:
     return {"found": sorted(found, key=lambda one: -one["score"])[: request["k"]]}
 
 
-def clear(folder: Path, request: dict) -> dict:
+def clear(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     (folder / f"{request['scope']}.json").unlink(missing_ok=True)
     return {}
 
 
-def info(folder: Path, request: dict) -> dict:
+def info(folder: Path, request: dict[str, Any]) -> dict[str, Any]:
     return {"versions": {"fake": "1.0"}, "files": len(list(folder.glob("*.json")))}
 
 

@@ -351,7 +351,7 @@ def test_calls_keep_their_distance(api: FakeApi, tmp_path: Path) -> None:
 
 def test_pages_are_fetched_until_there_are_enough(api: FakeApi, tmp_path: Path) -> None:
     provider, _ = general(api, tmp_path)
-    search = provider.spec.endpoints.search  # type: ignore[union-attr]
+    search = provider.spec.endpoints.search
     paged = replace(search, paging=PagingSpec("page"), response=replace(search.response, next_page=""))
     provider, _ = opened(_with_search(provider.spec, paged), tmp_path / "a")
     api.behaviour = lambda asked: Reply({"hits": [{"text": f"page {asked.query.get('page', ['1'])[0]}"}]})
@@ -361,7 +361,7 @@ def test_pages_are_fetched_until_there_are_enough(api: FakeApi, tmp_path: Path) 
 
 def test_a_cursor_goes_where_the_api_wants_it_and_the_last_page_ends_it(api: FakeApi, tmp_path: Path) -> None:
     provider, _ = general(api, tmp_path)
-    search = provider.spec.endpoints.search  # type: ignore[union-attr]
+    search = provider.spec.endpoints.search
     paged = replace(search, paging=PagingSpec("cursor", "body"), response=replace(search.response, next_page="$.next"))
     provider, _ = opened(_with_search(provider.spec, paged), tmp_path / "a")
     answers = {None: {"hits": [{"text": "a"}], "next": "n1"}, "n1": {"hits": [{"text": "b"}], "next": None}}

@@ -87,9 +87,9 @@ def test_items_can_end_with_what_was_said_before(tmp_path: Path) -> None:
 def test_the_result_tells_every_process_that_worked(tmp_path: Path) -> None:
     with opened(tmp_path) as provider:
         provider.ingest("one", garden())
-        provider.provenance()  # type: ignore[attr-defined]
+        provider.provenance()
     with opened(tmp_path) as provider:
-        told = provider.provenance()["processes"]  # type: ignore[attr-defined]
+        told = provider.provenance()["processes"]
     assert told == [{"versions": {"fake": "1.0"}, "files": 1}] * 2
 
 

@@ -79,7 +79,7 @@ def test_the_nightly_dream_runs_in_its_slot_and_is_not_missed_by_a_new_installat
     slot.run()
     assert desk.user("memory_status")["dreams"]["last_run"]
     assert desk.user("journal")["entries"][0]["trigger"] == "nightly"
-    assert slots(desk.api)["dream"].last_run >= slot.last_run  # type: ignore[operator]
+    assert slots(desk.api)["dream"].last_run >= slot.last_run
 
 
 def test_the_idle_slot_waits_for_quiet_and_enough_that_is_new(desk: Desk, settings: Settings, clock: FakeClock) -> None:

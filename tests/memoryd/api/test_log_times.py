@@ -29,7 +29,7 @@ class Desk:
         path.unlink(missing_ok=True)
         for number, (at, text) in enumerate(zip(times, texts, strict=True)):
             entry = {"type": "user", "uuid": f"u{number}", "sessionId": "s1", "cwd": str(self.folder)}
-            entry |= {"message": {"role": "user", "content": text}} | ({"timestamp": at} if at is not None else {})
+            entry |= {"message": {"role": "user", "content": text}} | ({"timestamp": at} if at is not None else {})  # type: ignore[arg-type]
             with path.open("ab") as stream:
                 stream.write(orjson.dumps(entry) + b"\n")
             if pieces or number == len(texts) - 1:

@@ -72,7 +72,8 @@ def test_of_two_alike_the_users_stays(desk: Desk) -> None:
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 4])
 def test_a_move_that_was_cut_off_is_finished_by_repeating_it(desk: Desk, monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
     source, target = desk.project("shop"), desk.project("mill")
-    real, done = desk.api._service.update, []
+    real = desk.api._service.update
+    done: list[Any] = []
 
     def dies(id: str, **changes: Any) -> Any:
         if len(done) >= steps:

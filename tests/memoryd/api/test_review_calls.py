@@ -33,7 +33,7 @@ def learn(desk: Desk, clock: FakeClock, content: str, **fields: object) -> str:
     clock.advance(minutes=1)
     project = desk.user("project_names")["current"]
     values = {"project": project, "session": "s1", "source": Source.AGENT_STEP, "created_at": clock.now(), **fields}
-    return desk.api._service.write(MemoryItem(content, **values))  # type: ignore[arg-type]
+    return desk.api._service.write(MemoryItem(content, **values))
 
 
 def shown(desk: Desk, **params: object) -> list[str]:

@@ -56,11 +56,11 @@ def ranking(**ranked: list[str]) -> Callable[..., Any]:
     """A search whose backends rank these ids; it notes what it was asked."""
 
     def search(query: Query, limit: int) -> list[Hit]:
-        search.asked.append(query.text)
+        search.asked.append(query.text)  # type: ignore[attr-defined]
         ids = ranked.get(query.backend.value, [])
         return [Hit(MemoryItem(id=id, content=id), score=1.0, relevancy=1.0, backend=query.backend) for id in ids[:limit]]
 
-    search.asked = []
+    search.asked = []  # type: ignore[attr-defined]
     return search
 
 
@@ -74,7 +74,7 @@ def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest
     search = ranking(graph=[OTHER, USED], hybrid=[USED], markdown=[])
     result = found(desk, clock, search)
     assert result.rows == [Labelled(PROMPT, Backend.HYBRID)] and (result.undecided, result.gone) == (0, 0)
-    assert set(search.asked) == {PROMPT}
+    assert set(search.asked) == {PROMPT}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("ranked", [{}, {"graph": [USED], "hybrid": [USED]}, {"graph": [OTHER], "markdown": [OTHER]}])
@@ -91,7 +91,7 @@ def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedb
     desk.api._state.ledger.record_use(["mem_00000000000c"], "s1", UseKind.CONTRADICTED)
     told(desk, (at, PROMPT))
     search = ranking()
-    assert found(desk, clock, search).rows == [] and search.asked == []
+    assert found(desk, clock, search).rows == [] and search.asked == []  # type: ignore[attr-defined]
 
 
 def test_a_log_that_is_gone_is_counted_and_a_prompt_of_another_time_is_no_match(desk: Desk, clock: FakeClock) -> None:

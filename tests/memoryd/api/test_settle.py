@@ -331,8 +331,8 @@ def test_a_known_memory_is_replaced_when_named_unless_the_user_said_it(desk: Des
         ],
     )
     assert [result["status"] for result in answer["results"]] == ["kept", "kept"]
-    assert desk.get(found).status is Status.SUPERSEDED  # type: ignore[union-attr]
-    assert desk.get(said).status is Status.ACTIVE  # type: ignore[union-attr]
+    assert desk.get(found).status is Status.SUPERSEDED
+    assert desk.get(said).status is Status.ACTIVE
     assert answer["results"][0]["replaced"] == found and "replaced" not in answer["results"][1]
 
 

@@ -49,7 +49,7 @@ def test_a_dream_merges_what_was_said_in_several_sessions(terminal: Terminal, dr
 def test_the_journal_and_why_tell_what_happened(terminal: Terminal, dreamt: dict[str, object]) -> None:
     entry = terminal.json("journal")["entries"][-1]
     assert entry["id"] == dreamt["entry"]
-    assert dreamt["entry"] in terminal.run("journal").output
+    assert dreamt["entry"] in terminal.run("journal").output  # type: ignore[operator]
     assert "mem_000000000000" in terminal.run("journal", entry["id"]).output
     told = terminal.json("why", "mem_000000000000")
     assert told["changes"][0]["entry"] == entry["id"]

@@ -15,7 +15,7 @@ class Auditor(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found = []
+        self.found: list[Any] = []
 
     def handle_starttag(self, tag: str, attributes: list[Any]) -> None:
         values = dict(attributes)

@@ -19,7 +19,7 @@ from tests.memoryd.console.console_client import Console
 
 @pytest.fixture
 def store(real_console: Console) -> Orchestrator:
-    return real_console.api._service
+    return real_console.api._service  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -353,7 +353,7 @@ def test_two_memories_are_merged_after_both_were_shown(
 
 
 def test_a_fault_of_ours_is_a_page_and_is_reported(console: Console) -> None:
-    console.answers["why"] = lambda params: {}[0]
+    console.answers["why"] = lambda params: {}[0]  # type: ignore[index]
     answer = console.get("/memories/mem_0123456789ab")
     assert answer.status_code == 500
     assert "This is a bug in memoryd" in answer.text

@@ -151,7 +151,7 @@ def test_without_a_folder_and_in_an_empty_one_the_way_on_is_told(tmp_path: Path)
 def test_a_file_is_read_again_only_when_it_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from memeval.console import library as module
 
-    read, real = [], module.read_run
+    read, real = [], module.read_run  # type: ignore[attr-defined]
     monkeypatch.setattr(module, "read_run", lambda path: read.append(path) or real(path))
     library = Library(folder)
     assert len(library.runs()) == 2 and len(library.runs()) == 2 and len(read) == 2
@@ -232,7 +232,8 @@ def test_looking_never_keeps_a_runner_from_its_run(tmp_path: Path) -> None:
 
 
 def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path: Path) -> None:
-    made, looks = run(tmp_path, "going"), []
+    made = run(tmp_path, "going")
+    looks: list[Any] = []
 
     async def look() -> RunProgress:
         looks.append(len(looks))

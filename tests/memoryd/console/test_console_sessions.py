@@ -104,7 +104,7 @@ def test_an_empty_store_says_so(real_console: Console, path: str) -> None:
 
 def test_a_real_session_is_read_and_can_be_switched_off(real_console: Console, tmp_path: Path) -> None:
     line = {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(tmp_path), "timestamp": "2026-01-01T00:00:00Z"}
-    line |= {"message": {"role": "user", "content": "Always run make check before a commit. Could you look at it?"}}
+    line |= {"message": {"role": "user", "content": "Always run make check before a commit. Could you look at it?"}}  # type: ignore[dict-item]
     path = tmp_path / "s1.jsonl"
     path.write_bytes(orjson.dumps(line) + b"\n")
     payload = {"session_id": "s1", "cwd": str(tmp_path), "transcript_path": str(path), "source": "startup"}

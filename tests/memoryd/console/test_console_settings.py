@@ -6,6 +6,7 @@ import io
 import re
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ FILE = "# mine\nfloor = 0.6  # tried\n"
 
 
 @pytest.fixture
-def page(real_console: Console, settings: Settings, tmp_path: Path) -> Console:
+def page(real_console: Any, settings: Settings, tmp_path: Path) -> Any:
     """A real home with a config.toml and a project with one memory."""
     settings.paths.config.write_text(FILE, "utf-8")
     (tmp_path / "shop").mkdir()
@@ -33,7 +34,7 @@ def told(console: Console) -> str:
     return str(console.get("/settings").text)
 
 
-def test_each_setting_has_its_default_and_its_cost(page: Console) -> None:
+def test_each_setting_has_its_default_and_its_cost(page: Any) -> None:
     text = told(page)
     entries = [entry for group in page.api.call("settings", {})["groups"] for entry in group["settings"]]
     shown = text.split('<div class="setting">')[1:]
@@ -49,7 +50,7 @@ def test_each_setting_has_its_default_and_its_cost(page: Console) -> None:
         assert words in text
 
 
-def test_only_what_was_changed_is_written_and_comments_stay(page: Console) -> None:
+def test_only_what_was_changed_is_written_and_comments_stay(page: Any) -> None:
     sent = {
         "shown": ["floor", "session_budget", "inject_prompt"],
         "floor": "0.7",
@@ -63,7 +64,7 @@ def test_only_what_was_changed_is_written_and_comments_stay(page: Console) -> No
     assert page.file.read_text("utf-8") == "# mine\n# tried\ninject_prompt = false\n"
 
 
-def test_a_form_that_was_open_while_something_else_changed_takes_nothing_back(page: Console) -> None:
+def test_a_form_that_was_open_while_something_else_changed_takes_nothing_back(page: Any) -> None:
     text = told(page)
     was = {name: re.search(rf'name="was-{name}" value="=([^"]*)"', text)[1] for name in ("floor", "session_budget", "exclude")}
     page.api.call("change_settings", {"values": {"session_budget": "700", "exclude": ["/tmp"]}})
@@ -74,7 +75,7 @@ def test_a_form_that_was_open_while_something_else_changed_takes_nothing_back(pa
     assert "floor = 0.7" in written and "session_budget = 700" in written and "/tmp" in written
 
 
-def test_a_wrong_value_is_told_and_what_was_typed_is_still_there(page: Console) -> None:
+def test_a_wrong_value_is_told_and_what_was_typed_is_still_there(page: Any) -> None:
     answer = page.post("/settings", shown=["floor", "session_budget"], floor="7<i>", session_budget="450")
     assert answer.status_code == 400
     assert "could not convert" in answer.text or "number" in answer.text
@@ -82,27 +83,27 @@ def test_a_wrong_value_is_told_and_what_was_typed_is_still_there(page: Console) 
     assert page.file.read_text("utf-8") == FILE
 
 
-def test_a_broken_file_is_told_and_left_alone(page: Console) -> None:
+def test_a_broken_file_is_told_and_left_alone(page: Any) -> None:
     page.file.write_text("floor = = 1", "utf-8")
     assert "can&#39;t be read" in told(page)
     assert page.post("/settings", shown="session_budget", session_budget="450").status_code == 400
     assert page.file.read_text("utf-8") == "floor = = 1"
 
 
-def test_a_wrong_value_in_the_file_can_be_mended_on_the_page(page: Console) -> None:
+def test_a_wrong_value_in_the_file_can_be_mended_on_the_page(page: Any) -> None:
     page.file.write_text("floor = 7\n", "utf-8")
     assert "floor = 7" in told(page)
     page.post("/settings", shown="floor", floor="0.4")
     assert page.file.read_text("utf-8") == "floor = 0.4\n"
 
 
-def test_folders_are_given_a_line_each(page: Console) -> None:
+def test_folders_are_given_a_line_each(page: Any) -> None:
     page.post("/settings", shown="exclude", exclude="/a/b\r\n\r\n/c d\r\n")
     assert 'exclude = ["/a/b", "/c d"]' in page.file.read_text("utf-8")
     assert "/a/b\n/c d</textarea>" in told(page)
 
 
-def test_a_key_is_taken_and_never_shown_and_no_program_can_be_named(page: Console) -> None:
+def test_a_key_is_taken_and_never_shown_and_no_program_can_be_named(page: Any) -> None:
     page.post("/settings", shown=["openai_api_key", "claude_command"], openai_api_key="sk-hidden", claude_command="/bin/evil")
     assert "sk-hidden" in page.file.read_text("utf-8") and "evil" not in page.file.read_text("utf-8")
     assert "sk-hidden" not in told(page)
@@ -111,7 +112,7 @@ def test_a_key_is_taken_and_never_shown_and_no_program_can_be_named(page: Consol
     assert page.post("/settings", reset="claude_command").status_code == 400
 
 
-def test_a_project_is_switched_off_and_on(page: Console) -> None:
+def test_a_project_is_switched_off_and_on(page: Any) -> None:
     page.post("/settings/switch", project=page.project, memory="off")
     assert "memory is off" in told(page)
     page.post("/settings/switch", project=page.project, memory="on")
@@ -119,7 +120,7 @@ def test_a_project_is_switched_off_and_on(page: Console) -> None:
     assert page.post("/settings/switch", project="nowhere", memory="off").status_code == 404
 
 
-def test_everything_can_be_copied_out(page: Console) -> None:
+def test_everything_can_be_copied_out(page: Any) -> None:
     answer = page.post("/settings/export", format="tar.gz")
     assert answer.headers["content-disposition"].startswith('attachment; filename="memoryd-')
     with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
@@ -129,7 +130,7 @@ def test_everything_can_be_copied_out(page: Console) -> None:
     assert page.post("/settings/export", project="../..").status_code == 404
 
 
-def test_a_project_is_forgotten_only_when_its_name_is_typed_and_comes_back(page: Console) -> None:
+def test_a_project_is_forgotten_only_when_its_name_is_typed_and_comes_back(page: Any) -> None:
     where = f"/settings/forget/{page.project}"
     assert "Type <code>shop</code>" in page.get(where).text
     assert page.post(where, name="shp").status_code == 400

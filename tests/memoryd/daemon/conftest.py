@@ -36,7 +36,7 @@ class Running:
         self.thread = threading.Thread(target=self._run, daemon=True)
 
     def _make_fake(self, settings: Settings, info: Callable[..., Any]) -> FakeApi:
-        self.api.info = info
+        self.api.info = info  # type: ignore[assignment]
         return self.api
 
     def _run(self) -> None:

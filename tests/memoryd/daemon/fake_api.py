@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.daemon.process import run_daemon
 
 
-def memory(number: int, content: str = "Use uv, not pip.") -> dict:
+def memory(number: int, content: str = "Use uv, not pip.") -> dict[str, Any]:
     return {
         "id": f"mem_{number:012x}",
         "content": content,
@@ -31,10 +32,10 @@ class FakeApi:
     """`noted` gets one line per event when a file is given, so that other processes can look."""
 
     def __init__(self, noted: Path | None = None) -> None:
-        self.calls: list[tuple[str, dict]] = []
-        self.hooks: list[tuple[str, dict, dict]] = []
-        self.drained: list[tuple[str, dict]] = []
-        self.answers: dict[str, dict] = {}
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.hooks: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
+        self.drained: list[tuple[str, dict[str, Any]]] = []
+        self.answers: dict[str, dict[str, Any]] = {}
         self.closed = False
         self.slow = threading.Event()
         self.warmed = threading.Event()
@@ -42,7 +43,7 @@ class FakeApi:
         self._noted = noted
         self.info = None
 
-    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         self.calls.append((method, dict(params)))
         if method == "boom":
             raise RuntimeError("a secret detail")
@@ -54,7 +55,7 @@ class FakeApi:
             return self.answers[method]
         if method == "memory_status" and self.info is not None:
             return {"ok": True, "daemon": self.info()}
-        return {
+        return {  # type: ignore[return-value]
             "recall": {"hits": [memory(1)], "answer": "found", "route": {}, "left_out": 0},
             "remember": {"id": "mem_00000000000a", "status": "new", "superseded": None, "path": "/m.md"},
             "settle": {"results": [{"id": "a1b2", "status": "dropped"}], "kept": 0, "dropped": 1},

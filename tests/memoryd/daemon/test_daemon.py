@@ -269,7 +269,7 @@ def test_the_lease_ends_a_daemon_that_nobody_uses(run: Callable[..., Any]) -> No
         assert daemon.code == 0 and daemon.api.closed and not daemon.paths.endpoint.exists()
 
 
-IN_USE = {
+IN_USE: dict[str, Callable[[Core], object]] = {
     "connection": lambda core: core.connections,
     "busy": lambda core: core.api_or_none is not None,
     "due": lambda core: core.worker.next_due() is not None or core.worker.busy(),
@@ -291,7 +291,7 @@ def test_the_lease_does_not_end_a_daemon_in_use(run: Callable[..., Any], monkeyp
     if reason == "busy":
         api.busy = lambda: True
     if reason == "due":
-        api.tick = lambda: 0.05
+        api.tick = lambda: 0.05  # type: ignore[assignment]
     with run(lambda *_: api, lease_minutes=0.1 / 60) as daemon, contextlib.ExitStack() as stack:
         if reason == "connection":
             stack.enter_context(connect(read_endpoint(daemon.paths), HANGS_SECONDS)).sendall(b"memoryd/1 rpc\n")
@@ -448,7 +448,7 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(
             assert daemon.api.slow.wait(HANGS_SECONDS)
         return slow(method, params)
 
-    daemon.api.call = call
+    daemon.api.call = call  # type: ignore[assignment]
     with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         greeting = orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
@@ -537,7 +537,7 @@ def test_a_moment_without_open_files_ends_no_duty(run: Callable[..., Any], monke
     failures = [error] * 3
     plain = Core.occupied
 
-    async def occupied(self, lease: float) -> Any:
+    async def occupied(self, lease: float) -> Any:  # type: ignore[no-untyped-def]
         if failures:
             raise failures.pop()
         return await plain(self, lease)

@@ -73,7 +73,7 @@ def test_nothing_spooled_is_lost_over_kills_at_any_point(settings: Settings, cli
             spool(settings.paths, number)
         enough = len(lines(noted)) + kill_after
         process = start(settings)
-        until(lambda enough=enough: len(lines(noted)) >= enough)
+        until(lambda enough=enough: len(lines(noted)) >= enough)  # type: ignore[misc]
         process.kill()
         process.communicate(timeout=HANGS_SECONDS)
     last = start(settings)

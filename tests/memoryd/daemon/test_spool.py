@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,9 @@ from memoryd.daemon.spool import MAX_ATTEMPTS, Spool
 
 class Taker:
     def __init__(self) -> None:
-        self.taken, self.told, self.fault = [], [], None
+        self.taken: list[Any] = []
+        self.told: list[Any] = []
+        self.fault = None
 
     def handle(self, event: str, record: Record) -> None:
         if self.fault:
@@ -50,7 +53,7 @@ def test_records_are_taken_oldest_first_and_deleted(spool: Spool, taker: Taker) 
 
 
 def test_what_was_not_handled_is_not_deleted_and_others_go_on(spool: Spool, taker: Taker) -> None:
-    taker.fault = StoreError("full")
+    taker.fault = StoreError("full")  # type: ignore[assignment]
     path = put(spool, 1)
     assert spool.drain() == 0 and path.exists() and spool.changed()
     taker.fault = None
@@ -59,7 +62,7 @@ def test_what_was_not_handled_is_not_deleted_and_others_go_on(spool: Spool, take
 
 def test_a_retry_waits_for_its_pause(spool: Spool, taker: Taker) -> None:
     spool.pause = 60.0
-    taker.fault = StoreError("full")
+    taker.fault = StoreError("full")  # type: ignore[assignment]
     put(spool, 1)
     spool.drain()
     spool.drain()
@@ -67,7 +70,7 @@ def test_a_retry_waits_for_its_pause(spool: Spool, taker: Taker) -> None:
 
 
 def test_a_record_that_fails_too_often_is_put_aside(spool: Spool, taker: Taker) -> None:
-    taker.fault = StoreError("full")
+    taker.fault = StoreError("full")  # type: ignore[assignment]
     path = put(spool, 1)
     for _ in range(MAX_ATTEMPTS):
         spool.drain()
@@ -84,7 +87,7 @@ def test_a_broken_record_is_put_aside_without_what_it_held(spool: Spool, taker: 
 
 
 def test_a_record_that_is_put_aside_holds_no_words_of_the_session(spool: Spool, taker: Taker) -> None:
-    taker.fault = StoreError("full")
+    taker.fault = StoreError("full")  # type: ignore[assignment]
     path = put(
         spool, 1, b'\n{"session_id": "s1", "cwd": "/w", "last_assistant_message": "zirkonglobe", "custom_instructions": "tell"}'
     )
@@ -125,7 +128,7 @@ def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool: Spoo
     elif kind == "folder":
         path.mkdir()
     else:
-        path.symlink_to({"device": os.devnull, "loop": path}[kind])
+        path.symlink_to({"device": os.devnull, "loop": path}[kind])  # type: ignore[arg-type]
     put(spool, 2, b'\n{"n": 2}')
     assert spool.drain() == 1
     assert taker.taken == [("Stop", {"n": 2})]

@@ -139,7 +139,7 @@ class World:
         self.store = FakeStore()
 
     def dream(self, extractor: Any = None) -> DayDream:
-        return DayDream(self.store, self.state, self.settings, self.clock, extractor or EveryLine())
+        return DayDream(self.store, self.state, self.settings, self.clock, extractor or EveryLine())  # type: ignore[arg-type]
 
     def run(self, log: Log, extractor: Any = None, reason: str = "by hand") -> list[Run]:
         self.state.enqueue(str(log.path), log.name, log.cwd, reason)
@@ -251,7 +251,7 @@ def test_a_kill_anywhere_changes_nothing_in_the_end(tmp_path: Path, log: Log) ->
             finish(*arguments)
             tick()
 
-        world.state.finish_piece = finish_piece  # type: ignore[method-assign]
+        world.state.finish_piece = finish_piece  # type: ignore[assignment]
         world.state.enqueue(str(log.path), "s1", log.cwd, "Stop")
         if kill_at:
             with pytest.raises(Killed):
@@ -359,7 +359,7 @@ def test_what_waits_is_given_up_when_it_must_not_be_read_or_is_gone(world: World
     for _ in range(3):
         world.clock.advance(hours=2)
         asked = None if how == "no model" else world.model()
-        DayDream(world.store, world.state, world.settings, world.clock, asked).read_held()
+        DayDream(world.store, world.state, world.settings, world.clock, asked).read_held()  # type: ignore[arg-type]
     assert world.state.held() == []
 
 
@@ -466,7 +466,7 @@ def test_a_missing_key_is_on_record_and_rules_read_meanwhile(tmp_path: Path, log
     world = World(tmp_path, reader="endpoint")
     log.say(SAID[0])
     world.state.enqueue(str(log.path), "s1", log.cwd, "Stop")
-    (run,) = DayDream(world.store, world.state, world.settings, world.clock).run_job(world.job())
+    (run,) = DayDream(world.store, world.state, world.settings, world.clock).run_job(world.job())  # type: ignore[arg-type]
     assert run.extractor == "session"
     (error,) = errors(world)
     assert "no key" in error and world.state.jobs() == []

@@ -33,7 +33,7 @@ def known(world: World, content: str, **fields: object) -> str:
 
 def keep(world: World, content: str, source: Source = Source.AGENT_STEP, **fields: object) -> tuple[KeepAction, MemoryItem]:
     candidate = Candidate(content, Kind.DECISION, source=source, at=datetime(2025, 7, 1, tzinfo=UTC), **fields)  # type: ignore[arg-type]
-    outcome = Keeper(world.store, FakeClock()).keep(candidate, PASSAGE)
+    outcome = Keeper(world.store, FakeClock()).keep(candidate, PASSAGE)  # type: ignore[arg-type]
     item = world.store.get(outcome.id)
     assert item is not None
     return outcome.action, item
@@ -57,7 +57,7 @@ def test_what_is_replaced_is_closed_whatever_the_wording(world: World) -> None:
 @pytest.mark.parametrize("named", ["replaces", "closes"])
 def test_only_the_users_words_end_what_the_user_said(world: World, named: str) -> None:
     old = known(world, RULE, source=Source.USER, kind=Kind.TODO)
-    action, item = keep(world, "Releases are pushed to production at once.", **{named: (old,)})
+    action, item = keep(world, "Releases are pushed to production at once.", **{named: (old,)})  # type: ignore[arg-type]
     assert (action, status(world, old)) == (KeepAction.CONTRADICTS, Status.ACTIVE)
     assert [link.target for link in item.links] == [old]
     action, item = keep(world, "We ship straight to live now.", Source.USER, **{named: (old,)})

@@ -250,7 +250,8 @@ def test_reading_line_by_line_gives_the_same_as_reading_at_once(tmp_path: Path) 
         log.result("q", "answered", toolUseResult=answers, uuid="d"),
     ]
     path = write(tmp_path / "a.jsonl")
-    cursor, turns = Cursor("a"), []
+    cursor = Cursor("a")
+    turns: list[Any] = []
     for entry in entries:
         append(path, encode(entry))
         piece = read_on(path, cursor)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoryd.core.state import Cursor
 from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.speakers import clean_user, short_hash, strip_client, strip_private
+from memoryd.daydream.speakers import clean_user, short_hash, strip_client, strip_private  # type: ignore[attr-defined]
 from memoryd.daydream.transcript import LogChunk, read_all, read_transcript
 from memoryd.llm import mark
 

@@ -60,7 +60,7 @@ def test_what_only_looks_alike_is_not_merged(a: str, b: str) -> None:
     ],
 )
 def test_other_projects_scopes_kinds_and_senses_stay_apart(other: dict[str, Any]) -> None:
-    items = [memory("Push to main"), replace(memory("Push to main"), id="mem_00000000000b", **other)]  # type: ignore[arg-type]
+    items = [memory("Push to main"), replace(memory("Push to main"), id="mem_00000000000b", **other)]
     assert not [change for change in plan_of(*items).changes if change.action is Action.CREATE]
 
 

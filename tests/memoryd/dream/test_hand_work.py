@@ -127,9 +127,9 @@ def test_hand_work_while_the_daemon_was_off_is_noticed_at_the_next_start(world: 
     gone, changed, same = (store.write(item(f"Number {number} of the shop.")) for number in range(3))
     paths = {id: store.path_of(id) for id in (gone, changed, same)}
     store.close()
-    paths[gone].unlink()  # type: ignore[union-attr]
-    data = paths[changed].read_bytes()  # type: ignore[union-attr]
-    paths[changed].write_bytes(data.replace(b"Number 1", b"Number one"))  # type: ignore[union-attr]
+    paths[gone].unlink()
+    data = paths[changed].read_bytes()
+    paths[changed].write_bytes(data.replace(b"Number 1", b"Number one"))
     again = Orchestrator(settings, clock, HashEmbedder(), state.ledger)
     again.catch_up()
     assert state.ledger.edited() == {changed}

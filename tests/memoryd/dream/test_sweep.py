@@ -332,7 +332,7 @@ def test_a_write_that_fails_in_the_middle_is_rolled_back(world: World, monkeypat
     from memoryd.core.errors import StoreError
     from memoryd.stores import markdown
 
-    real, calls = markdown.write_atomic, []
+    real, calls = markdown.write_atomic, []  # type: ignore[attr-defined]
 
     def full(target: Path, data: bytes, **options: Any) -> None:
         calls.append(target)

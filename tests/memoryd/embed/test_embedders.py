@@ -155,7 +155,8 @@ class FakeFastembed(types.ModuleType):
 
     def __init__(self) -> None:
         super().__init__("fastembed")
-        self.loads, self.error = [], None
+        self.loads: list[Any] = []
+        self.error = None
         owner = self
 
         class TextEmbedding:
@@ -192,12 +193,12 @@ def test_a_hub_model_is_loaded_once_into_the_home_folder(fastembed: ModuleType, 
 def test_an_unreachable_hub_is_said_once_and_tried_again_after_a_pause(fastembed: ModuleType, tmp_path: Path) -> None:
     now = [0.0]
     embedder = HubEmbedder("m", tmp_path, monotonic=lambda: now[0])
-    fastembed.error = ValueError("Could not load model m from any source.")
+    fastembed.error = ValueError("Could not load model m from any source.")  # type: ignore[attr-defined]
     for _ in range(3):
         with pytest.raises(EmbeddingError, match="can't be loaded"):
             embedder.embed(["x"])
     assert len(fastembed.loads) == 1
-    fastembed.error, now[0] = None, PAUSE_SECONDS + 1
+    fastembed.error, now[0] = None, PAUSE_SECONDS + 1  # type: ignore[attr-defined]
     assert embedder.embed(["x"]).shape == (1, 2)
 
 
@@ -207,7 +208,7 @@ def test_without_fastembed_the_pip_line_is_given(monkeypatch: pytest.MonkeyPatch
     def refuse(name: str, *args: Any, **kwargs: Any) -> None:
         if name == "fastembed":
             raise ImportError(name)
-        return real(name, *args, **kwargs)
+        return real(name, *args, **kwargs)  # type: ignore[return-value]
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(DependencyError) as caught:

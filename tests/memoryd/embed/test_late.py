@@ -112,9 +112,9 @@ def test_the_graphs_that_are_run_give_what_the_models_of_the_wheel_give() -> Non
         loaded = load_onnx(model)
         ids = loaded.tokenizer.encode(text).ids
         row = np.array([ids])
-        whole = onnxruntime.InferenceSession(str(bundled_folder(folder) / "model.onnx"), providers=["CPUExecutionProvider"])
+        whole = onnxruntime.InferenceSession(str(bundled_folder(folder) / "model.onnx"), providers=["CPUExecutionProvider"])  # type: ignore[attr-defined]
         feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-        expected = whole.run(["last_hidden_state"], feed)[0][0]
+        expected = whole.run(["last_hidden_state"], feed)[0][0]  # type: ignore[index]
         projection = {"projection": np.eye(STATES, dtype=np.float32)} if folder == TOKEN_FOLDER else {}
         kept = [0, 3, len(ids) - 2]
         states = run_states(loaded, ids, kept, **projection)

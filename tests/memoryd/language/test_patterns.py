@@ -31,7 +31,7 @@ def test_a_faulty_pattern_is_told_at_its_first_use() -> None:
 
 def _patterns(value: object) -> Iterator[re.Pattern[str]]:
     if type(value) is type(later("x")):
-        yield value  # type: ignore[misc]
+        yield value
     elif isinstance(value, Mapping):
         for inner in value.values():
             yield from _patterns(inner)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -43,7 +43,7 @@ def talk(
     """Run `work(client)` against an in-memory server, which must not hang."""
     api = api or FakeApi()
 
-    async def call(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    async def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         try:
             return api.call(method, params)
         except RuntimeError as error:
@@ -83,7 +83,7 @@ def test_each_tool_answers_with_text_that_equals_the_structured_content(name: st
     result = talk(lambda client: client.call_tool(name, GOOD[name]), api, mode=mode)
     assert not result.is_error
     assert orjson.loads(result.content[0].text) == result.structured_content
-    assert api.calls[-1] == (name, {**GOOD[name], "cwd": "/proj", "caller": "model"})
+    assert api.calls[-1] == (name, {**GOOD[name], "cwd": "/proj", "caller": "model"})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -221,17 +221,17 @@ def test_the_prompt_says_when_there_is_nothing() -> None:
     assert "nothing relevant" in result.messages[0].content.text
 
 
-def exchange(*messages: Any) -> dict[str, Any]:
+def exchange(*messages: Any) -> dict[Any, Any]:
     """Raw lines to `serve_lines` and what comes back, by id."""
     api = FakeApi()
-    sent = []
+    sent: list[Any] = []
 
     async def main() -> None:
-        lines = asyncio.Queue()
+        lines: asyncio.Queue[Any] = asyncio.Queue()
         got = asyncio.Event()
         expected = sum(1 for m in messages if isinstance(m, bytes) or "id" in m)
 
-        async def call(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        async def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
             return api.call(method, params)
 
         async def send(data: bytes) -> None:
@@ -286,7 +286,7 @@ def test_a_client_that_probes_for_a_newer_protocol_goes_on_with_initialize() -> 
 
 
 def test_an_older_version_is_negotiated() -> None:
-    old = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": "2024-11-05"}}
+    old = {**INITIALIZE, "params": {**INITIALIZE["params"], "protocolVersion": "2024-11-05"}}  # type: ignore[dict-item]
     assert exchange(old)[0]["result"]["protocolVersion"] == "2024-11-05"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def api(tmp_path: Path) -> Iterator[Api]:
 
 
 def talk(api: Api, folder: Path, work: Callable[..., Any]) -> Any:
-    async def call(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    async def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         return api.call(method, params)
 
     async def main() -> Any:
@@ -32,7 +32,7 @@ def talk(api: Api, folder: Path, work: Callable[..., Any]) -> Any:
 
             async def ask(name: str, **arguments: Any) -> Any:
                 result = await client.call_tool(name, arguments)
-                assert not result.is_error, result.content[0].text
+                assert not result.is_error, result.content[0].text  # type: ignore[union-attr]
                 return result.structured_content
 
             return await work(ask, client)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -247,8 +248,8 @@ _item = st.builds(
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(items=st.lists(_item, max_size=8), removed=st.lists(st.integers(0, 5), max_size=3))
 def test_the_order_of_writes_does_not_change_the_answers(
-    tmp_path_factory: pytest.TempPathFactory, items: list, removed: list
-) -> None:  # type: ignore[type-arg]
+    tmp_path_factory: pytest.TempPathFactory, items: list[Any], removed: list[Any]
+) -> None:
     folder = tmp_path_factory.mktemp("graph")
     last = {item.id: item for item in items if int(item.id[4:], 16) not in removed}
     one, two = GraphStore(folder / "a.db"), GraphStore(folder / "b.db")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -125,7 +126,7 @@ def test_a_key_with_a_damaged_vector_is_missed(tmp_path: Path) -> None:
     st.lists(st.tuples(st.integers(0, 11), st.lists(st.integers(0, 30), max_size=4)), min_size=1, max_size=12), st.integers(1, 8)
 )
 @settings(max_examples=30, deadline=None)
-def test_the_best_with_keys_are_those_of_brute_force(tmp_path_factory: pytest.TempPathFactory, rows: list, k: int) -> None:
+def test_the_best_with_keys_are_those_of_brute_force(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], k: int) -> None:
     embedder = ClusterEmbedder()
     folder = tmp_path_factory.mktemp("vectors")
     stores = [VectorStore(folder / f"{size}.db", embedder, matrix_bytes=size) for size in (2**20, 0)]

@@ -25,7 +25,7 @@ def test_a_batch_of_new_and_changed_items_is_written_in_order(tmp_path: Path) ->
     batch = [an_item(2, "changed"), an_item(0, "new"), an_item(3, "moved", session="s2"), an_item(2, "changed again")]
     written = store.write_many(batch)
     assert [written[0], written[2], written[3]] == [an_id(2), an_id(3), an_id(2)]
-    assert [store.get(id).content for id in (an_id(2), written[1], an_id(3))] == ["changed again", "new", "moved"]  # type: ignore[union-attr]
+    assert [store.get(id).content for id in (an_id(2), written[1], an_id(3))] == ["changed again", "new", "moved"]
     assert open_store(tmp_path).sync().changed == ()
     assert temporaries(tmp_path) == []
 
@@ -43,7 +43,7 @@ def test_an_edit_made_while_a_batch_is_staged_is_kept(tmp_path: Path, monkeypatc
     store.write_many([an_item(n) for n in (1, 2)])
     path = store.path_of(an_id(1))
     assert path is not None
-    real = markdown.staged
+    real = markdown.staged  # type: ignore[attr-defined]
 
     def staged_while_edited(wanted: Any) -> Any:
         path.write_bytes(path.read_bytes().replace(b"redis", b"memory"))

@@ -100,7 +100,7 @@ def test_nothing_is_asked_for_with_k_of_zero_or_less(open_store: Callable[..., A
 
 def test_what_has_nothing_in_common_is_no_hit(open_store: Callable[..., Any]) -> None:
     class Axes(ClusterEmbedder):
-        def embed(self, texts: list[str]) -> Any:
+        def embed(self, texts: list[str]) -> Any:  # type: ignore[override]
             return np.array([[1, 0] if text == "a" else [0, 1] if text == "b" else [-0.6, 0.8] for text in texts], np.float32)
 
     store = open_store(Axes(2))
@@ -341,7 +341,7 @@ class BrokenEmbedder(ClusterEmbedder):
         super().__init__()
         self.answer = answer
 
-    def embed(self, texts: list[str]) -> Any:
+    def embed(self, texts: list[str]) -> Any:  # type: ignore[override]
         if self.answer is None:
             raise EmbeddingError("no model")
         return self.answer
@@ -361,7 +361,7 @@ def test_reading_goes_on_while_the_embedder_works(open_store: Callable[..., Any]
     class SlowEmbedder(ClusterEmbedder):
         started, release = threading.Event(), threading.Event()
 
-        def embed(self, texts: list[str]) -> Any:
+        def embed(self, texts: list[str]) -> Any:  # type: ignore[override]
             if texts[0].startswith("slow"):
                 self.started.set()
                 assert self.release.wait(60)

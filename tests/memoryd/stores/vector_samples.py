@@ -33,7 +33,7 @@ class ClusterEmbedder:
         centre = np.random.default_rng(zlib.crc32(text.split(" ")[0].encode())).random(self.dimensions) ** 3
         own = np.random.default_rng(zlib.crc32(text.encode())).random(self.dimensions)
         vector = centre / np.linalg.norm(centre) + self.noise * own / np.linalg.norm(own)
-        return (vector / np.linalg.norm(vector)).astype(np.float32)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)  # type: ignore[no-any-return]
 
 
 def item(n: int, content: str | None = None, **fields: Any) -> MemoryItem:

@@ -17,7 +17,7 @@ PRICE = 0.01  # US dollars
 class Gated(ScriptedModel):
     """At the end of the input it answers without waiting. Each answer has the same made-up price."""
 
-    def complete(self, messages: list[Message], **more: Any) -> Any:
+    def complete(self, messages: list[Message], **more: Any) -> Any:  # type: ignore[override]
         sys.stdin.readline()
         made = super().complete(messages, **more)
         return replace(made, usage=replace(made.usage, cost_usd=PRICE))

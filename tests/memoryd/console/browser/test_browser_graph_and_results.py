@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from memoryd.core.types import LinkType, Status
-from memoryd.service import Orchestrator
 from tests.memeval.result_files import many, result, write
 from tests.memoryd.console.browser.browsing import THEMES, WIDTHS, enter
-from tests.memoryd.console.console_client import Console
 
 pytestmark = pytest.mark.slow
 ANSWERED = 8
@@ -36,15 +34,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return folder
 
 
-def of_results(page: Console, store: Orchestrator, folder: Path) -> Any:
+def of_results(page: Any, store: Any, folder: Path) -> Any:
     """The same page with a session that shows this folder."""
     enter(page, store.client.call("console_open", {"results": str(folder)})["url"])
     return page
 
 
-def linked_memory(store: Orchestrator) -> str:
+def linked_memory(store: Any) -> str:
     shown = [item for item in store.items if item.status is Status.ACTIVE]
-    return next(item.id for item in reversed(shown) if any(link.type is LinkType.RELATES_TO for link in item.links))
+    return next(str(item.id) for item in reversed(shown) if any(link.type is LinkType.RELATES_TO for link in item.links))
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -82,7 +80,7 @@ def test_the_picture_is_walked_by_keyboard_and_the_list_says_the_same(opened: An
 
 
 def test_the_same_data_give_the_same_picture_and_buttons_change_the_view(opened: Any, full: Any) -> None:
-    def view(page: Console) -> Any:
+    def view(page: Any) -> Any:
         return page.locator("#graph .canvas svg").get_attribute("viewBox")
 
     places = []
@@ -154,11 +152,11 @@ def test_a_task_of_a_grid_leads_to_its_question(opened: Any, checked: Any, empty
     checked(page)
 
 
-def until_answered(page: Console, number: int) -> None:
+def until_answered(page: Any, number: int) -> None:
     page.locator("[data-count=answer]", has_text=f"{number} of {ANSWERED}").wait_for()
 
 
-def until_begun(page: Console, run: str) -> None:
+def until_begun(page: Any, run: str) -> None:
     """Go to a run, which is there as soon as its process has begun."""
     until = time.monotonic() + RUN_BEGINS_SECONDS
     while not page.get_by_role("link", name=run, exact=True).count():

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from memoryd.daemon.client import ensure_daemon
-from memoryd.service import Orchestrator
 from tests.memoryd.console import realistic
 from tests.memoryd.console.browser.browsing import Store, enter, purge
 
@@ -30,11 +29,11 @@ def own(full: Any) -> Iterator[Any]:
     purge(full, id)
 
 
-def path_of(store: Orchestrator, id: str) -> Any:
+def path_of(store: Any, id: str) -> Any:
     return store.call("get_memory", id=id)["path"]
 
 
-def hand_edit(store: Orchestrator, id: str, old: str, new: str) -> None:
+def hand_edit(store: Any, id: str, old: str, new: str) -> None:
     from pathlib import Path
 
     path = Path(path_of(store, id))
@@ -103,7 +102,7 @@ def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened: Any
     page = opened()
     page.goto(f"{page.base}/memories/{own}/edit")
     page.get_by_label("Text (Markdown)").fill("The ferry leaves at eleven.")
-    hand_edit(full, own, "at nine", "at noon")
+    hand_edit(full, own, "at nine", "at noon")  # type: ignore[arg-type]
     page.expected.append("409")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", name="The file was changed").wait_for()

@@ -13,7 +13,6 @@ import pytest
 
 from tests.memeval.result_files import many, result, write
 from tests.memoryd.console.browser.browsing import enter, read_session, write_twice
-from tests.memoryd.console.console_client import Console
 
 pytestmark = pytest.mark.slow
 FIRST_PAINT_MS = 300
@@ -68,7 +67,7 @@ def test_a_page_is_painted_at_once_and_weighs_little(
     page = opened()
     enter(page, full.client.call("console_open", {"results": places["results"]})["url"])
     address = page.base + PAGES[name].format(**places)
-    paints = []
+    paints: list[Any] = []
     while len(paints) < TRIES or (min(paints) >= FIRST_PAINT_MS and len(paints) < MOST_TRIES):  # a busy machine gets more
         assert page.goto(address).ok
         paints.append(page.evaluate(FIRST_PAINT))
@@ -81,7 +80,7 @@ def test_a_page_is_painted_at_once_and_weighs_little(
     assert not page.faults
 
 
-def weighed(page: Console, address: str) -> int:
+def weighed(page: Any, address: str) -> int:
     """Bytes over the wire of the page and all it loads, headers included, with an empty cache."""
     devtools = page.context.new_cdp_session(page)
     devtools.send("Network.enable")
