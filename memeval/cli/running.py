@@ -102,7 +102,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     }
     if values["model_options"]:
         changes["model_options"] = options.key_values(values["model_options"], "--model-option")
-    new = Settings.from_json({**old.to_json(), **changes})
+    new = with_defaults(Settings.from_json({**old.to_json(), **changes}), ctx.catalog)
     run_id = values["run_id"] or _cell_id(new_group(), new)
     phases = ORDER if values["evaluate"] else ORDER[:3]
     subject = check(new, context, Source(prepared, Phase.SEARCH), ctx.results)
@@ -151,6 +151,7 @@ def _evaluate_file(ctx: Context, context: RunContext, values: dict[str, Any], ju
         data=str(values["data"].resolve()) if values["data"] else "",
         **judge,
     )
+    told = with_defaults(told, ctx.catalog, answers=False)
     system = values["system"] or file.stem
     run_id = values["run_id"] or f"{new_group()}.{told.benchmark}.{hypotheses.as_id(system)}"
     subject = hypotheses.HypothesesSubject(told, context, file, system)
@@ -195,6 +196,7 @@ def _reuse(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     with ctx.results.open(source.run) as store:
         refuse_client_run(store)
         told = options.reusing(inherited(store, source.first), values)
+    told = with_defaults(told, ctx.catalog, answers=source.first is not Phase.EVALUATE)
     if source.first is Phase.ANSWER and not told.answering_model:
         raise click.UsageError("--phase answer needs --answering-model.")
     run_id = values["run_id"] or _cell_id(new_group(), told)

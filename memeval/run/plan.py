@@ -116,13 +116,16 @@ NO_MODEL = "none"
 """As the name of an answering model: measure retrieval only, whatever the benchmark's file names."""
 
 
-def with_defaults(settings: Settings, catalog: Catalog) -> Settings:
-    """Settings with the models that the benchmark's file names where no flag does. Raises ConfigError."""
+def with_defaults(settings: Settings, catalog: Catalog, *, answers: bool = True) -> Settings:
+    """Settings with the models that the benchmark's file names where no flag does. Raises ConfigError.
+
+    Without `answers` only the judge's: what is answered comes from elsewhere.
+    """
     models = catalog.benchmark(settings.benchmark).models
-    if settings.answering_model == NO_MODEL:
+    if answers and settings.answering_model == NO_MODEL:
         return replace(settings, answering_model="")
     changes: dict[str, Any] = {}
-    if models.answering and not settings.answering_model:
+    if answers and models.answering and not settings.answering_model:
         changes |= {"answering_model": models.answering}
         changes |= {"model_options": {**models.answering_options, **settings.model_options}}
     if models.judge and not settings.judge_model and not settings.judge:

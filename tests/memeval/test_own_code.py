@@ -279,6 +279,11 @@ def test_models_of_the_benchmarks_file_are_defaults() -> None:
     results = memeval.ResultsDir(Path("results"))
     assert memeval.load_run(results, "r").answering_model == "extractive"
     assert memeval.load_run(results, "s").answering_model == ""
+    assert run("prepare", "-b", "team", "-p", "bm25", "--run-id", "kept").exit_code == 0
+    assert run("run", "kept", "--run-id", "t").exit_code == 0
+    assert memeval.load_run(results, "t").answering_model == "extractive"
+    assert run("eval", "--from", "s", "--phase", "evaluate", "--run-id", "u").exit_code == 0
+    assert memeval.load_run(results, "u").answering_model == ""
 
 
 @pytest.mark.parametrize("kind", ["python", "program"])
