@@ -144,18 +144,6 @@ def _accept_long_random(match: re.Match[str]) -> bool:
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
-_NO_KEY_TOLD = re.compile(r"\b(?:public|pub|fingerprint|checksum|hash|digest|sha\d{0,3}|md5)\b", re.IGNORECASE)
-
-
-def _accept_key_told(match: re.Match[str]) -> bool:
-    value = match["secret"]
-    if _NO_KEY_TOLD.search(match.string, max(0, match.start() - 12), match.start("secret")):
-        return False
-    if re.fullmatch(r"[\w+/=.~-]{20,300}", value):
-        return _accept_long_random(match)
-    return _accept_mixed(match) and any(c.isdigit() for c in value) and any(c in "!#$?&§%^*" for c in value[1:])
-
-
 def _accept_set(match: re.Match[str]) -> bool:
     """Accept the value of a name after a space only: "set token limit" has no value."""
     value = match["secret"]
@@ -437,7 +425,6 @@ _ABOUT = (
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
     r"feld|länge|richtlinie|regel|datei|algorithm|min|max))"
 )
-_CLAUSE = r"(?:[^\n.!?:=：。/]|[.](?=\w)){0,60}?(?=[\s,=→:：–—'是为為はが은는이-])"
 _IS = (
     r"(?:\s{0,3}(?:=>|->|→|:=|[:=：–—])\s{0,3}|[\s,]{1,3}(?:is|was|are|ist|war|lautet|lauten|heißt|heisst|est|était|es|era|c'est|é|è|e'|são|sono|jest|to|to jest|je|är|er|este|brzmi|war früher|was formerly|used to be|"
     r"это|equals|будет|reads|goes|remains|set to|gesetzt auf|bleibt|changed to|geändert auf)"
@@ -464,7 +451,7 @@ _PREFIXED = (
     r"ya29\.[\w-]{20,300}",
     r"1//0[\w-]{30,300}",
     r"GOCSPX-[\w-]{20,60}",
-    r"gl(?:pat|dt|rt|ft|soat|ptt|agent|cbt|imt)-[\w-]{16,300}",
+    r"gl(?:pat|dt|rt|ft|soat|ptt|agent|cbt|imt|oas|ffct)-[\w-]{16,300}",
     r"npm_[A-Za-z0-9]{20,300}",
     r"hf_[A-Za-z0-9]{20,300}",
     r"pypi-(?=[\w-]{0,80}\d)[\w-]{20,400}",
@@ -473,7 +460,7 @@ _PREFIXED = (
     r"SG\.[\w-]{16,100}\.[\w-]{16,100}",
     r"do[opr]_v1_[a-f0-9]{32,100}",
     r"dckr_pat_[\w-]{16,100}",
-    r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{20,100}",
+    r"shp(?:at|ca|pa|ss|ua)_[a-fA-F0-9]{20,100}",
     r"(?:lin_api|figd|gsk|r8|pscale_(?:tkn|pw|oauth)|glsa|glc|sntrys|sntryu|phx|phc|rnd|secret|ntn|dp\.pt|dapi|patSk|re|sbp|tfp|vercel|nrak)_(?=[\w-]{0,60}\d)[\w-]{20,300}",
     r"(?:nvapi|pplx|tskey|xai|NRAK|key|PMAK|fo1|csk)-(?=[\w-]{0,60}\d)[\w-]{20,300}",
     r"hv[sbr]\.[\w-]{20,300}",
@@ -488,6 +475,10 @@ _PREFIXED = (
     r"dp\.(?:st|ct|scim|audit|sa|said)\.(?:[\w-]{1,40}\.)?[A-Za-z0-9]{30,60}",
     r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}",
     r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}",
+    r"(?:aio_[A-Za-z0-9]{28}|LTAI[A-Za-z0-9]{12,30}|ATCTT3[\w=-]{20,300}|v1\.0-[a-f0-9]{24}-[a-f0-9]{100,160}|pat\.[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}|"
+    r"api_org_[A-Za-z]{34}|s-s4t2(?:ud|af)-[a-f0-9]{64}|[a-f0-9]{32,36}(?:FFFF)?NRAL|NRBR-[a-f0-9]{19}|sha256~[\w-]{43}|sm_(?:pat|aat|sat)_[A-Za-z0-9]{16}|AQVN[\w-]{35,40}|"
+    r"t1\.[\w-]{40,90}\.[\w-]{80,90}|lip_[A-Za-z0-9]{20}|[sp]k-lf-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|fc-[a-f0-9]{32}|mlsn\.[a-f0-9]{64}|sk_[a-f0-9]{48}|napi_[a-z0-9]{60,70}|"
+    r"standard_[a-f0-9]{200,300}|vk1\.a\.[\w-]{60,300}|lin_oauth_[a-f0-9]{64}|amzn\.mws\.[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|EXO[a-f0-9]{24}|SCW[A-Z0-9]{17})(?![\w-])",
     r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{80,120}",
     r"SharedAccessSignature\s[^\s\"']{20,400}",
     r"v\d\.(?:local|public)\.[\w-]{20,2000}",
@@ -504,6 +495,7 @@ PREFIX_WORDS = (
     " sntrys_ sntryu_ glsa_ glc_ tskey- xai- phx_ phc_ rnd_ pscale_ hvs. hvb. hvr. atatt3 atbb age-secret-key dapi flwseck eaace eaaa sq0 atlasv1 secret_ ntn_"
     " cfpat- xkeysib- pat-na pat-eu pul- tvly- p8e- pm- ezak eztk oy2 ltai akid api- nrii- nriq- nrjs- pa- ctx7sk- glffct- gloas- xoxe eaa fio-u- absk aq. a3- ccipat_ bkua_ vcp_ vca_ vci_ vck_ vcr_ shippo_ sqa_ sqp_ squ_ pcsk_ lsv2_ jina_"
     " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature <airtable>"
+    " aio_ ltai atctt3 v1.0- pat. api_org_ s-s4t2 nral nrbr- sha256~ sm_pat_ sm_aat_ sm_sat_ aqvn t1. lip_ k-lf- fc- mlsn. napi_ standard_ vk1.a. shpua_ lin_oauth_ amzn.mws. exo scw gloas-"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
 # Starts of these, for keys that are split by a line end or by concatenation.
@@ -513,18 +505,13 @@ KEY_START = (
 )
 # These require no further check.
 _KNOWN_PREFIX = re.compile(
+    r"aio_|LTAI|ATCTT|v1\.0-|pat\.|api_org|s-s4t2|[a-f0-9]{32}|NRBR|sha256~|sm_[pas]at|AQVN|t1\.|lip_|[sp]k-lf|fc-|mlsn|napi_|standard_|vk1|lin_|amzn|EXO|SCW|"
     r"sk-|gh[pousr]_|github_pat_|xox|xapp-|A[KSBC][IC]A|A3T|AIza|ya29|1//0|GOCSPX|gl[a-z]{2,6}-|npm_|hf_|pypi-|[srp]k_|whsec_|SG\.|do[opr]_|dckr|shp[a-z]{2}_|hv[sbr]\.|ATATT|ATBB|AGE-|dapi|FLWSECK|EAACE|sq0|MI[IG]|MH[cQ]C|MC4C|MFEC|RWRT|b3Bl|[xyzt]prv"
 )
 PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PREFIXED)})")
 
 # One-time codes, PINs, seeds
 
-_FILLER = r"(?:\s{1,3}(?:is|was|ist|lautet|est|es|é|это|of|from|the|sms|email|number|here|that|i|got|received|still|now|für|for|der|die|das|karte|card|door|phone|my|mein|meine)){0,6}"
-_CODE_NAME = (
-    r"\b(?:[mt]?otp|2fa|mfa|one[- ]time (?:code|password|passcode)|passcode|(?:verification|security|auth(?:entication)?|"
-    r"authenticator|login|sms|confirmation|access|2fa|mfa|t?otp|two[- ]factor|einmal|bestätigungs|sicherheits|zugangs|freischalt)[ -]?code|"
-    r"code de (?:vérification|confirmation|sécurité)|código de (?:verificación|verificação|seguridad|segurança|acceso)|tan)\b"
-)
 _PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk|Geheimzahl|Geheimnummer|code confidentiel|código secreto|codice segreto|clave numérica|пин)(?:[ -]?(?:code|number|nummer|Code|Nummer|번호|番号|号码|コード|码))?"
 _PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|是|为|は|은|는)"
 _PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
@@ -533,11 +520,6 @@ _BACKUP = (
     r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?codes?|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
     r"резервные коды|恢复代码|备用码|リカバリーコード)"
 )
-_SEED = (
-    r"(?:\bseed\b|\b(?:12|15|18|24)[ -](?:words?|wörter|mots|palabras)|(?:seed|mnemonic|recovery|backup|secret|wallet)[ -]?(?:phrase|words?|seed|mnemonic|key)|mnemonics?|wiederherstellungsphrase|wallet seed|"
-    r"phrase de (?:récupération|secours)|phrase secrète|frase (?:semilla|de recuperación|de recuperação|secreta)|сид[- ]?фраза|助记词|シードフレーズ|srp)"
-)
-_SEED_WORD = r"(?:\d{1,2}[.):]\s{0,2})?[a-z]{3,8}"
 
 _SESSION_NAME = (
     r"(?:[\w.-]{0,30}sess(?:ion)?[_.-]?(?:id|key|token)?|(?<![a-z])s?sid|connect\.sid|phpsessid|jsessionid|laravel_session|_[a-z]\w{0,30}_session|(?:x?csrf|xsrf)[\w-]{0,20}|"
@@ -576,7 +558,9 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<-u>": re.compile(r"^-(?:[uUa]|-user|-auth|-proxy-user)", re.MULTILINE),
         "<-p>": re.compile(r"^(?:-[pPwUAXak]|--pass|/p:)", re.MULTILINE),
         "<net>": re.compile(r"^net$", re.MULTILINE | re.IGNORECASE),
-        "<call>": re.compile(r"(?i:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in)\("),
+        "<call>": re.compile(
+            r"(?i:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in|basic|user|register|stripe|openai|anthropic|twilio|sendgrid|mailgun|bot|fernet|\.new|secretbox|hash\w{0,4}|password)\(|[\"']-(?:p|pw|P|a)[\"']"
+        ),
         "<pair>": re.compile(r"[\w.@\]-][/:]\w|^/$", re.MULTILINE),
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
         "<digits>": re.compile(r"\d{2,400}"),
@@ -739,13 +723,6 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "assignment",
-        "</",
-        r"<[\w:-]{1,40}\s[^<>]{0,80}(?:name|key|id)=[\"'][^\"'<>]{0,80}(?:password|passwd|secret|token|api_?key|passphrase)[^\"'<>]{0,20}[\"'][^<>]{0,80}>\s{0,20}(?P<secret>[^<>\s]{4,300})\s{0,20}</",
-        _accept_no_lookup,
-        also="pass secret token api",
-    ),
-    _rule(
-        "assignment",
         "kty",
         r"[\"'](?:d|p|q|dp|dq|qi|k)[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w-]{20,2000})[\"']",
         ignore_case=False,
@@ -764,13 +741,6 @@ RULES: tuple[SecretRule, ...] = (
         r"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\]]{3,300})(?:\]\]>)?\s{0,20}</",
         lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
         also="pass pwd secret token api private access",
-    ),
-    _rule(
-        "assignment",
-        "",
-        r"(?:password|passwd|passphrase|(?<![a-z])pass|pwd|secret|token|api_?key|access_?key|auth_?key|salt)(?:s|_\w{1,12}|\d{1,2})?(?:[\"']\s{0,2}[,(]|\s{0,2}\()\s{0,2}[\"'](?P<secret>[^\"'\s]{6,300})[\"']\s{0,2}[,)]",
-        _accept_mixed,
-        stems="pass pwd secret token api access auth salt",
     ),
     _rule(
         "assignment",
@@ -920,13 +890,6 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "password",
-        "secret token key password auth",
-        r"\b(?:configure|config)\s{1,3}(?:(?:set|add|create|--\w[\w-]{0,20})\s{1,3}){1,4}(?:[\w./-]{1,40}\s{1,3}){0,3}?[\w.:/-]{0,60}(?:secret|token|key|password|auth)\w{0,30}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
-        _accept_set,
-        stems="config",
-    ),
-    _rule(
-        "password",
         "pass pwd secret token key auth credential",
         r"\b(?:setx?|setenv|env|arg|export|declare|typeset|add|put)(?:\s{1,3}-{1,2}[\w-]{1,20}){0,3}\s{1,3}[\w.:/-]{0,60}?(?:PASS(?:WORD|WD|PHRASE|WORT)?|PWD|SECRET|TOKEN|API_?KEY|CREDENTIALS?|_KEY|AUTH|(?-i:(?<=[a-z])(?:Password|Token|Secret|Key)))\w{0,12}[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
         _accept_set,
@@ -942,8 +905,8 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "password",
-        "-stdin -pass",
-        r"\becho\s{1,3}(?:-n\s{1,3})?[\"']?(?P<secret>[^\s\"'|$]{4,300})[\"']?\s{0,3}\|[^\n]{0,200}?(?:-stdin|-pass(?:word)?-fd)",
+        "-stdin -pass --with-token",
+        r"\becho\s{1,3}(?:-n\s{1,3})?[\"']?(?P<secret>[^\s\"'|$]{4,300})[\"']?\s{0,3}\|[^\n]{0,200}?(?:-stdin|-pass(?:word)?-fd|--with-token)",
         _accept_value,
         ignore_case=False,
         stems="echo",
@@ -974,14 +937,6 @@ RULES: tuple[SecretRule, ...] = (
         lambda match: _accept_no_lookup(match) and not match["secret"].startswith(("env:", "file:", "fd:", "stdin")),
         ignore_case=False,
         stems="ssh-keygen wpa_passphrase openssl ~-n ~-p '~-n \"~-n '~-p",
-    ),
-    _rule(
-        "password",
-        "secret pass token key",
-        r"(?<![\w.-])[\w.]{0,30}?(?:secret|password|passwd|token|passphrase|(?:api|access|private|account|auth|signing|encryption|master|license)[_-]?key)(?:_\w{1,20})?\s{1,3}[\"']?(?P<secret>[A-Za-z0-9+/_=-]{20,300})(?![\w/.-])",
-        lambda match: (
-            _accept_no_lookup(match) and looks_random(match["secret"]) and not is_wordy(match["secret"]) and "_" in match[0]
-        ),
     ),
     _rule("password", "thin:", r"thin:[\w.$#]{1,40}/(?P<secret>[^\s@/\"']{3,80})@", _accept_value),
     _rule("authorization", "digest", r"\bdigest\s[^\n]{0,400}?response=\"?(?P<secret>[0-9a-f]{32,64})"),
@@ -1053,21 +1008,6 @@ RULES: tuple[SecretRule, ...] = (
         _accept_no_lookup,
     ),
     _rule(
-        "assignment",
-        ".type( .fill( keys( .setvalue( .set( .input( .enter( page.fill",
-        r"(?:password|passwort|passwd|pwd|pass|passcode)[^\n]{0,30}?\)?\.(?:type|fill|send_?keys|setValue|set|input|enter)\(\s{0,2}[\"'](?P<secret>[^\"'\s]{5,200})[\"']",
-        lambda match: (
-            _accept_no_lookup(match)
-            and not is_predicate(match["secret"])
-            and not is_wordy(match["secret"])
-            or is_mixed(match["secret"])
-        ),
-        stems="pass pwd",
-    ),
-    _rule(
-        "assignment", "--key", r"(?<![\w-])--(?:[\w-]{1,20}-)?key[ =][\"']?(?P<secret>[\w+/=.~-]{16,300})", _accept_long_random
-    ),
-    _rule(
         "password",
         "securestring",
         r"SecureString\s{1,2}(?:-String\s{1,2})?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
@@ -1098,12 +1038,6 @@ RULES: tuple[SecretRule, ...] = (
         "password passwort kennwort",
         r"(?:\w@[\w.-]{2,60}|\b(?:ssh|user|login|account|nutzer|benutzer|konto)\b)[^\n.]{0,40}?[,;]\s(?:the\s|das\s)?(?:password|passwort|kennwort)\s{1,2}(?P<secret>[a-z]{6,30})(?=[.!)]?\s{0,3}(?:\n|$))",
         lambda match: not is_predicate(match["secret"]) and not is_placeholder(match["secret"]),
-    ),
-    _rule(
-        "key",
-        "token jeton токен トークン 토큰 令牌",
-        r"(?<![\w-])(?:token|jeton|токен|トークン|토큰|令牌)(?:は|은|는|是|:)?\s{0,2}[\"'`]?(?P<secret>(?=[0-9]{0,20}[a-f])(?=[a-f]{0,20}\d)[0-9a-f]{20,128})(?![A-Za-z0-9_/.-])",
-        stems="token jeton токен トークン 토큰 令牌",
     ),
     _rule(
         "password",
@@ -1298,15 +1232,6 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         _KEY_WORDS
         + " geheim segreto segredo palabra clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
-        _SAYS + _ABOUT + _CLAUSE + _IS + _VALUE + _WORD_END,
-        lambda match: _accept_told(match) and _is_whole(match) and not _is_code_or_purpose(match),
-        stems=_SAYS_STEMS,
-    ),
-    # The same with the last joining word: "the password that was lost is …"
-    _rule(
-        "password",
-        _KEY_WORDS
-        + " geheim segreto segredo palabra clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
         _SAYS + _ABOUT + _LONG_CLAUSE + _IS + _VALUE + _WORD_END,
         lambda match: _accept_told(match) and _is_whole(match) and not _is_code_or_purpose(match),
         stems=_SAYS_STEMS,
@@ -1331,18 +1256,6 @@ RULES: tuple[SecretRule, ...] = (
         + _CLAUSE_END,
         lambda match: _accept_credentials(match) and any(c.isdigit() for c in match["secret"]),
         stems="password passwort kennwort passcode pwd pw mdp mot~de contrase senha парол",
-    ),
-    _rule(
-        "key",
-        "key schlüssel clé llave chave ключ 密钥",
-        r"(?<![\w-])(?:key|schlüssel|clé|llave|chave|ключ)"
-        + _ABOUT
-        + r"[^\n.!?:=]{0,40}?"
-        + _IS
-        + r"[\"'`]{0,3}(?P<secret>[^\s\"'`]{8,300}?)"
-        + _WORD_END,
-        _accept_key_told,
-        stems="key schlüssel clé llave chave ключ",
     ),
     _rule(
         "password",
@@ -1393,29 +1306,6 @@ RULES: tuple[SecretRule, ...] = (
         r"(?<!\w)(?:парол[ьяеюм]{1,2}|пин-код)\s(?:(?:теперь|сейчас|снова|был|такой|от \w{2,15}|на \w{2,15}|для \w{2,15})\s)?(?:[—–:-]\s)?[«\"']?(?P<secret>[A-Za-z][\w.!@#$%-]{5,40})[»\"']?(?=\s{0,2}(?:[,;!?)]|[.](?:\s|$)|\n|$)|\s(?:со|с|и|на|для|от|от|пока)\s)",
         _accept_latin,
     ),
-    # Without a joining word: only what looks like no word of a sentence.
-    _rule(
-        "password",
-        _KEY_WORDS,
-        r"(?<![\w-])(?P<key>pass ?word|passwort|passwd|kennwort|pwd|pw|mot de passe|mdp|contraseña|senha|wachtwoord|hasło|пароль)(?:s|es)?(?!\w)[^\n.!?:=]{0,40}?\s[\"'`„“«]{0,2}(?P<secret>[^\s\"'`()\[\]{}<>,;/]{6,60}?)"
-        + _CLAUSE_END,
-        lambda match: _is_strong(match["secret"]),
-        stems="pass~word password passwort passwd kennwort pwd pw mot~de mdp contrase senha wachtwoord hasło парол",
-    ),
-    _rule(
-        "password",
-        "",
-        r"\b(?:login|zugang|access|accès|acceso|acesso|creds?|credentials?|anmeldung)\s{1,2}[\w.@-]{2,40}\s?[/:]\s?[\"'`]?(?P<secret>[^\s\"'`,，。/]{6,100})",
-        lambda match: _is_strong(match["secret"]),
-        stems="login zugang access accès acceso acesso cred anmeldung",
-    ),
-    _rule(
-        "key",
-        "token secret key",
-        r"(?<![\w-])(?:token|secret|api[ -]?key)\s{1,2}[\"'`]?(?P<secret>[A-Za-z0-9_-]{16,300})(?![\w/.-])",
-        _accept_long_random,
-        stems="token secret api",
-    ),
     _rule(
         "key",
         "",
@@ -1423,15 +1313,6 @@ RULES: tuple[SecretRule, ...] = (
         _accept_long_random,
     ),
     # Codes
-    _rule(
-        "one-time-code",
-        "<digits>",
-        _CODE_NAME
-        + _FILLER
-        + r"\s{0,3}[:=：]?\s{0,3}[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3}[ -]\d{3}|\d{2}[ -]\d{2}[ -]\d{2}|\d{4}[ -]\d{4})\b(?![.:/]\d)"
-        + _PIN_END,
-        stems="otp motp totp 2fa mfa one-time one~time passcode verification security auth login sms confirmation access two einmal bestätigungs sicherheits zugangs freischalt code código tan mtan",
-    ),
     _rule(
         "one-time-code",
         "<number>",
@@ -1467,18 +1348,6 @@ RULES: tuple[SecretRule, ...] = (
         + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
         lambda match: not (match["sep"].isalpha() or match["sep"] == " ") or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
         stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code резервные 恢复代码 备用码 リカバリーコード",
-    ),
-    _rule(
-        "seed-phrase",
-        "",
-        _SEED
-        + r"[^\n:=]{0,40}?(?:[:=：]|\bis\b|\bare\b|\bsind\b|\bsont\b|\bson\b|\best\b|\bes\b|\bist\b|\blautet\b|是|\n)\s{0,4}[\"'`]?(?P<secret>(?:"
-        + _SEED_WORD
-        + r"[\s,]{1,4}){11,23}"
-        + _SEED_WORD
-        + r")",
-        stems="seed mnemonic recovery backup secret wallet wiederherstellungsphrase phrase frase сид 助记词 シード srp "
-        + " ".join(f"{n}~{word} {n}-{word}" for n in (12, 15, 18, 24) for word in ("word", "wört", "mots", "palabras")),
     ),
 )
 

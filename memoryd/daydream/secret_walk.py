@@ -53,19 +53,26 @@ class Asked(Enum):
 
 _STEMS = stems_in(
     "pass pwd pw psk kennwort contrase senha clave mdp wachtwoord hasło heslo lösenord passord şifre парол secret "
-    "token key auth cred cookie _pat schlüssel clé jeton llave chave chiave klucz ключ токен секрет"
+    "token key auth cred cookie _pat pat: pat= pat~ khẩu sandi รหัสผ่าน المرور סיסמה पासवर्ड lozinka salasana jelsz "
+    "adgangskode schlüssel clé jeton llave chave chiave klucz ключ токен секрет"
 )
 _PIECE = re.compile(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])|\d+")
 _PASSWORD = re.compile(
-    r"(?:\w*(?:passw(?:or)?ds?|passwd|passwort|passphrases?|passcode|pwd|kennwort|wachtwoord|lösenord|passord)|(?:db|my|pg|auth|user|admin|root|become|sudo|smtp|mail|ftp|redis|wifi)?(?:pass|pw)|psk|mdp|"
-    r"contrase[nñ]as?|senhas?|clave|hasł\w|heslo|şifre\w{0,4}|парол\w{1,3})"
+    r"(?:\w*(?:passw(?:or)?ds?|passwd|passwort|passphrases?|passcode|pwd|kennwort|wachtwoord|lösenord|passord)|(?:db|my|"
+    r"pg|auth|user|admin|root|become|sudo|smtp|mail|ftp|redis|wifi)?pass|(?!by|com|tres|sur|over|under|"
+    r"encom)[a-z]{2,10}pass|[a-z]{0,10}pw|psk|mdp|"
+    r"contrase[nñ]as?|senhas?|clave|hasł\w|heslo|şifre\w{0,4}|парол\w{1,3}|khẩu|sandi|รหัสผ่าน|المرور|סיסמה|पासवर्ड|"
+    r"lozink\w|salasana\w{0,2}|jelszó\w{0,3}|adgangskoden?)"
 )
 _KEY = re.compile(
-    r"(?:\w*(?:tokens?|secrets?|apikey|authkey|accesskey|secretkey|privatekey|masterkey)|credentials?|auth|cookie|schlüssel|jeton|токен\w{0,3}|секрет\w{0,2})"
+    r"(?:\w*(?:tokens?|secrets?|apikey|authkey|accesskey|secretkey|privatekey|masterkey)|credentials?|auth|cookie|"
+    r"schlüssel|jeton|токен\w{0,3}|секрет\w{0,2})"
 )
 _CHOSEN = frozenset("secret cookie credential credentials".split())
-_BARE_KEY = frozenset("key schlüssel clé llave chave chiave klucz ключ ключа clef".split())
-_TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex b64 base64".split())
+# Qualifiers of a key that is a password
+_OF_NETWORK = frozenset("wpa wpa2 wpa3 wifi wlan network ssid hotspot".split())
+_BARE_KEY = frozenset("key keys schlüssel clé llave chave chiave klucz ключ ключа clef".split())
+_TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex list b64 base64".split())
 # Qualifiers of a key that gives access
 _ACCESS = frozenset(
     """api app auth admin access account service signing sign encryption encrypt aes hmac cipher fernet crypt master shared
@@ -91,22 +98,24 @@ _SIGNS = ":=>→–—-*&~+."
 _HARD = re.compile(r"[=:→>—–：\"'`“„«「『(]|<-")
 _FIELD = re.compile(r"(?P<name>[\w.:-]{1,40}?)[=:](?P<value>[^=:].*)")
 _SYNTAX = frozenset(
-    """str string char byte bytes text value values val default type data content var let const static final private public
-    readonly auto mut new string-value secret-string setting body serializeas name id_value option secretstr b f r u fr rb
-    br from-literal set add init config configure define export env put get field in into init header begin required
-    sensitive true false optional plain raw mount with value_from number variable param property entry key android to be
-    should must""".split()
+    """parametervalue parameterkey settingvalue keyvalue defaultvalue str string char byte bytes text value values val
+    default type data content var let const static final private public readonly auto mut new string-value secret-string
+    setting body serializeas name id_value option secretstr b f r u fr rb br from-literal set add init config configure
+    define export env put get field in into init header begin required sensitive true false optional plain raw mount with
+    value_from number variable param property entry key android to be should must""".split()
 )
 _PROSE = frozenset(
     """the a an my our your his her for of it it's its this that here there you i we please still now just really der die
-    das den dem ein mein unser le la les un une mon notre el los una mi nuestro il lo o os um uma vaut valt to
-    jest would has""".split()
+    das den dem ein mein unser le la les un une mon notre el los una mi nuestro il lo o os um uma vaut valt to jest
+    would has""".split()
 )
 _IS = frozenset("is was are now still".split())
-_JOINS = JOINS | {"vaut", "vale", "valt", "to", "should", "must", "enter", "type"}
+_JOINS = JOINS | {"below", "unten", "là", "adalah", "vaut", "vale", "valt", "to", "should", "must", "enter", "type"}
 _SKIPPED = _SYNTAX | _PROSE | _JOINS | ASKS_FOR
 _BEFORE = (
-    frozenset("as the a an my our your in at into to for field is # // -- als in das le la como the".split()) | JOINS | _ACCESS
+    frozenset("still as the a an my our your in at into to for field is # // -- als in das le la como the".split())
+    | JOINS
+    | _ACCESS
 )
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,30}")
 # Names that are also verbs or have other meanings
@@ -115,12 +124,16 @@ _ENTER = frozenset(
     """use enter type put try paste insert using gib tippe nimm verwende entre tape usa introduce escribe digite inserisci
     введи используй""".split()
 )
+_STATES = frozenset("is was ist est es whether".split())
 _VERB = re.compile(rf"\b(?:{'|'.join(sorted(_ENTER))})\s", re.IGNORECASE)
 _WEAK = re.compile(r"[a-z]{3,14}(?:[-_.][a-z]{3,14})+[-_.]?\d{2,4}[!?]?")
 _HEX = re.compile(r"[0-9a-fA-F]{32,128}|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+# Names with a version and a date: "model-mini-2024-07-18"
+_MODEL = re.compile(r"(?:[\w./]{1,40}-){1,6}(?:20\d{6}|20\d\d-\d\d-\d\d|\d{2,4})")
 _RUN = re.compile(r"[\w+/=.~%-]{16,400}")
 _NOT_ABOUT = re.compile(
-    r"(?:ids?|hash\w*|sha\d*|md5|checksum|digest|length|count|version|commit|fingerprint|uuid|url|path|name|names|len|type|limit)$"
+    r"(?:ids?|hash\w*|sha\d*|md5|checksum|digest|length|count|version|commit|fingerprint|uuid|url|path|name|names|len|"
+    r"type|limit)$"
 )
 
 
@@ -152,7 +165,7 @@ def walked(looked: Looked) -> list[Found]:
         if asked is Asked.PASSWORD and (span := _entered(text, start)):
             found.append((*span, kind))
     if looked.has(_CALL_WORDS):
-        found += _arguments(text)
+        found += [*_arguments(text), *_keyed(text)]
     if looked.has(_PAIR_WORDS):
         found += _pairs(text)
     out: list[Found] = []
@@ -183,6 +196,8 @@ def _asked(text: str, start: int, end: int) -> Asked | None:
     if before in ("api", "access", "secret", "auth", "private") and last == "key":
         return Asked.KEY
     if last in _BARE_KEY:
+        if before in _OF_NETWORK:
+            return Asked.PASSWORD
         if before in _NO_KEY:
             return None
         return Asked.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else Asked.ANY_KEY
@@ -192,7 +207,7 @@ def _asked(text: str, start: int, end: int) -> Asked | None:
         return Asked.PASSWORD
     if last in _CHOSEN:
         return Asked.SECRET
-    return Asked.KEY if _KEY.fullmatch(last) or last == "pat" and len(pieces) > 1 else None
+    return Asked.KEY if _KEY.fullmatch(last) or last == "pat" and (len(pieces) > 1 or text[start:end] == "PAT") else None
 
 
 _OF_A_DIGEST = re.compile(
@@ -236,7 +251,13 @@ def _behind(text: str, at: int, asked: Asked, loose: bool) -> tuple[int, int] | 
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MOST_TOKENS):
         between, raw = text[end : token.start()], token[0]
-        if between != " " and (";" in between or "。" in between or not _may_cross(between, way)):
+        if between != " " and (
+            ";" in between
+            or "," in between
+            and text[at - 4 : at].casefold() == "pass"
+            or "。" in between
+            or not _may_cross(between, way)
+        ):
             return None
         end = token.end()
         if between.endswith("<"):  # the name of an element
@@ -251,7 +272,16 @@ def _behind(text: str, at: int, asked: Asked, loose: bool) -> tuple[int, int] | 
         if field is not None and field["name"].casefold().rpartition(":")[2] in _SYNTAX:
             start, core, hard = start + field.start("value"), field["value"], True
         word = core.rstrip(".,:=?!").casefold().rpartition(":")[2]
-        if not word or word in _SKIPPED or word in _ACCESS and not hard or raw[0] == "-" and _FLAG.fullmatch(raw):
+        if (
+            not word
+            or word in _SKIPPED
+            or word.isdigit()
+            and len(word) == 1
+            or word in _ACCESS
+            and not hard
+            or raw[0] == "-"
+            and _FLAG.fullmatch(raw)
+        ):
             if word and core[-1] in ".!":
                 return None
             way.passes(word, core, hard)
@@ -304,7 +334,8 @@ def _ahead(text: str, at: int, asked: Asked) -> tuple[int, int] | None:
             end = token.start()
             continue
         value = _trimmed(raw)
-        verb = number > 0 and tokens[number - 1][0].casefold().strip(",:") in ASKS_FOR
+        verbs = ASKS_FOR | _STATES if asked is Asked.PASSWORD else ASKS_FOR
+        verb = number > 0 and tokens[number - 1][0].casefold().strip(",:") in verbs
         before = text[token.start() - 1 : token.start()] if token.start() else ""
         enclosed = before in tuple("\"'`“„«「(") and before != ""
         if joins and (verb or enclosed) and _is_value(value, asked, _Join(True, 0, enclosed)):
@@ -339,7 +370,12 @@ def _is_value(value: str, asked: Asked, join: _Join) -> bool:
     """Return whether a value matches what the name requires; the more loosely they are joined, the stricter."""
     if len(value) < _SHORTEST or value[0] in "\\$" or is_placeholder(value) or is_measure(value) or MARK in value:
         return False
-    if _NAME_OF_ONE.fullmatch(value) or join.words and not join.hard or not any(c.isdigit() for c in value):
+    if (
+        _NAME_OF_ONE.fullmatch(value)
+        or join.words
+        and (not join.hard or asked is Asked.ANY_KEY and not join.prose)
+        or not any(c.isdigit() for c in value)
+    ):
         return False
     if asked is not Asked.PASSWORD:
         chosen = asked is Asked.SECRET and join.quoted and join.hard and not join.words and is_picked(value)
@@ -362,7 +398,7 @@ def is_picked(value: str) -> bool:
 def _is_key(value: str, asked: Asked, join: _Join) -> bool:
     if _HEX.fullmatch(value):
         return asked is not Asked.ANY_KEY or join.prose and join.hard and "-" not in value
-    if is_lookup(value) or is_wordy(value) and "-" in value or not any(c.isdigit() for c in value):
+    if is_lookup(value) or "-" in value and (is_wordy(value) or _MODEL.fullmatch(value)) or not any(c.isdigit() for c in value):
         return False
     if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is Asked.ANY_KEY else _SHORTEST_KEY):
         return False
@@ -374,9 +410,19 @@ def _is_key(value: str, asked: Asked, join: _Join) -> bool:
 
 _CALL_WORDS = frozenset(("<call>",))
 _CALL = re.compile(
-    r"(?:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in)\((?P<arguments>[^()\n]{3,300})",
+    r"(?:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in|basic|(?:create|add)_?user|"
+    r"register)\((?P<arguments>[^()\n]{3,300})",
     re.IGNORECASE,
 )
+# Calls that are given a key first: clients of services, and cryptography
+_KEYED = re.compile(
+    r"(?:\b(?:stripe|openai|anthropic|twilio|sendgrid|mailgun|algolia\w{0,6}|bot|fernet|aes\.new|hmac\.new|secretbox|"
+    r"bcrypt\.hash\w{0,4}|hash_?password))\(\s{0,3}b?"
+    r"[\"'`](?P<secret>[^\"'`\s]{6,200})[\"'`]",
+    re.IGNORECASE,
+)
+# A flag for a password and its value, in a list
+_FLAGGED = re.compile(r"[\"'](?:-p|-pw|-P|-a|--pass\w{0,8})[\"']\s{0,2},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']")
 _ARGUMENT = re.compile(r"(?P<quote>[\"'`])(?P<secret>[^\"'`\s]{6,200})(?P=quote)")
 
 
@@ -390,6 +436,15 @@ def _arguments(text: str) -> Iterator[Found]:
                 yield *argument.span("secret"), "password"
 
 
+def _keyed(text: str) -> Iterator[Found]:
+    for match in _KEYED.finditer(text):
+        if _is_key(match["secret"], Asked.KEY, _Join(True, 0, True)) or is_picked(match["secret"]):
+            yield *match.span("secret"), "key"
+    for match in _FLAGGED.finditer(text):
+        if is_picked(match["secret"]) or is_said(match["secret"]):
+            yield *match.span("secret"), "password"
+
+
 # A name and a password next to each other
 
 _PAIR_WORDS = frozenset("<pair> admin root postgres deploy administrator".split())
@@ -401,6 +456,7 @@ _PAIR = re.compile(
 _HEADS = frozenset("admin root sa postgres deploy administrator".split())
 _LOGIN = re.compile(
     r"\b(?:log ?-?in|log(?:ged|s)? in|logins?|creds?|credentials|default|sign ?-?in|account|jenkins|grafana|kibana|ssh|"
+    r"basic|auth|vpn|40[13]|"
     r"htpasswd|password|zugang|anmeld\w{0,6}|accès|acceso|wi-?fi|wlan|network|ssid|router|hotspot)\b",
     re.IGNORECASE,
 )
@@ -416,7 +472,7 @@ def _pairs(text: str) -> Iterator[Found]:
         start = text.rfind("\n", max(0, pair.start() - _REACH), pair.start()) + 1
         end = text.find("\n", pair.end(), pair.end() + _REACH)
         around = text[max(start, pair.start() - _REACH) : pair.end() + _REACH if end < 0 else end].replace(value, "")
-        named = user in ACCOUNTS or pair["bar"] == " / " or pair["bar"] == ":" and not value.islower()
+        named = user in ACCOUNTS or pair["bar"] == " / " or pair["bar"] == ":" and (not value.islower() or _WEAK.fullmatch(value))
         spaced = pair["bar"] not in ("/", " / ", ":") and user not in _HEADS
         if is_name(value) or not named or spaced or not _LOGIN.search(around):
             continue
