@@ -39,6 +39,7 @@ from memoryd.retrieval.relevance import (
     item_terms,
     load_model,
     overlap_of,
+    sense_weights,
     stem,
     term_weights,
 )
@@ -91,7 +92,7 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         english_to_keys = english @ of_keys.T
         to_facts = queries @ embedder.embed([facts[id]["text"] for id in ids]).T
     terms = {id: item_terms(facts[id]["text"]) for id in ids}
-    everything = {id: terms[id].union(*map(item_terms, keys.get(id, ()))) for id in ids}
+    everything = {id: terms[id].union(*(item_terms(in_english(key)) for key in keys.get(id, ()))) for id in ids}
     frequency: Callable[[str], int] = cache(lambda word: sum(stem(word) in of for of in everything.values()))
     model = load_model()
     out = []
@@ -101,7 +102,8 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
         own = [id for id in ids if facts[id]["project"] == prompt["project"]]
         if not own:
             continue
-        matcher, other = KeyMatcher(text, weights), bool(gloss(text))
+        read = sense_weights(text, frequency, len(ids))
+        matcher, other = KeyMatcher(text, weights, read), bool(read)
         places = [[place for place, (owner, key) in enumerate(owned) if owner == id and is_readable(key)] for id in own]
         cosines = [() if matcher.foreign else to_keys[row, of].tolist() for of in places]
         translated = [english_to_keys[row, of].tolist() if other else () for of in places]
@@ -115,12 +117,15 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
             "key": np.array([match.cosine or 0.0 for match in by_meaning]),
             "translated": np.array([match.translated or 0.0 for match in by_meaning]),
             "by_pieces": np.array([matcher.foreign and match.translated is None for match in by_meaning], dtype=float),
+            "coverage": np.array([match.overlap.coverage for match in by_words]),
             "matches": np.array([match.overlap.matches for match in by_words]),
             "missing": np.array([match.missing for match in by_words]),
             "pieces": np.array([match.pieces for match in by_words]),
             "key_coverage": np.array([match.best for match in by_words]),
             "asks": np.array([float(match.asks) for match in by_words]),
             "length": np.array([match.length for match in by_words]),
+            "long": np.array([float(match.long) for match in by_words]),
+            "lacking": np.array([float(match.lacking) for match in by_words]),
         }
         right = np.array([id in prompt["fact_ids"] for id in own], dtype=bool)
         out.append(Asked(prompt["project"], prompt["form"], features, right, np.array(plain), matcher.foreign, other))

@@ -25,7 +25,7 @@ from memoryd.core.clock import SystemClock
 from memoryd.core.config import Settings
 from memoryd.core.types import Hit, Kind, MemoryItem, Query
 from memoryd.embed import make_embedder, make_encoder
-from memoryd.recall.governance import divide
+from memoryd.recall.governance import split_by_floor
 from memoryd.recall.injection import PROMPT_CANDIDATES, PROMPT_CHARACTERS, PROMPT_MARGIN, worth_asking
 from memoryd.service import Orchestrator
 
@@ -38,6 +38,7 @@ class Found:
 
     project: str
     form: str
+    lang: str
     right: frozenset[str]
     hook: tuple[str, ...]
     sure: tuple[str, ...]
@@ -64,18 +65,27 @@ def ask(prompt: Mapping[str, Any], service: Orchestrator, names: Mapping[str, st
     shown = service.search(replace(query, text=prompt["text"][:PROMPT_CHARACTERS]), PROMPT_CANDIDATES)
     hook = [hit for hit in shown if hit.relevancy >= floor + PROMPT_MARGIN] if worth_asking(prompt["text"]) else []
     hits = service.search(query, 8)
-    sure, unsure = divide(prompt["text"], hits, floor)
+    sure, unsure = split_by_floor(prompt["text"], hits, floor)
 
     def of(found: Sequence[Hit]) -> tuple[str, ...]:
         return tuple(names[hit.item.id] for hit in found)
 
     right = frozenset(prompt["fact_ids"])
-    return Found(prompt["project"], prompt["form"], right, of(hook), of(sure), of([*sure, *unsure]), of(hits))
+    return Found(
+        prompt["project"], prompt["form"], prompt.get("lang", "en"), right, of(hook), of(sure), of([*sure, *unsure]), of(hits)
+    )
 
 
 def report(label: str, found: Sequence[Found]) -> None:
-    """One line of a table, and one for each form."""
-    for name, part in [(label, list(found)), *((f"  {form}", [one for one in found if one.form == form]) for form in FORMS)]:
+    """One line of a table, one for each form, and one for each language if there are others than English."""
+    parts = [(label, list(found)), *((f"  {form}", [one for one in found if one.form == form]) for form in FORMS)]
+    if languages := sorted({one.lang for one in found} - {"en"}):
+        parts += [
+            ("  English", [one for one in found if one.lang == "en"]),
+            ("  others", [one for one in found if one.lang != "en"]),
+        ]
+        parts += [(f"    {lang}", [one for one in found if one.lang == lang]) for lang in languages]
+    for name, part in parts:
         yes, no = [one for one in part if one.right], [one for one in part if not one.right]
         if not yes or not no:
             continue
@@ -106,7 +116,7 @@ def main() -> None:
     facts = {f"{s['session']}/{f['id']}": {"project": s["project"], "text": f["text"]} for s in sessions for f in s["facts"]}
     keys = json.loads(options.keys.read_text("utf-8")) if options.keys else {}
     prompts = json.loads(options.prompts.read_text("utf-8"))
-    generic = [{"project": "", "form": "", "fact_ids": [], "text": text} for text in GENERIC]
+    generic = [{"project": "", "form": "", "lang": "en", "fact_ids": [], "text": text} for text in GENERIC]
     with tempfile.TemporaryDirectory() as home:
         settings = Settings(Path(home), rank=options.rank)
         service = Orchestrator(settings, SystemClock(), make_embedder(settings), encoder=make_encoder(settings))

@@ -28,7 +28,7 @@ from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryI
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.embed.pairs import CrossEncoder
 from memoryd.language import RULES, Comparer, Comparison, Said
-from memoryd.language.gloss import in_english
+from memoryd.language.gloss import gloss, in_english
 from memoryd.lineage import earlier_wordings, merged_from, merged_ids, with_merges
 from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import Ranker, Sources
@@ -150,7 +150,8 @@ class Orchestrator:
             self._ledger.set_done(MERGE_LINKS)
 
     def warm(self) -> None:
-        """Load the embedder now, so that the first recall does not wait for it."""
+        """Load the embedder and the glossary now, so that the first recall does not wait for them."""
+        gloss("warm")
         if self._embedder is not None:
             with self._embedding():
                 self._embedder.embed_queries(["warm"])

@@ -1,7 +1,7 @@
 """Translate a text word by word into English, for an embedder that only knows English.
 
-A gloss is not a translation: order and grammar are unchanged, and unknown words are omitted. It suffices to match a
-prompt with keys in English.
+A gloss is not a translation: order and grammar are unchanged and function words are dropped. Unknown words are kept in Latin
+script and omitted in others. It suffices to match a prompt with keys in English.
 """
 
 from __future__ import annotations
@@ -20,45 +20,64 @@ GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000
 LONGEST = 600
 LONGEST_WORD = 40
-# Minimum length of a prefix (shorter ones must match whole words), maximum length of the rest, minimum length of a compound.
+# Minimum length of a prefix (shorter ones must match whole words, except in highly inflected languages), maximum length of the
+# rest, minimum length of a compound and of its parts.
 SHORTEST_STEM = 4
-LONGEST_ENDING = 5
-COMPOUND = 8
+SHORTEST_INFLECTED, SHORT_ENDING = 3, 3
+LONGEST_ENDING = 6
+COMPOUND, PART = 8, 4
+# Maximum number of senses of a word, and of those used in a gloss.
+MOST_SENSES, SENSES = 4, 2
 GLOSSES_KEPT = 8_192  # also the size of the cache of keys
-_FOREIGN_CODES = frozenset({"ko", "ja", "zh", "ru"})
+COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
+_ASKING = frozenset({"where", "when", "why", "how", "how many"})
+_INFLECTED = frozenset({"pl", "ru"})
+_SCRIPTS = frozenset({"ko", "ja", "zh", "ru"})
 _TOKEN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]{1,400}|[^\W\d_][\w./-]{0,80}|\d[\w.]{0,40}")
+_LATIN_WORD = re.compile(r"[^\W\d_]{1,40}")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
-# Function words of the Latin languages, which would only be noise in English.
-_LITTLE = frozenset(
-    """der die das den dem des ein eine einen einem einer und oder mit fur auf im ist sind wird werden wir ich zu zum zur von vom
-    bei nach nur auch er sie es man in an am le la les un une du de et ou avec pour sur dans est sont nous on au aux ce que qui
-    par mais el los las una del y o con para por en es son se lo esta os as um uma do da dos das e com em na il gli dei che per
-    sono hier""".split()
-)
+_IDENTIFIER = re.compile(r"[a-z][A-Z]|_|\.\w")
+_HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
+
+
+Senses = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Glossary:
-    stems: dict[str, str]
-    own: dict[tuple[str, str], str]  # by language and word, for words that mean something else in another language
-    signs: dict[str, str]
-    longest: int
+    of: dict[str, dict[str, Senses]]  # by language, "" for any
+    little: dict[str, frozenset[str]]
+    longest: int  # of the words in signs
 
 
 @lru_cache(maxsize=GLOSSES_KEPT)
 def gloss(text: str) -> str:
     """Return the text in English words; empty for an English text and for one without known words."""
+    return " ".join(english for of_word in senses(text) for english in of_word[:SENSES])[:LONGEST]
+
+
+@lru_cache(maxsize=GLOSSES_KEPT)
+def senses(text: str) -> tuple[Senses, ...]:
+    """Return the possible English meanings of each word, likelier ones first; empty if the gloss is."""
     head = text[:READ]
-    code = language(head)
-    if code == "en" or (code in _FOREIGN_CODES and not is_foreign(head)):
-        return ""
+    code = _language_of(head)
+    if code == "en" or (code in _SCRIPTS and not is_foreign(head)):
+        return ()
     known, found = _glossary(), False
-    out: list[str] = []
+    little = known.little.get(code, frozenset())
+    out: list[Senses] = []
     for token in _TOKEN.findall(head):
-        words = _of_signs(token, known) if CJK.search(token) else _of_word(_folded(token).strip("-"), code, known)
+        if CJK.search(token):
+            words = _of_signs(token, code, known)
+        elif _IDENTIFIER.search(token):
+            words = []
+        else:
+            words = _of_word(_folded(token).strip("-./"), code, known, little)
+            if words == [()]:
+                continue
         found = found or bool(words)
-        out += words or ([] if _CYRILLIC.search(token) or CJK.search(token) or _folded(token) in _LITTLE else [token])
-    return " ".join(out)[:LONGEST] if found else ""
+        out += words or ([] if _CYRILLIC.search(token) or CJK.search(token) else [(token,)])
+    return tuple(out) if found else ()
 
 
 def in_english(key: str) -> str:
@@ -71,49 +90,123 @@ def is_readable(key: str) -> bool:
     return not is_foreign(key) or bool(gloss(key))
 
 
+def _language_of(text: str) -> str:
+    """Detect the language by script, else by its function words; English by default."""
+    code = language(text)
+    if code in _SCRIPTS:
+        return code
+    words = [_folded(word) for word in _LATIN_WORD.findall(text)]
+    little = _glossary().little
+    scores = {code: sum(word in of for word in words) for code, of in little.items() if code not in _SCRIPTS}
+    best = max(scores, key=lambda code: scores[code])
+    if scores[best] > scores["en"]:
+        return best
+    return "en" if scores["en"] else code
+
+
 @lru_cache(maxsize=1)
 def _glossary() -> _Glossary:
-    stems: dict[str, str] = {}
-    own: dict[tuple[str, str], str] = {}
-    signs: dict[str, str] = {}
+    of: dict[str, dict[str, list[tuple[int, str]]]] = {code: {} for code in ("", "ko", *COLUMNS)}
+    little: dict[str, frozenset[str]] = {}
     for line in GLOSSARY_FILE.read_text("utf-8").splitlines():
-        english, colon, others = line.partition(":")
-        for word in others.split() if colon and not line.startswith("#") else ():
-            word, _, code = word.partition("/")
-            if code:
-                own[code, _folded(word)] = english
-            else:
-                (signs if CJK.search(word) else stems).setdefault(word if CJK.search(word) else _folded(word), english)
-    return _Glossary(stems, own, signs, max(map(len, signs)))
+        if line.startswith("#") or not line:
+            continue
+        if line[2:4] == "= ":
+            little[line[:2]] = frozenset(_words_of(line[4:]))
+        elif "|" in line:
+            english, *columns = (part.strip() for part in line.split("|"))
+            for code, words in zip(COLUMNS, columns, strict=False):
+                for place, word in enumerate(_words_of(words)):
+                    of[code].setdefault(word, []).append((place, english))
+        else:
+            english, _, others = line.partition(": ")
+            for word in others.split():
+                word, _, code = word.partition("/")
+                of[code].setdefault(_words_of(word)[0], []).append((LONGEST, english))
+    # A word is listed first where the English one is its main meaning.
+    read = {code: {word: _senses_of(found) for word, found in words.items()} for code, words in of.items()}
+    return _Glossary(read, little, max(len(word) for words in read.values() for word in words if CJK.search(word)))
+
+
+def _senses_of(found: list[tuple[int, str]]) -> Senses:
+    return tuple(dict.fromkeys(english for _, english in sorted(found)))[:MOST_SENSES]
+
+
+def _words_of(words: str) -> list[str]:
+    return (words if CJK.search(words) else _folded(words)).split()
 
 
 def _folded(word: str) -> str:
     """Return the word in lower case without accents."""
-    return "".join(sign for sign in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(sign))
+    if word.isascii():
+        return word.lower()
+    folded = word.casefold().replace("ł", "l").replace("ø", "o")
+    return "".join(sign for sign in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(sign))
 
 
-def _of_word(word: str, code: str, known: _Glossary) -> list[str]:
-    if english := known.own.get((code, word)) or known.stems.get(word):
-        return [english]
+def _of_word(word: str, code: str, known: _Glossary, little: frozenset[str]) -> list[Senses]:
+    """Return the senses of a word: one entry without senses for a function word, no entry for an unknown word."""
+    own, common = known.of.get(code, {}), known.of[""]
+    found = own.get(word) or common.get(word) or ()
+    if word in little:
+        return [tuple(english for english in found if english in _ASKING)]
+    if found:
+        return [found]
     if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # identifiers are the same in English
         return []
+    for words in (own, common):
+        if found := _by_beginning(word, words, code in _INFLECTED):
+            return [found]
+    return _parts(word, own, common) if len(word) >= COMPOUND else []
+
+
+def _by_beginning(word: str, words: dict[str, Senses], inflected: bool) -> Senses:
+    """Return the senses of the longest known prefix."""
     for length in range(len(word) - 1, max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1):
-        if english := known.own.get((code, word[:length])) or known.stems.get(word[:length]):
-            return [english]
-    return _parts(word, known.stems, SHORTEST_STEM, LONGEST_WORD) if len(word) >= COMPOUND else []
+        if found := words.get(word[:length]):
+            return found
+    short = inflected and SHORTEST_INFLECTED < len(word) <= SHORTEST_INFLECTED + SHORT_ENDING
+    return words.get(word[:SHORTEST_INFLECTED], ()) if short else ()
 
 
-def _of_signs(run: str, known: _Glossary) -> list[str]:
-    return _parts(run, known.signs, 1, known.longest)
-
-
-def _parts(text: str, known: dict[str, str], least: int, most: int) -> list[str]:
-    """Return the meanings of the longest known pieces from the left; anything between them is omitted."""
+def _parts(word: str, own: dict[str, Senses], common: dict[str, Senses]) -> list[Senses]:
+    """Return the senses of the longest known parts of a compound from the left; anything between them is omitted."""
     out, at = [], 0
-    while at < len(text):
-        lengths = range(min(most, len(text) - at), least - 1, -1)
-        length = next((length for length in lengths if text[at : at + length] in known), 0)
-        if length:
-            out.append(known[text[at : at + length]])
-        at += length or 1
+    while at < len(word):
+        for end in range(len(word), at + PART - 1, -1):
+            if found := own.get(word[at:end]) or common.get(word[at:end]):
+                out.append(found)
+                at = end
+                break
+        else:
+            at += 1
     return out
+
+
+def _of_signs(run: str, code: str, known: _Glossary) -> list[Senses]:
+    """Return the senses of the longest known pieces of a text without spaces, from the left."""
+    own, common = known.of.get(code, {}), known.of[""]
+    little = known.little.get(code, frozenset())
+    pieces: list[tuple[str, Senses]] = []
+    at = 0
+    while at < len(run):
+        pieces.append(_longest(run[at : at + known.longest], own, common, little))
+        at += len(pieces[-1][0])
+    unknown = [not found and piece not in little and _HAN.match(piece) is not None for piece, found in pieces]
+    near = [before or after for before, after in zip([False, *unknown], [*unknown[1:], False], strict=False)]
+    # A single character beside an unknown one is probably part of a word that the glossary lacks.
+    doubted = [
+        beside and len(piece) == 1 and _HAN.match(piece) is not None for (piece, _), beside in zip(pieces, near, strict=True)
+    ]
+    return [found for (_, found), doubt in zip(pieces, doubted, strict=True) if found and not doubt]
+
+
+def _longest(run: str, own: dict[str, Senses], common: dict[str, Senses], little: frozenset[str]) -> tuple[str, Senses]:
+    """Return the longest known piece at the start of the run and its senses: none for function words and unknown characters."""
+    for length in range(len(run), 0, -1):
+        piece = run[:length]
+        if found := own.get(piece) or common.get(piece):
+            return piece, found
+        if piece in little:
+            return piece, ()
+    return run[:1], ()

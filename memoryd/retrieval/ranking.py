@@ -30,6 +30,7 @@ from memoryd.retrieval import (
     QueryTime,
     RelevanceModel,
     ScoreWeights,
+    Sense,
     asked_kinds,
     asked_listing,
     fuse,
@@ -42,6 +43,7 @@ from memoryd.retrieval import (
     overlap_of,
     route,
     score_hit,
+    sense_weights,
     signals_of,
     term_weights,
     total_score,
@@ -236,12 +238,12 @@ class Ranker:
             return {Backend.GRAPH: {hit.item.id: hit.score for hit in sources.graph(query, n)}}
         meaning = sources.meaning if backend is not Backend.MARKDOWN else None
         if meaning is None:
-            return {Backend.MARKDOWN: sources.words.scores(query, n)}
+            return {Backend.MARKDOWN: sources.words.scores(search.worded, n)}
         if backend is Backend.VECTOR:
             return {Backend.VECTOR: meaning.scores(search.meant, n)}
         late = self._late_tokens(search, backend)
-        near = self._near.begin(partial(_nearest, search.meant, n, meaning, late))
-        by_words = sources.words.scores(query, n)
+        near = self._near.begin(partial(_nearest, search.meant, n, meaning, late, search.spoken))
+        by_words = sources.words.scores(search.worded, n)
         if late:
             search.begin_matches(late, list(by_words))
         search.read(by_words)
@@ -275,7 +277,7 @@ class Ranker:
         return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
 
     def _late_tokens(self, search: _Search, backend: Backend) -> Tokens | None:
-        late = self._late and backend is Backend.HYBRID and not is_foreign(search.query.text)
+        late = self._late and backend is Backend.HYBRID and not is_foreign(search.spoken)
         return search.sources.tokens if late else None
 
     def _best(
@@ -357,8 +359,11 @@ class _Search:
     def __init__(self, query: Query, sources: Sources, time: QueryTime, matching: WorkerThread, english: str = "") -> None:
         """Create the state; `english` is a gloss of the query for an embedder that knows only English."""
         self.query, self.sources, self.time = query, sources, time
+        self.english = english
         self.read_as = _read_as(query.text, english)
         self.meant = replace(query, text=self.read_as[0])
+        self.worded = replace(query, text=f"{query.text} {english}") if english else query
+        self.spoken = english or query.text  # what late interaction reads, in English as well
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
         self._matching = matching
@@ -395,11 +400,14 @@ class _Search:
             self._terms = term_weights(self.query.text, self._frequency, self._size())
         return self._terms
 
+    def _senses(self) -> list[Sense]:
+        return sense_weights(self.query.text, self._frequency, self._size()) if self.english else []
+
     def key_matches(self, ids: Sequence[str], by_meaning: bool) -> dict[str, KeyMatch]:
         """Compare the query with the keys of these items, which all have keys."""
         if not ids:
             return {}
-        matcher = KeyMatcher(self.query.text, self.terms)
+        matcher = KeyMatcher(self.query.text, self.terms, self._senses())
         meaning = self.sources.meaning if by_meaning else None
         found = {text: meaning.compare(text, ids) for text in self.read_as} if meaning is not None else {}
         own = {} if matcher.foreign else found.get(self.query.text, {})
@@ -420,8 +428,8 @@ class _Search:
 
     def begin_matches(self, tokens: Tokens, ids: Sequence[str]) -> None:
         """Start computing `matches` of these items in another thread."""
-        tokens.prepare(self.query.text)
-        for word in words(self.query.text):
+        tokens.prepare(self.spoken)
+        for word in words(self.spoken):
             self._weight(word)  # compute now: the index will be busy with other candidates
         self._begun = (frozenset(ids), self._matching.begin(partial(self._match, tokens, ids)))
 
@@ -434,7 +442,7 @@ class _Search:
         return {**self._match(tokens, rest[quarter:]), **others(), **part()}
 
     def _match(self, tokens: Tokens, ids: Sequence[str]) -> Mapping[str, FloatArray]:
-        return tokens.matches(self.query.text, ids, self._weight)
+        return tokens.matches(self.spoken, ids, self._weight)
 
     def _weight(self, word: str) -> float:
         return word_weight(self._size(), self._frequency(word))
@@ -453,11 +461,11 @@ def _readable(closeness: Closeness | None) -> tuple[float, ...]:
     return tuple(cosine for key, cosine in pairs if is_readable(key))
 
 
-def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None) -> Mapping[str, float]:
+def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None, spoken: str) -> Mapping[str, float]:
     """Return the nearest items by meaning. Starts the token encoder afterwards: two cores can't run both models at once."""
     meaning.query_vector(query.text)
     if late:
-        late.prepare(query.text)
+        late.prepare(spoken)
     return meaning.scores(query, n)
 
 

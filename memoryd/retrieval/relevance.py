@@ -3,7 +3,8 @@
 A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items with keys
 are judged by the keys: the distance to the two nearest keys is more informative than the distance to the statement, to which a
 question about another property of the same thing is close as well; and by how much of the query the item contains and lacks.
-A query in a language other than English is compared with the keys by word pieces, and by meaning through an English gloss.
+A query in a language other than English is compared with the keys by word pieces, and by words and meaning in an English gloss.
+A property that is asked for and that the item lacks tells a question on something else about the same thing.
 Ranks are deliberately ignored: the best of many wrong answers also ranks first, so ranks spoil abstention.
 
 The weights in `relevance.json` are fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the threshold
@@ -17,6 +18,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,18 +27,19 @@ import orjson
 
 from memoryd.core.errors import ConfigError
 from memoryd.core.text import CJK, keywords, words
+from memoryd.language.gloss import gloss, in_english, senses
 from memoryd.language.stems import is_foreign, stem
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
-FORMAT = 3
+FORMAT = 4
 # Features of each set of weights.
 FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "meaning": ("cosine", "coverage"),
         "words": ("coverage",),
-        "keys": ("key", "matches", "missing", "asks", "length"),
-        "key_words": ("matches", "missing", "pieces", "key_coverage", "asks", "length"),
-        "key_other": ("translated", "pieces"),
+        "keys": ("key", "matches", "missing", "asks", "length", "long", "lacking"),
+        "key_words": ("matches", "missing", "pieces", "key_coverage", "asks", "length", "long", "lacking"),
+        "key_other": ("translated", "coverage", "pieces", "asks", "length", "lacking"),
         "key_pieces": ("pieces",),
     }
 )
@@ -46,6 +49,9 @@ WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
 # Prompt length in words beyond which more length adds no information.
 LONG_WORDS = 40
+# A prompt of so many words tells a story: it is close to every memory of its subject, asked for or not.
+STORY_WORDS = 30
+MOST_LACKING = 4
 # Characters per word piece; a shorter word is one piece. Weight of a piece that only the key has, relative to an unknown word
 # (most are fairly rare). A single CJK character counts half of the pair that it belongs to.
 PIECE = 3
@@ -84,6 +90,47 @@ _TASK_WORDS = frozenset(
 )
 
 
+# What a prompt asks for: the noun after "which" or "how many", and the properties that such questions are mostly about. A memory
+# that has none of these answers something else about the same subject.
+_HOW_MUCH = re.compile(r"\bhow (many|much|long|often|large|big|fast|old|late|far)\b", re.IGNORECASE)
+_ASKED_NOUN = re.compile(r"\b(?:which|what|whose|how\s+(?:many|much))((?:\s+[A-Za-z-]{1,40}){1,3})", re.IGNORECASE)
+_CHOSEN_NOUN = re.compile(
+    r"\b(?:the|our|that|those)((?:\s+[A-Za-z-]{1,40}){1,2})\s+(?:that\s+|which\s+)?(?:we|I|you|they)(?:'ve|'d)?"
+    r"\s+(?:(?:already|have|had)\s+)?(?:[a-z]{1,20}ed|chose|picked|use|want|prefer)\b",
+    re.IGNORECASE,
+)
+_NO_NOUN = frozenset(
+    """is are was were am do does did has have had should would can could may must will shall to of in on for from
+    with at by the a an our my that this we i you it they when where if exactly else happens happened gets get got
+    makes needs and or not""".split()
+)
+_PROPERTIES = frozenset(
+    map(
+        stem,
+        """number amount percentage percent share size limit maximum minimum version price cost budget duration second minute hour
+        day week month year date deadline port threshold rate count median estimate level timeout colour color icon logo label
+        category prefix suffix name title owner author assignee colleague licence license cipher algorithm key password token
+        language currency font model provider vendor library column table channel region address url domain folder host machine
+        user account group role sprint points ticket tag field header flag option shortcut script placeholder schedule frequency
+        interval retention""".split(),
+    )
+)
+
+
+def asked_properties(text: str) -> frozenset[str]:
+    """Return the stems of the properties that an English text asks for or names, such as a limit, an owner or `how many`."""
+    how = (f"how {word.lower()}" for word in _HOW_MUCH.findall(text))
+    nouns = (_noun_of(words) for pattern in (_ASKED_NOUN, _CHOSEN_NOUN) for words in pattern.findall(text))
+    return frozenset(how) | frozenset(filter(None, nouns)) | (_PROPERTIES & item_terms(text))
+
+
+def _noun_of(words: str) -> str:
+    """Return the stem of the last word before a verb or preposition."""
+    before = list(takewhile(lambda word: word not in _NO_NOUN, words.lower().split()))
+    known = keywords(before[-1]) if before else []
+    return stem(known[-1]) if known else ""
+
+
 def asks_question(text: str) -> bool:
     """Return whether the text starts with a question word or ends with a question mark."""
     return _QUESTION.search(text) is not None
@@ -120,6 +167,26 @@ def _share_of(term: str) -> float:
     return TASK_WEIGHT if term in _TASK_WORDS else 1.0
 
 
+# Term weights of each sense of a word in another language.
+Sense = Sequence[Mapping[str, float]]
+
+
+def sense_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> list[Sense]:
+    """Return the term weights of what each distinct word of a query in another language may say; empty for one in English."""
+    read = [[term_weights(sense, document_frequency, documents) for sense in of_word] for of_word in dict.fromkeys(senses(text))]
+    return [found for of_word in read if (found := [weights for weights in of_word if weights])]
+
+
+def overlap_of_senses(words: Sequence[Sense], terms: frozenset[str]) -> Overlap:
+    """Compute the overlap of words with an item's terms: one that has a sense in common matches, by the rarest common term."""
+    matched = missed = 0.0
+    for of_word in words:
+        common = max((weight for weights in of_word for term, weight in weights.items() if term in terms), default=0.0)
+        matched += common
+        missed += 0.0 if common else min(max(weights.values()) for weights in of_word)
+    return Overlap(matched / max(1.0, matched + missed), matched)
+
+
 def item_terms(text: str) -> frozenset[str]:
     """Return all stems of an item's text."""
     return frozenset(map(stem, words(text)))
@@ -153,6 +220,8 @@ class KeyMatch:
         translated: The same for the query's English gloss, if closer; None for a query in English.
         asks: Whether the query is a question; most keys are, so a question is closer to them than an instruction.
         length: Logarithm of the number of words (at most LONG_WORDS), since less of a long query is found.
+        long: Whether the query is so long that it tells a story.
+        lacking: How many properties that the query asks for (at most MOST_LACKING) neither the statement nor a key has.
         foreign: Whether the query is in a script that the embedder does not know.
     """
 
@@ -164,19 +233,31 @@ class KeyMatch:
     translated: float | None
     asks: bool
     length: float
+    long: bool
+    lacking: int
     foreign: bool
 
 
 class KeyMatcher:
     """Compares one query with the keys of many items."""
 
-    def __init__(self, text: str, weights: Mapping[str, float]) -> None:
-        """Create the matcher; `weights` are those of the query's terms."""
+    def __init__(self, text: str, weights: Mapping[str, float], english: Sequence[Sense] = ()) -> None:
+        """Create the matcher.
+
+        Args:
+            text: The query.
+            weights: Weights of its terms.
+            english: What its words say in English, if it is in another language; these are compared instead.
+        """
         self._text = text
         self._weights = weights
         self._whole = sum(weights.values())
+        self._english = english
+        read = gloss(text) if english else text
+        self._asked = asked_properties(read)
+        self._long = len(read.split()) >= STORY_WORDS
         self._asks = asks_question(text) or "?" in text or "？" in text
-        self._length = math.log(min(LONG_WORDS, max(1, len(text.split()))))
+        self._length = math.log(min(LONG_WORDS, max(1, len(read.split()))))
         self.foreign = is_foreign(text)
 
     @cached_property
@@ -200,21 +281,30 @@ class KeyMatcher:
             cosines: Cosines of the keys; empty without an embedder or in a foreign script.
             translated: Cosines of the keys with the query's English gloss.
         """
-        terms = [item_terms(key) for key in keys]
-        overlap = overlap_of(self._weights, statement.union(*terms))
+        terms = [item_terms(in_english(key)) for key in keys]
+        everything = statement.union(*terms)
+        overlap = overlap_of_senses(self._english, everything) if self._english else overlap_of(self._weights, everything)
         by_pieces = keys if translated or not cosines else ()
-        own, in_english = _closeness(cosines), _closeness(translated)
+        own, glossed = _closeness(cosines), _closeness(translated)
         return KeyMatch(
             overlap=overlap,
-            missing=self._whole - overlap.matches,
+            missing=max(0.0, self._whole - overlap.matches),
             best=max((overlap_of(self._weights, of_one).coverage for of_one in terms), default=0.0),
             pieces=_mean_of_nearest([_piece_cosine(self._pieces, _key_pieces(key)) for key in by_pieces]) or 0.0,
             cosine=own,
-            translated=None if in_english is None else max(in_english, own or 0.0),
+            translated=None if glossed is None else max(glossed, own or 0.0),
             asks=self._asks,
             length=self._length,
+            long=self._long,
+            lacking=self._lacking(everything),
             foreign=self.foreign,
         )
+
+    def _lacking(self, terms: frozenset[str]) -> int:
+        missing = self._asked - terms
+        if any(name.startswith("how ") for name in missing) and any(term[:1].isdigit() for term in terms):
+            missing = frozenset(name for name in missing if not name.startswith("how "))
+        return min(MOST_LACKING, len(missing))
 
 
 def _closeness(cosines: Sequence[float]) -> float | None:
@@ -307,7 +397,14 @@ class RelevanceModel:
     def estimate_by_keys(self, match: KeyMatch) -> float:
         """Estimate, 0 to 1, that an item with keys answers the query. Exactly 0.0 means no term, piece or cosine."""
         if match.translated is not None:
-            return self.key_other.estimate(translated=match.translated, pieces=match.pieces)
+            return self.key_other.estimate(
+                translated=match.translated,
+                coverage=match.overlap.coverage,
+                pieces=match.pieces,
+                asks=match.asks,
+                length=match.length,
+                lacking=match.lacking,
+            )
         if match.foreign:
             return self.key_pieces.estimate(pieces=match.pieces) if match.pieces or match.overlap.matches else 0.0
         values = {
@@ -317,6 +414,8 @@ class RelevanceModel:
             "key_coverage": match.best,
             "asks": match.asks,
             "length": match.length,
+            "long": match.long,
+            "lacking": match.lacking,
         }
         if match.cosine is None:
             return self.key_words.estimate(**values) if match.overlap.matches else 0.0

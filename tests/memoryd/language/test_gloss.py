@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.language.gloss import LONGEST, gloss, in_english, is_readable
+from memoryd.language.gloss import LONGEST, gloss, in_english, is_readable, senses
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,10 @@ from memoryd.language.gloss import LONGEST, gloss, in_english, is_readable
         ("Wo liegt die Datenbanksicherung?", "where database backup"),
         ("pourquoi le déploiement échoue sur le serveur ?", "why deploy fail server"),
         ("¿dónde se guardan los registros de errores?", "where save log error"),
-        ("qual porta usa o servidor de testes?", "which port use server test"),
+        ("qual porta usa o servidor de testes?", "port use server test"),
+        ("per quale motivo il ripristino della sessione non riesce?", "restore session"),
+        ("waarom mislukt de aanmelding op de server?", "why fail login server"),
+        ("dlaczego zapis ustawień nie działa?", "why save setting work"),
         ("почему не проходит сборка на сервере?", "why fail build server"),
         ("为什么部署之后登录会失败？", "why deploy login fail"),
         ("なぜデプロイ後にログインが失敗しますか", "why deploy login fail"),
@@ -27,6 +30,14 @@ from memoryd.language.gloss import LONGEST, gloss, in_english, is_readable
 def test_each_language_is_put_into_english_words_in_its_own_order(text: str, words: str) -> None:
     found = iter(gloss(text).split())
     assert all(word in found for word in words.split()), gloss(text)
+
+
+def test_a_sign_that_may_be_part_of_an_unknown_word_says_nothing() -> None:
+    assert "minute" not in gloss("按我们一贯的分工开始") and "minute" in gloss("多少分钟？")
+
+
+def test_a_word_keeps_what_else_it_may_say() -> None:
+    assert {"bill", "invoice"} <= {english for of_word in senses("die Rechnung ist nicht bezahlt") for english in of_word}
 
 
 def test_names_and_identifiers_stay_as_they_are() -> None:

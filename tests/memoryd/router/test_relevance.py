@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError
 from memoryd.language.stems import is_foreign, stem
-from memoryd.retrieval import KeyMatcher, Overlap, item_terms, load_model, overlap_of, query_terms, term_weights
+from memoryd.retrieval import KeyMatcher, Overlap, item_terms, load_model, overlap_of, query_terms, sense_weights, term_weights
 
 MEMORIES = (
     "Telemetry is enabled by default; users opt out with --no-telemetry.",
@@ -131,7 +132,7 @@ def by_keys(
     """The estimate for one memory with keys among a few others."""
     stems = [*map(item_terms, MEMORIES), item_terms("\n".join((statement, *keys)))]
     weights = term_weights(query, frequency(stems), len(stems))
-    matcher = KeyMatcher(query, weights)
+    matcher = KeyMatcher(query, weights, sense_weights(query, frequency(stems), len(stems)))
     return load_model().estimate_by_keys(matcher.match(item_terms(statement), keys, cosines, translated))
 
 
@@ -164,9 +165,32 @@ def test_a_script_that_the_embedder_does_not_know_is_matched_with_keys_in_it(key
 
 def test_another_language_is_judged_by_what_it_says_in_english() -> None:
     keys = ("where are the backups kept?", "restore the database")
-    near, far = ((0.8, 0.75), (0.6, 0.55))
+    near, far = ((0.8, 0.75), (0.5, 0.45))
     for query in ("где лежат копии?", "wo liegen die Sicherungen?"):
         assert by_keys(query, keys, translated=near) >= 0.6 > 0.5 > by_keys(query, keys, translated=far)
+
+
+def test_a_word_of_another_language_may_say_any_of_its_senses() -> None:
+    keys = ("which invoice was sent twice?", "send the bill again")
+    near, far = (
+        by_keys(query, keys, translated=(0.75, 0.7))
+        for query in ("welche Rechnung wurde doppelt verschickt?", "welcher Drucker wurde doppelt bestellt?")
+    )
+    assert near > far
+
+
+def test_a_figure_that_a_memory_lacks_counts_against_it() -> None:
+    keys = ("which cache does the gateway use?", "where does the gateway cache its answers?")
+    asked = "How many seconds does the gateway cache answers?"
+    without, with_it = (by_keys(asked, keys, statement, cosines=(0.8, 0.75)) for statement in ("", "for 30 seconds"))
+    assert without < with_it
+
+
+def test_a_prompt_that_tells_a_story_must_be_closer_to_a_memory() -> None:
+    weights = {"gateway": 1.0, "cache": 1.0}
+    match = KeyMatcher("Why does the gateway cache?", weights).match(frozenset(), ("where is the gateway cache?",), (0.75, 0.7))
+    model = load_model()
+    assert model.estimate_by_keys(replace(match, long=True)) < model.estimate_by_keys(match)
 
 
 def test_what_a_memory_lacks_of_a_question_counts_against_it() -> None:
