@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,6 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray
 from memoryd.core.text import jaccard
 from memoryd.core.types import Kind, MemoryItem, Polarity, Source, Status
@@ -18,6 +20,8 @@ from memoryd.dream.plan import DreamLimits, PlanBuilder, partition
 from memoryd.language import RULES, Comparer, Comparison, Relation, Said, compare_read
 from memoryd.language.reading import Reading, read_memory
 from memoryd.language.stems import is_foreign
+
+log = logging.getLogger(__name__)
 
 # Blocking: which pairs are worth comparing, near-linear in the number of memories. Pure functions over arrays.
 #
@@ -346,10 +350,20 @@ class Neighbourhood:
         earlier, later = sorted((a, b), key=lambda claim: (claim.at, claim.newest.id))
         old, new = earlier.said, later.said
         if (old, new) not in self._found:
-            read = self._read < self._limits.read and self._comparer.would_read(cosine)
-            self._read += read
-            self._found[old, new] = self._comparer.compare_read(old, new, self.reading(old), self.reading(new), cosine, read=read)
+            self._found[old, new] = self._compare(old, new, cosine)
         return CandidatePair(earlier, later, self._found[old, new])
+
+    def _compare(self, old: Said, new: Said, cosine: float | None) -> Comparison:
+        """Compare two statements; once the limit is reached or the reader fails, without reading them together."""
+        a, b = self.reading(old), self.reading(new)
+        if self._read < self._limits.read and self._comparer.would_read(cosine):
+            self._read += 1
+            try:
+                return self._comparer.compare_read(old, new, a, b, cosine)
+            except EmbeddingError as error:
+                log.warning("statements are compared by their words alone: %s", error)
+                self._read = self._limits.read
+        return self._comparer.compare_read(old, new, a, b, cosine, read=False)
 
 
 def _bag(reading: Reading) -> frozenset[str]:

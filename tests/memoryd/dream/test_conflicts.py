@@ -4,9 +4,10 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 
-from memoryd.core.errors import ModelError
+from memoryd.core.errors import EmbeddingError, ModelError
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from memoryd.dream.plan import Action, DreamLimits, Plan
@@ -218,3 +219,41 @@ def test_a_model_can_not_merge_statements_of_other_numbers() -> None:
     vectors = {item.id: HashEmbedder(256).embed([items[0].content])[0] for item in items}
     plan = make_plan(items, now=NOW, vectors=vectors, llm=ScriptedLLM(*[answer("same")] * 3), comparer=Comparer())
     assert not any(change.action is Action.CREATE for change in plan.changes)
+
+
+class CountingReader:
+    """Reads two texts without seeing anything in them; fails if told to."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.read_pairs: list[frozenset[str]] = []
+        self._fails = fails
+
+    def read(self, first: str, second: str) -> FloatArray:
+        self.read_pairs.append(frozenset({first, second}))
+        if self._fails:
+            raise EmbeddingError("The model is missing.", fix="")
+        return np.zeros((6, 3, 384), dtype=np.float32)
+
+
+def near_pairs() -> list[MemoryItem]:
+    texts = ("The {} depot is cleaned on Monday morning", "On Monday morning the {} depot gets cleaned")
+    return [
+        memory(text.format(name), days=days, project=name)
+        for name, days in (("north", 9), ("south", 6), ("west", 3))
+        for text in texts
+    ]
+
+
+def test_a_dream_reads_a_bounded_number_of_pairs_together_the_newest_first() -> None:
+    reader = CountingReader()
+    plan_of(*near_pairs(), comparer=Comparer(reader=reader), limits=DreamLimits(read=2))
+    names = [next(name for name in ("north", "south", "west") if name in " ".join(pair)) for pair in reader.read_pairs]
+    assert names == ["west", "west", "south", "south"]  # each in both orders
+
+
+def test_a_dream_goes_by_words_alone_when_statements_cannot_be_read_together(caplog: pytest.LogCaptureFixture) -> None:
+    reader = CountingReader(fails=True)
+    plan = plan_of(*near_pairs(), comparer=Comparer(reader=reader))
+    assert plan.changes == plan_of(*near_pairs(), comparer=Comparer()).changes
+    assert len(reader.read_pairs) == 1
+    assert "by their words alone" in caplog.text
