@@ -104,8 +104,16 @@ def _input_fault(body: bytes) -> str:
     return "" if whole else "the input is not a JSON object"
 
 
+def is_uninstalled(env: "Mapping[str, str]") -> bool:
+    """Check for a session that outlives the plugin: the client marks its folder, and keeps the data only for an update."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return os.path.exists(os.path.join(root, ".orphaned_at")) and not os.path.isdir(env.get("CLAUDE_PLUGIN_DATA", ""))
+
+
 def handle(event: str, env: "Mapping[str, str]", start: float) -> None:
     """Read one event from standard input, process it and print the answer."""
+    if is_uninstalled(env):
+        return
     home = protocol.home_folder(env)
     body = _read_input_in_time()
     answer = b""

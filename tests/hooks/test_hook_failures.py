@@ -279,3 +279,18 @@ def test_a_hook_that_is_killed_while_it_writes_leaves_no_half_record(hooks: Hook
     command = [python.read_text().strip(), "-I", "-B", "-c", code, str(hooks.plugin / "hooks"), str(hooks.home)]
     assert subprocess.run(command, check=False).returncode == -9
     assert [path.name[0] for path in (hooks.home / "spool").iterdir()] == ["."]
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_after_an_uninstall_a_hook_of_a_running_session_does_nothing(hooks: Hooks, event: str) -> None:
+    (hooks.plugin / ".orphaned_at").write_text("1795910491682")
+    for gone in ("", str(hooks.data / "gone")):
+        assert hooks.run(event, CLAUDE_PLUGIN_DATA=gone) == b""
+    assert not hooks.home.exists() and not hooks.mark.exists(), "nothing is written, and no daemon started"
+
+
+def test_after_an_update_a_hook_of_the_old_version_still_works(hooks: Hooks) -> None:
+    (hooks.plugin / ".orphaned_at").write_text("1795910491682")
+    hooks.data.mkdir(exist_ok=True)
+    hooks.run("Stop")
+    assert len(hooks.spooled()) == 1
