@@ -92,7 +92,7 @@ def test_a_request_that_was_never_recorded_is_an_error_with_the_way_out(run: Any
     (tmp_path / "answers").mkdir()
     error = json.loads(run("--reader", "endpoint", "--replay", str(tmp_path / "answers"), code=1).stdout)["error"]
     (written,) = (tmp_path / "answers").iterdir()
-    assert "holds no answer" in error["message"] and str(written) in error["message"] and "answer" in error["fix"]
+    assert "has no answer to this request" in error["message"] and str(written) in error["message"] and "answer" in error["fix"]
 
 
 def test_a_request_that_a_replay_lacks_is_written_down_to_be_answered_by_hand(
