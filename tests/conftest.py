@@ -1,4 +1,4 @@
-"""What holds for all tests: the same examples on each machine, and nothing of the user's own settings."""
+"""Settings for all tests: reproducible examples, and isolation from the user's own settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OWN = ("MEMORYD_", "MEMEVAL_", "CLAUDECODE", "CLAUDE_PLUGIN_", "CLAUDE_CODE_", "
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keys, homes and git settings of who runs the tests must not change what they see."""
+    """Isolate the tests from the API keys, home folders and git settings of the user who runs them."""
     for name in [name for name in os.environ if name.startswith(OWN)]:
         del os.environ[name]
     os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull

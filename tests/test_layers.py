@@ -1,4 +1,4 @@
-"""Imports go downward only, also those inside functions; each third-party library has one importer."""
+"""Imports only go downward, including those inside functions; each third-party library has one importer."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def test_imports_go_downward_only(package: str) -> None:
 
 
 def store_classes() -> set[str]:
-    """The classes of the stores, by name."""
+    """Return the names of the stores' classes."""
     trees = (tree for name, tree in modules("memoryd").items() if name.startswith("memoryd.stores"))
     return {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name.endswith("Store")}
 
 
 def stores_of_the_service() -> set[str]:
-    """The attributes of the Orchestrator that hold what it keeps to itself."""
+    """Return the attributes of the Orchestrator that contain its private stores."""
     tree = modules("memoryd")["memoryd.service"]
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")}
 
@@ -157,7 +157,7 @@ def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
 
 @cache
 def scripts() -> dict[str, ast.Module]:
-    """The modules of hooks and plugin, which import each other by their bare names."""
+    """Return the modules of hooks and plugin, which import each other by their bare names."""
     return {
         file.stem: ast.parse(file.read_text("utf-8")) for folder in ("hooks", "plugin") for file in (ROOT / folder).glob("*.py")
     }
@@ -176,7 +176,7 @@ def test_hooks_import_nothing_of_the_plugin() -> None:
 
 
 def is_name_of_a_class(node: ast.expr) -> bool:
-    """Whether it is `type(x).__name__` or `x.__class__.__name__`."""
+    """Return whether it is `type(x).__name__` or `x.__class__.__name__`."""
     if not (isinstance(node, ast.Attribute) and node.attr in ("__name__", "__qualname__")):
         return False
     owner = node.value
@@ -185,7 +185,7 @@ def is_name_of_a_class(node: ast.expr) -> bool:
 
 
 def test_no_class_is_compared_by_its_name() -> None:
-    """Two modules that are loaded twice have classes that are alike in name only."""
+    """Modules that are loaded twice have different classes with the same names."""
     wrong = []
     for name, tree in {**scripts(), **modules("memoryd"), **modules("memeval")}.items():
         for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process does. The bound only ends a test that hangs: it costs nothing otherwise."""
+"""Wait for another thread or process. The timeout only ends hanging tests and has no cost otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRIES = 5
 def until(
     condition: Callable[[], object], what: str = "what was waited for did not happen", seconds: float = HANGS_SECONDS
 ) -> None:
-    """Return as soon as the condition holds; fail when it never does."""
+    """Return as soon as the condition holds; fail if it never does."""
     deadline, pause = time.monotonic() + seconds, threading.Event()
     while not condition():
         assert time.monotonic() < deadline, what
@@ -24,7 +24,7 @@ def until(
 
 
 def once_within(seconds: float, work: Callable[[], object]) -> None:
-    """The work is done within a time in one of a few tries: a busy machine is late now and then, a fault is so each time."""
+    """Run the work until one of a few attempts finishes in time, as a busy machine is sometimes slow, but a bug always is."""
     took = []
     for _ in range(TRIES):
         start = time.monotonic()

@@ -161,7 +161,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 
 def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
-    """What is said about secrets in an entry: they were left out of what is kept."""
+    """Return a notice about secrets in an entry, which were left out."""
     from memoryd.daydream.redact import left_out, redact
 
     asked = entry.get("asked_as")

@@ -118,8 +118,8 @@ class Output:
         found = [answer["memory"]] if "memory" in answer else answer.get("memories")
         if isinstance(found, list) and all(isinstance(memory, dict) and "content" in memory for memory in found):
             self.memories(found)
-            for told in filter(None, (answer.get("left_out_secrets"), answer.get("note"))):
-                self.line(told, "yellow")
+            for line in filter(None, (answer.get("left_out_secrets"), answer.get("note"))):
+                self.line(line, "yellow")
         else:
             self.table(("", ""), [(name, _shown(value)) for name, value in answer.items() if value not in (None, "", [], {})])
 

@@ -1,1 +1,1 @@
-"""What everything else stands on: values, errors, contracts, settings, files, the SQLite opener and the work state."""
+"""Foundations: values, errors, contracts, settings, files, the SQLite opener and the work state."""

@@ -109,7 +109,7 @@ class Paths:
 
 
 def spellings(folder: str) -> set[Path]:
-    """The path as it is written and with its links followed, where that can be told."""
+    """Return the path as written and with its links resolved, if possible."""
     path = Path(folder).absolute()
     try:
         path = Path(folder).expanduser().absolute()

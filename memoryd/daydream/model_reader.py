@@ -203,8 +203,8 @@ def print_prompt(messages: Sequence[Message]) -> str:
 
 
 def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]:
-    told = f"Your answer can't be used: {problem}. Answer again with the one JSON object that was asked for, nothing else."
-    return [*messages, Message("assistant", shorten(answer, 8_000)), Message("user", told)]
+    request = f"Your answer can't be used: {problem}. Answer again with the one JSON object that was asked for, nothing else."
+    return [*messages, Message("assistant", shorten(answer, 8_000)), Message("user", request)]
 
 
 def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:

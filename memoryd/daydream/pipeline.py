@@ -528,8 +528,8 @@ class DayDream:
             piece = self._read(held.job, held.cursor)
         log.error("a model's answers about %s are invalid from byte %d on: %s", held.job.transcript, piece.start, error)
         self._state.finish_held(held, piece.cursor)
-        told = f"Passed over after {UNUSABLE_ATTEMPTS} attempts: {error.message}"
-        return self._record_error(held.job, told, error.usage)
+        reason = f"Skipped after {UNUSABLE_ATTEMPTS} attempts: {error.message}"
+        return self._record_error(held.job, reason, error.usage)
 
     def _on_failure(self, job: Job, error: MemorydError) -> list[Run]:
         delay = self._state.postpone_job(job, str(error))

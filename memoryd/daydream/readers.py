@@ -190,7 +190,7 @@ def make_extractor(
 log = logging.getLogger(__name__)
 FIRST_REST_SECONDS = 15.0
 LONGEST_REST_SECONDS = 3600.0
-PROBLEM, TOLD = "reader problem", "reader problem told"
+PROBLEM, PROBLEM_SHOWN = "reader problem", "reader problem told"
 
 
 class BudgetReached(MemorydError):
@@ -319,7 +319,7 @@ class Readers:
 
     def _answered(self, name: str) -> None:
         if _rest_of(self._state, name)[1] or self.problem():
-            self._state.set_note(TOLD, "")
+            self._state.set_note(PROBLEM_SHOWN, "")
             wake(self._state)
 
 
@@ -348,9 +348,9 @@ def at_work(settings: Settings, state: State) -> str:
 def untold_problem(state: State) -> str:
     """Return why no model can answer, if the user has not been notified yet."""
     problem = state.note(PROBLEM)
-    if not problem or state.note(TOLD) == problem:
+    if not problem or state.note(PROBLEM_SHOWN) == problem:
         return ""
-    state.set_note(TOLD, problem)
+    state.set_note(PROBLEM_SHOWN, problem)
     return problem
 
 
@@ -379,16 +379,16 @@ def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "")
     """Describe the reader in use, its costs and how to change it, in one line. `spent`: see `spending`."""
     name = choose(settings)
     if name == OFFLINE:
-        told = "rules alone decide what is kept; nothing is spent, nothing is sent"
+        description = "rules decide what is kept, at no cost and without sending anything"
     elif name == SESSION:
-        told = "each session's own model settles what rules propose, at most 350 tokens with every third prompt, no further calls"
+        description = "the session's own model decides on proposals, at most 350 tokens with every third prompt, no extra calls"
     else:
         where = f"claude -p ({settings.claude_model}, your login)"
         if name == ENDPOINT:
             where = f"{settings.openai_model} at {settings.openai_base_url or OPENROUTER_URL}"
-        told = (
+        description = (
             f"{where}; today {spent['tokens_today']:,.0f} of {settings.daily_token_budget:,} tokens "
             f"({_dollars(spent['usd_today'])}), this month {spent['tokens_month']:,.0f} ({_dollars(spent['usd_month'])})"
         )
-    resting = f". It can't answer now, rules read meanwhile: {problem}" if problem else ""
-    return f"{name}: {told}{resting}. Change it: memoryd setup"
+    resting = f". It can't answer now, rules are used instead: {problem}" if problem else ""
+    return f"{name}: {description}{resting}. Change it: memoryd setup"

@@ -20,10 +20,10 @@ from typing import Any
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.types import Passage, Turn
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, SecretRule
-from memoryd.daydream.secret_values import Anchors, Looked, is_wordy
+from memoryd.daydream.secret_values import Anchors, ScannedText, is_wordy
 from memoryd.daydream.secret_walk import ANCHORS as NAMES
-from memoryd.daydream.secret_walk import walked
-from memoryd.daydream.secret_words import ANCHORS, told
+from memoryd.daydream.secret_walk import find_named
+from memoryd.daydream.secret_words import ANCHORS, find_by_words
 
 # Adjacent secrets may hide each other, so a text is searched repeatedly; only an artificial text needs more rounds.
 MOST_ROUNDS = 6
@@ -85,12 +85,10 @@ def left_out(found: Mapping[str, int]) -> dict[str, str]:
     if not found:
         return {}
     if set(found) == {"private"}:
-        return {"left_out_secrets": "What stood in <private> was left out."}
+        return {"left_out_secrets": "The content of <private> was left out."}
     number, kinds = sum(found.values()), ", ".join(sorted(found))
     what = "A secret was" if number == 1 else f"{number} secrets were"
-    return {
-        "left_out_secrets": f"{what} left out ({kinds}); [redacted:…] stands there instead. Keep secrets in a password store."
-    }
+    return {"left_out_secrets": f"{what} left out ({kinds}); replaced by [redacted:…]. Keep secrets in a password store."}
 
 
 def says_something(text: str) -> bool:
@@ -103,19 +101,19 @@ _A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
 def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
     text = _without_hidden(text)
-    looked = Looked(text, _anchors().within(text), deadline)
-    if looked.has(_KEY_WORDS):
-        looked = looked.changed(_cut(text, _split_keys(text), "api-key", found))
-    if looked.has(_BLOCK_WORDS):
-        looked = looked.changed(_cut(looked.text, _key_blocks(looked.text), "private-key", found))
-    for number in _numbers(looked.there):
+    scanned = ScannedText(text, _anchors().within(text), deadline)
+    if scanned.has(_KEY_WORDS):
+        scanned = scanned.changed(_cut(text, _split_keys(text), "api-key", found))
+    if scanned.has(_BLOCK_WORDS):
+        scanned = scanned.changed(_cut(scanned.text, _key_blocks(scanned.text), "private-key", found))
+    for number in _numbers(scanned.there):
         deadline.check()
         rule = RULES[number]
-        if all(map(looked.has, rule.needs) if rule.needs or rule.stems else (MARK in looked.text,)):
-            looked = looked.changed(_replace(rule, looked, found))
-    looked = looked.changed(_cut_kinds(looked.text, told(looked), found))
-    looked = looked.changed(_cut_kinds(looked.text, walked(looked), found))
-    return _detect(looked, found)
+        if all(map(scanned.has, rule.needs) if rule.needs or rule.stems else (MARK in scanned.text,)):
+            scanned = scanned.changed(_replace(rule, scanned, found))
+    scanned = scanned.changed(_cut_kinds(scanned.text, find_by_words(scanned), found))
+    scanned = scanned.changed(_cut_kinds(scanned.text, find_named(scanned), found))
+    return _detect(scanned, found)
 
 
 @lru_cache(maxsize=1)
@@ -146,9 +144,9 @@ def _by_anchor() -> Mapping[str, tuple[int, ...]]:
     return MappingProxyType({anchor: tuple(numbers) for anchor, numbers in out.items()})
 
 
-def _replace(rule: SecretRule, looked: Looked, found: Counter[str]) -> str:
+def _replace(rule: SecretRule, scanned: ScannedText, found: Counter[str]) -> str:
     """Replace the rule's secrets in the text."""
-    text = looked.text
+    text = scanned.text
 
     def put(match: re.Match[str]) -> str:
         if MARK in match["secret"] or not rule.accept(match):
@@ -160,8 +158,8 @@ def _replace(rule: SecretRule, looked: Looked, found: Counter[str]) -> str:
     if rule.stems is None:
         return rule.pattern.sub(put, text)
     out, at = [], 0
-    for start in looked.positions(rule.stems):
-        looked.deadline.check()
+    for start in scanned.positions(rule.stems):
+        scanned.deadline.check()
         if start >= at and (match := rule.pattern.match(text, start)) is not None:
             out += [text[at:start], put(match)]
             at = match.end()
@@ -376,12 +374,12 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
 
 
-def _detect(looked: Looked, found: Counter[str]) -> str:
+def _detect(scanned: ScannedText, found: Counter[str]) -> str:
     """Redact what detect-secrets finds in addition."""
-    text = looked.text
+    text = scanned.text
     for kind, patterns in _detectors():
-        looked.deadline.check()
-        if all(map(looked.has, _NEEDS.get(kind, ()))):
+        scanned.deadline.check()
+        if all(map(scanned.has, _NEEDS.get(kind, ()))):
             for pattern in patterns:
                 text = _cut(text, _matches(pattern, text), kind, found)
     return text

@@ -288,7 +288,7 @@ def stems_in(line: str) -> Stems:
     return Stems(stem.replace("~", " ") for stem in line.split())
 
 
-class Looked:
+class ScannedText:
     """A text with the literals that occur in it; results needed by several patterns are computed once."""
 
     __slots__ = ("_low", "_positions", "deadline", "text", "there")
@@ -317,9 +317,9 @@ class Looked:
         """Return whether one of the literals occurs."""
         return not self.there.isdisjoint(anchors)
 
-    def changed(self, text: str) -> Looked:
+    def changed(self, text: str) -> ScannedText:
         """Return the text after parts of it were removed."""
-        return self if text == self.text else Looked(text, self.there, self.deadline)
+        return self if text == self.text else ScannedText(text, self.there, self.deadline)
 
 
 def fold(text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
 
-from memoryd.daydream.secret_values import Looked, is_lookup, is_measure, is_placeholder, is_wordy, looks_random, stems_in
+from memoryd.daydream.secret_values import ScannedText, is_lookup, is_measure, is_placeholder, is_wordy, looks_random, stems_in
 from memoryd.daydream.secret_words import (
     ACCOUNTS,
     ASKS_FOR,
@@ -40,7 +40,7 @@ _DIGITS = 3  # minimum in a run of letters that is not a word
 _SHORTEST_BARE_KEY = 20
 
 
-class Asked(Enum):
+class Required(Enum):
     """What a name requires as its value."""
 
     PASSWORD = auto()
@@ -147,26 +147,26 @@ class _Join:
     prose: bool = False  # an article precedes the name
 
 
-def walked(looked: Looked) -> list[Found]:
+def find_named(scanned: ScannedText) -> list[Found]:
     """Return the values of named credentials, in order and without overlaps."""
-    text, found, done = looked.text, list[Found](), 0
-    for at in looked.positions(_STEMS):
-        looked.deadline.check()
+    text, found, done = scanned.text, list[Found](), 0
+    for at in scanned.positions(_STEMS):
+        scanned.deadline.check()
         if at < done:
             continue
         start, done = _name_around(text, at)
         asked = _asked(text, start, done)
         if asked is None:
             continue
-        kind = "password" if asked is Asked.PASSWORD else "key"
+        kind = "password" if asked is Required.PASSWORD else "key"
         if not is_about(text, done):
             loose = text[start:done].casefold() in _LOOSE
             found += [(*span, kind) for span in (_behind(text, done, asked, loose), _ahead(text, start, asked)) if span]
-        if asked is Asked.PASSWORD and (span := _entered(text, start)):
+        if asked is Required.PASSWORD and (span := _entered(text, start)):
             found.append((*span, kind))
-    if looked.has(_CALL_WORDS):
+    if scanned.has(_CALL_WORDS):
         found += [*_arguments(text), *_keyed(text)]
-    if looked.has(_PAIR_WORDS):
+    if scanned.has(_PAIR_WORDS):
         found += _pairs(text)
     out: list[Found] = []
     for item in sorted(found):
@@ -185,7 +185,7 @@ def _name_around(text: str, at: int) -> tuple[int, int]:
     return start, max(end, at + 1)
 
 
-def _asked(text: str, start: int, end: int) -> Asked | None:
+def _asked(text: str, start: int, end: int) -> Required | None:
     """Return what a name requires, by its last part; None if it names something else."""
     pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
     while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
@@ -194,20 +194,20 @@ def _asked(text: str, start: int, end: int) -> Asked | None:
         return None
     last, before = pieces[-1], pieces[-2] if len(pieces) > 1 else _word_before(text, start)
     if before in ("api", "access", "secret", "auth", "private") and last == "key":
-        return Asked.KEY
+        return Required.KEY
     if last in _BARE_KEY:
         if before in _OF_NETWORK:
-            return Asked.PASSWORD
+            return Required.PASSWORD
         if before in _NO_KEY:
             return None
-        return Asked.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else Asked.ANY_KEY
+        return Required.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else Required.ANY_KEY
     if before in ("public", "next", "page", "csrf"):
         return None
     if _PASSWORD.fullmatch(last):
-        return Asked.PASSWORD
+        return Required.PASSWORD
     if last in _CHOSEN:
-        return Asked.SECRET
-    return Asked.KEY if _KEY.fullmatch(last) or last == "pat" and (len(pieces) > 1 or text[start:end] == "PAT") else None
+        return Required.SECRET
+    return Required.KEY if _KEY.fullmatch(last) or last == "pat" and (len(pieces) > 1 or text[start:end] == "PAT") else None
 
 
 _OF_A_DIGEST = re.compile(
@@ -246,7 +246,7 @@ class _Way:
         self.joined = joins or core[-1:] in (":", "=") or self.joined and word in _PROSE or not word and hard
 
 
-def _behind(text: str, at: int, asked: Asked, loose: bool) -> tuple[int, int] | None:
+def _behind(text: str, at: int, asked: Required, loose: bool) -> tuple[int, int] | None:
     """Return the value after a name."""
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MOST_TOKENS):
@@ -315,7 +315,7 @@ def _may_cross(between: str, way: _Way) -> bool:
     )  # noqa: PLR2004
 
 
-def _ahead(text: str, at: int, asked: Asked) -> tuple[int, int] | None:
+def _ahead(text: str, at: int, asked: Required) -> tuple[int, int] | None:
     """Return the value before a name: "put X in API_KEY", "X as the token"."""
     left = max(0, text.rfind("\n", max(0, at - _REACH // 2), at) + 1, at - _REACH // 2)
     tokens = [*_TOKEN.finditer(text, left, at)]
@@ -334,7 +334,7 @@ def _ahead(text: str, at: int, asked: Asked) -> tuple[int, int] | None:
             end = token.start()
             continue
         value = _trimmed(raw)
-        verbs = ASKS_FOR | _STATES if asked is Asked.PASSWORD else ASKS_FOR
+        verbs = ASKS_FOR | _STATES if asked is Required.PASSWORD else ASKS_FOR
         verb = number > 0 and tokens[number - 1][0].casefold().strip(",:") in verbs
         before = text[token.start() - 1 : token.start()] if token.start() else ""
         enclosed = before in tuple("\"'`“„«「(") and before != ""
@@ -366,23 +366,23 @@ def _trimmed(raw: str) -> str:
     return raw.rstrip(".,:…")
 
 
-def _is_value(value: str, asked: Asked, join: _Join) -> bool:
+def _is_value(value: str, asked: Required, join: _Join) -> bool:
     """Return whether a value matches what the name requires; the more loosely they are joined, the stricter."""
     if len(value) < _SHORTEST or value[0] in "\\$" or is_placeholder(value) or is_measure(value) or MARK in value:
         return False
     if (
         _NAME_OF_ONE.fullmatch(value)
         or join.words
-        and (not join.hard or asked is Asked.ANY_KEY and not join.prose)
+        and (not join.hard or asked is Required.ANY_KEY and not join.prose)
         or not any(c.isdigit() for c in value)
     ):
         return False
-    if asked is not Asked.PASSWORD:
-        chosen = asked is Asked.SECRET and join.quoted and join.hard and not join.words and is_picked(value)
+    if asked is not Required.PASSWORD:
+        chosen = asked is Required.SECRET and join.quoted and join.hard and not join.words and is_picked(value)
         return chosen or _is_key(value, asked, join)
     if is_picked(value):
         return True
-    return join.hard and not join.words and (is_said(value) or _is_key(value, Asked.KEY, join))
+    return join.hard and not join.words and (is_said(value) or _is_key(value, Required.KEY, join))
 
 
 _NAME_OF_ONE = re.compile(
@@ -395,14 +395,14 @@ def is_picked(value: str) -> bool:
     return (_WEAK.fullmatch(value) is not None or is_strong(value) or is_chosen(value)) and not is_placeholder(value)
 
 
-def _is_key(value: str, asked: Asked, join: _Join) -> bool:
+def _is_key(value: str, asked: Required, join: _Join) -> bool:
     if _HEX.fullmatch(value):
-        return asked is not Asked.ANY_KEY or join.prose and join.hard and "-" not in value
+        return asked is not Required.ANY_KEY or join.prose and join.hard and "-" not in value
     if is_lookup(value) or "-" in value and (is_wordy(value) or _MODEL.fullmatch(value)) or not any(c.isdigit() for c in value):
         return False
-    if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is Asked.ANY_KEY else _SHORTEST_KEY):
+    if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is Required.ANY_KEY else _SHORTEST_KEY):
         return False
-    plain = value.isalnum() and join.hard and asked is not Asked.ANY_KEY and sum(c.isdigit() for c in value) >= _DIGITS
+    plain = value.isalnum() and join.hard and asked is not Required.ANY_KEY and sum(c.isdigit() for c in value) >= _DIGITS
     return plain or looks_random(value) and not is_wordy(value)
 
 
@@ -438,7 +438,7 @@ def _arguments(text: str) -> Iterator[Found]:
 
 def _keyed(text: str) -> Iterator[Found]:
     for match in _KEYED.finditer(text):
-        if _is_key(match["secret"], Asked.KEY, _Join(True, 0, True)) or is_picked(match["secret"]):
+        if _is_key(match["secret"], Required.KEY, _Join(True, 0, True)) or is_picked(match["secret"]):
             yield *match.span("secret"), "key"
     for match in _FLAGGED.finditer(text):
         if is_picked(match["secret"]) or is_said(match["secret"]):
@@ -466,7 +466,7 @@ def _pairs(text: str) -> Iterator[Found]:
     for pair in _PAIR.finditer(text):
         value, user = _trimmed(pair["secret"]), pair["user"].casefold()
         if user.startswith(MARK):
-            if _is_key(value, Asked.KEY, _Join(True, 0, False)):
+            if _is_key(value, Required.KEY, _Join(True, 0, False)):
                 yield pair.start("secret"), pair.start("secret") + len(value), "key"
             continue
         start = text.rfind("\n", max(0, pair.start() - _REACH), pair.start()) + 1

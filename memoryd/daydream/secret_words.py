@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import accumulate, chain
 
 from memoryd.daydream.secret_values import (
-    Looked,
+    ScannedText,
     is_compound,
     is_lookup,
     is_measure,
@@ -108,18 +108,18 @@ _SENTENCE_END = re.compile(r"[.!?。！？；;](?=\s|[^\x00-\x7f]|$)|\n")
 _TOKEN = re.compile(r"\S+")
 
 
-def told(looked: Looked) -> list[Found]:
+def find_by_words(scanned: ScannedText) -> list[Found]:
     """Return the secrets in a text, in order and without overlaps."""
-    text = looked.text
-    found = [*_near_words(looked), *_in_columns(looked), *_codes(looked), *_seeds(looked)]
-    if looked.has(_CJK_WORDS):
+    text = scanned.text
+    found = [*_near_words(scanned), *_in_columns(scanned), *_codes(scanned), *_seeds(scanned)]
+    if scanned.has(_CJK_WORDS):
         found += _near_cjk(text)
-    if "<login@>" in looked.there:
+    if "<login@>" in scanned.there:
         found += _without_scheme(text)
-    if looked.has(_ASSIGNED_WORDS):
+    if scanned.has(_ASSIGNED_WORDS):
         found += _names(text)
         found += _parts(text)
-    if "hook" in looked.there:
+    if "hook" in scanned.there:
         found += _hooks(text)
     out: list[Found] = []
     for start, end, kind in sorted(found):
@@ -204,14 +204,14 @@ class _Words:
         return out
 
 
-def _near_words(looked: Looked) -> Iterator[Found]:
-    text = looked.text
+def _near_words(scanned: ScannedText) -> Iterator[Found]:
+    text = scanned.text
     words: _Words | None = None
-    places = looked.positions(_PASSWORD_STEMS)
-    if looked.has(_KEY_ENDS):
-        places = sorted({*places, *looked.positions(_KEY_STEMS)})
+    places = scanned.positions(_PASSWORD_STEMS)
+    if scanned.has(_KEY_ENDS):
+        places = sorted({*places, *scanned.positions(_KEY_STEMS)})
     for at in places:
-        looked.deadline.check()
+        scanned.deadline.check()
         word = _KEYWORD.match(text, at)
         if word is None:
             continue
@@ -646,17 +646,17 @@ _LONGEST_ROW = 4_000  # longer lines are not tables by people
 _MOST_CELLS = 40
 
 
-def _in_columns(looked: Looked) -> Iterator[Found]:
-    heads = looked.positions(_HEADS)
-    if not heads or not any(bar in looked.text for bar in "|│┃\t,;"):
+def _in_columns(scanned: ScannedText) -> Iterator[Found]:
+    heads = scanned.positions(_HEADS)
+    if not heads or not any(bar in scanned.text for bar in "|│┃\t,;"):
         return
-    lines = looked.text.splitlines(keepends=True)
+    lines = scanned.text.splitlines(keepends=True)
     starts = list(accumulate(map(len, lines), initial=0))
     least = 0  # the lines before were rows of a table
     for number in sorted({bisect_right(starts, at) - 1 for at in heads}):
         if number < least or len(lines[number]) > _LONGEST_ROW:
             continue
-        looked.deadline.check()
+        scanned.deadline.check()
         columns, bar, value = _head_of(lines[number])
         if value is not None:
             yield starts[number] + value[0], starts[number] + value[1], "password"
@@ -793,13 +793,13 @@ _NO_CODE_BEFORE = re.compile(
 )
 
 
-def _codes(looked: Looked) -> Iterator[Found]:
-    places = looked.positions(_CODE_STEMS) if "<digits>" in looked.there else []
-    if not places or _ANY_NUMBER.search(looked.text) is None:
+def _codes(scanned: ScannedText) -> Iterator[Found]:
+    places = scanned.positions(_CODE_STEMS) if "<digits>" in scanned.there else []
+    if not places or _ANY_NUMBER.search(scanned.text) is None:
         return
-    text, low = looked.text, looked.low()
+    text, low = scanned.text, scanned.low()
     for at in places:
-        looked.deadline.check()
+        scanned.deadline.check()
         start = max(0, low.rfind("\n", max(0, at - 24), at) + 1, at - 24)
         word = next((m for m in _CODE.finditer(text, start, at + 40) if m.end() > at), None)
         if word is not None and (not is_about(text, word.end()) or _ENTERED.search(text, start, word.start())):
@@ -904,10 +904,10 @@ _SEED_WORD = re.compile(r"[a-z]{3,8}")
 _SHORTEST_SEED = 12
 
 
-def _seeds(looked: Looked) -> Iterator[Found]:
-    text, done = looked.text, 0
-    for at in looked.positions(_SEED_STEMS):
-        looked.deadline.check()
+def _seeds(scanned: ScannedText) -> Iterator[Found]:
+    text, done = scanned.text, 0
+    for at in scanned.positions(_SEED_STEMS):
+        scanned.deadline.check()
         left, right = max(done, at - _SEED_REACH), min(len(text), at + _SEED_REACH)
         if right <= done:
             continue

@@ -134,10 +134,10 @@ class Settler:
         kept = outcome.action in KEPT_ACTIONS
         status = candidates.KEPT if kept else candidates.KNOWN if outcome.action is KeepAction.KNOWN else candidates.REFUSED
         self._finish(entry, item, status, outcome.id)
-        told = _settled(answer.id, outcome)
+        settled = _settled(answer.id, outcome)
         if target and kept and outcome.superseded != target:
-            told = replace(told, reason=f"{target} stays beside it: it is not known here, or only the user may end it.")
-        return told
+            settled = replace(settled, reason=f"{target} is kept as well: it is unknown here, or only the user may end it.")
+        return settled
 
     def _target(self, given: str, entry: OfferedCandidate) -> str:
         """Return the memory to replace: by its id, or by the prefix shown with the line."""

@@ -460,7 +460,7 @@ def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
 
 
 def _answer(question: str, answer: str, options: Mapping[str, str], known: bool) -> AnsweredQuestion:
-    text = _told(answer, options)
+    text = _with_descriptions(answer, options)
     return AnsweredQuestion(question, text, not known or text != answer or answer in options)
 
 
@@ -488,7 +488,7 @@ def _options(questions: Any) -> dict[str, dict[str, str]]:
     return out
 
 
-def _told(answer: str, options: Mapping[str, str]) -> str:
+def _with_descriptions(answer: str, options: Mapping[str, str]) -> str:
     """Add the descriptions of the options that the answer names; the record joins several by commas."""
     chosen = [answer] if answer in options else [label for label in options if _names(answer, label)]
     if not chosen:

@@ -314,7 +314,7 @@ class Neighbourhood:
             key = (
                 *partition(item),
                 reading.statement.norm,
-                tuple(c.stands for c in reading.clauses),
+                tuple(c.affirmed for c in reading.clauses),
                 family(item),
                 item.status.value,
             )

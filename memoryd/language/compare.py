@@ -143,7 +143,7 @@ def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | N
     if words is Wording.CHANGED_WORD:
         return _changed_word(old, new, a, b)
     if (verdict is Verdict.SAME or words is Wording.SAME) and not may_be_same(old, new, a, b):
-        return Comparison(Relation.DIFFERENT, "alike, but for what tells them apart", doubtful=True)
+        return Comparison(Relation.DIFFERENT, "similar except for a distinguishing word", doubtful=True)
     if verdict is Verdict.SAME or words is Wording.SAME:
         return Comparison(Relation.REFINES, "says more") if _adds(a, b) else Comparison(Relation.SAME, "says no more")
     return Comparison(Relation.DIFFERENT, verdict.value, doubtful=verdict is Verdict.DOUBTFUL)

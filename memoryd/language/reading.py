@@ -163,7 +163,7 @@ class Clause:
     """A part of a statement: its words, and whether they are affirmed."""
 
     terms: frozenset[str]
-    stands: bool
+    affirmed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +195,12 @@ class Reading:
     @property
     def spoken_for(self) -> frozenset[str]:
         """The words of affirmed clauses."""
-        return frozenset().union(*(clause.terms for clause in self.clauses if clause.stands))
+        return frozenset().union(*(clause.terms for clause in self.clauses if clause.affirmed))
 
     @property
     def spoken_against(self) -> frozenset[str]:
         """The words of denied clauses."""
-        return frozenset().union(*(clause.terms for clause in self.clauses if not clause.stands))
+        return frozenset().union(*(clause.terms for clause in self.clauses if not clause.affirmed))
 
 
 def read_memory(text: str, *, dont: bool = False) -> Reading:
@@ -282,9 +282,9 @@ def _kept_words(text: str, code: str) -> list[str]:
 
 
 def _clauses(text: str, dont: bool, code: str) -> tuple[Clause, ...]:
-    pieces = [(piece, stands) for piece, stands in _segments(text)]
+    pieces = [(piece, affirmed) for piece, affirmed in _segments(text)]
     negator = negation(text)
-    denied = [not stands or len(negator.findall(piece)) % 2 == 1 for piece, stands in pieces]
+    denied = [not affirmed or len(negator.findall(piece)) % 2 == 1 for piece, affirmed in pieces]
     if dont and not any(denied):
         denied = [True] * len(denied)
     out = [
@@ -300,7 +300,7 @@ def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[C
     for clause, following, piece in zip(clauses, [*clauses[1:], None], [*pieces[1:], None], strict=True):
         if skip:
             skip = False
-        elif following is not None and piece is not None and not clause.stands and not piece[1] and not following.stands:
+        elif following is not None and piece is not None and not clause.affirmed and not piece[1] and not following.affirmed:
             skip = True
             yield Clause(clause.terms | following.terms, True)
         else:
@@ -314,18 +314,18 @@ def _segments(text: str) -> Iterable[tuple[str, bool]]:
         yield from _segments(text[: over.start("over")])
         yield text[over.end("over") :], False
         return
-    start, stands = 0, True
+    start, affirmed = 0, True
     cuts = sorted(
         [(m.start(), m.end(), False) for m in _AGAINST.finditer(text)]
         + [(m.start(), m.end(), True) for m in _BOUNDARY.finditer(text)]
     )
     for begin, end, positive in cuts:
         if begin < start:
-            stands = stands and positive
+            affirmed = affirmed and positive
             continue
-        yield text[start:begin], stands
-        start, stands = end, positive
-    yield text[start:], stands
+        yield text[start:begin], affirmed
+        start, affirmed = end, positive
+    yield text[start:], affirmed
 
 
 _GERMAN_NAME = re.compile(r"`([^`]+)`|\b([A-Z]+[a-z0-9]+[A-Z]\w*|[a-z]+_[a-z_]+|[a-z]+[A-Z]\w+|[A-Z]{2,}[\w_]*)\b")

@@ -169,12 +169,12 @@ def _replaced(pair: _Pair) -> bool:
 
 
 def _ends(old: Reading, new: Reading, pair: _Pair) -> bool:
-    stands = old.spoken_for
-    stands = stands.union(old.values) if stands else stands
+    affirmed = old.spoken_for
+    affirmed = affirmed.union(old.values) if affirmed else affirmed
     over = {term for phrase in old.ends for term in phrase}
     for phrase in new.ends:
-        known = stands.intersection(phrase)
-        if phrase[0] not in stands or over.issuperset(phrase) or len(known) < ENDED * len(phrase):
+        known = affirmed.intersection(phrase)
+        if phrase[0] not in affirmed or over.issuperset(phrase) or len(known) < ENDED * len(phrase):
             continue
         rest = strong(old.terms.difference(phrase))
         if not rest or len(rest & new.terms) / len(rest) >= CONTEXT:
@@ -195,7 +195,7 @@ def _limits_differ(pair: _Pair) -> bool:
 
 
 def _negated_limit(pair: _Pair) -> bool:
-    return any(not clause.stands for reading in (pair.a, pair.b) for clause in reading.clauses)
+    return any(not clause.affirmed for reading in (pair.a, pair.b) for clause in reading.clauses)
 
 
 def _values_agree(pair: _Pair) -> bool:
@@ -206,11 +206,11 @@ def _values_agree(pair: _Pair) -> bool:
 def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: float) -> bool:
     """Return whether a clause denied here is affirmed and nowhere denied there."""
     for clause in clauses:
-        if clause.stands:
+        if clause.affirmed:
             continue
-        standing = max((_contained(clause, other) for other in others if other.stands), default=0.0)
-        denied = max((_contained(clause, other) for other in others if not other.stands), default=0.0)
-        explained = any(not other.stands and other.terms <= clause.terms for other in others)
+        standing = max((_contained(clause, other) for other in others if other.affirmed), default=0.0)
+        denied = max((_contained(clause, other) for other in others if not other.affirmed), default=0.0)
+        explained = any(not other.affirmed and other.terms <= clause.terms for other in others)
         if standing >= least and denied < standing and not explained:
             return True
     return False
@@ -234,7 +234,7 @@ def _rest_is_small(left: frozenset[str], right: frozenset[str]) -> bool:
 
 
 def _same_sense(pair: _Pair) -> bool:
-    return all(clause.stands for clause in pair.a.clauses) == all(clause.stands for clause in pair.b.clauses)
+    return all(clause.affirmed for clause in pair.a.clauses) == all(clause.affirmed for clause in pair.b.clauses)
 
 
 def _other_value(pair: _Pair) -> bool:

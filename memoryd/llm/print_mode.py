@@ -56,7 +56,7 @@ def split(messages: Sequence[Message]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
-    """What a run wrote, and its exit code (negative: the signal that ended it)."""
+    """The output of a run, and its exit code (negative: the signal that ended it)."""
 
     stdout: bytes
     stderr: bytes
@@ -71,7 +71,7 @@ class RunOutput:
         return value if isinstance(value, dict) else None
 
     def text(self) -> str:
-        """What it said instead of a report, in one line."""
+        """The output instead of a report, in one line."""
         return shorten(one_line((self.stderr or self.stdout).decode("utf-8", "replace")), REASON_CHARACTERS)
 
 
@@ -103,7 +103,7 @@ class PrintRun:
 
 
 class Failure(StrEnum):
-    """Why the client reports an error, as far as it matters for what to do."""
+    """The cause of an error that the client reports, by the action it requires."""
 
     LOGIN = "login"
     LIMIT = "limit"

@@ -118,7 +118,7 @@ def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterato
 
 
 def _why_not_taken(entry: tarfile.TarInfo) -> str:
-    """Why a member of an archive is none that an export writes; empty for one that is."""
+    """Return why a member of an archive can't come from an export; empty if it can."""
     name = entry.name.removeprefix("./")
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "its path leads out of the archive"

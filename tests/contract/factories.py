@@ -1,4 +1,4 @@
-"""The stores that must keep the contract. To add one: a function from a scratch folder to an open store, and its name below."""
+"""The stores under contract test. To add one, write a function that opens it in a scratch folder, and list it below."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def service(tmp_path: Path) -> MemoryStore:
 
 
 class _Settled(Orchestrator):
-    """The service with its background work done before each search, so that what was just written has its vector."""
+    """The service, which finishes its background work before each search, so that new items have vectors."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
         assert self.settle(60)

@@ -1,4 +1,4 @@
-"""What every MemoryStore promises; see memoryd.core.protocols.MemoryStore."""
+"""The contract of every MemoryStore; see memoryd.core.protocols.MemoryStore."""
 
 from __future__ import annotations
 
@@ -329,7 +329,7 @@ def test_created_after_and_before_bound_the_time_of_recording(store: MemoryStore
 
 
 def a_corrected_fact(store: MemoryStore) -> None:
-    """Recorded on day 1: port 5432, true from day 0. Corrected on day 5: port 6432, true from day 4."""
+    """Write a fact recorded on day 1 (port 5432, true from day 0) and its correction on day 5 (port 6432, true from day 4)."""
     old = an_item(1, "The redis cache listens on port 5432.", status=Status.SUPERSEDED)
     store.write(replace(old, expired_at=day(5), valid_from=day(0), valid_to=day(4)))
     store.write(an_item(2, "The redis cache listens on port 6432.", created_at=day(5), valid_from=day(4), supersedes=an_id(1)))
@@ -380,7 +380,7 @@ def test_now_hides_what_has_expired(store: MemoryStore) -> None:
 
 
 def test_filters_do_not_cost_hits(store: MemoryStore) -> None:
-    """The passing items are found even when many better ones don't pass."""
+    """Matching items are found even if many better ones don't match the filter."""
     for number in range(1, 120):
         store.write(an_item(number, "redis redis cache", project="other"))
     store.write(an_item(500, "The cache of the build server, which has a longer text, is redis too."))

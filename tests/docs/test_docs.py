@@ -1,4 +1,4 @@
-"""What the documents claim and list is what the code has."""
+"""The documentation agrees with the code."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_every_document_can_be_found() -> None:
 
 
 def test_commands_in_the_documents_exist() -> None:
-    """Each `memoryd …` or `memeval …` line of a code block names a command; `make …` a target."""
+    """Each `memoryd …` or `memeval …` line of a code block names an existing command, and `make …` a target."""
     targets = set(re.findall(r"^([a-z0-9-]+):", read("Makefile"), re.MULTILINE))
     all_known = programs()
     for path in documents():

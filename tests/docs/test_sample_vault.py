@@ -1,4 +1,4 @@
-"""The sample vault is what the store writes, and the README shows it as it is."""
+"""The sample vault is what the store writes, and the README shows it unchanged."""
 
 from __future__ import annotations
 

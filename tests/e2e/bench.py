@@ -1,4 +1,4 @@
-"""run_bench with the real client and a scripted model that knows only what stands in its request."""
+"""run_bench with the real client and a scripted model that only knows the contents of its request."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NOTE = "- You told me: "
 
 @dataclass
 class Rememberer:
-    """A brain for conversations. It answers with a gold answer only if that stands in its request beside the question.
+    """A scripted model for conversations, which gives a gold answer only if it is in its request along with the question.
 
-    Where it is told of a folder for memory, it notes there what was said, after what stands there already.
+    If it is given a memory folder, it appends what was said to the notes there.
     """
 
     golds: Mapping[str, Sequence[str]]
@@ -72,7 +72,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 900) -> dict[str, Any]:
-    """The summary of a whole command, after which nothing of it runs."""
+    """Run a command and return its summary; no process of it remains."""
     done = subprocess.run(
         command(model, folder, *flags), cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=timeout
     )
@@ -83,12 +83,12 @@ def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 900) -
 
 
 def asked(model: ModelServer, sign: str = ASKED) -> list[str]:
-    """All that the model was given in requests with a sign, those that ask a question."""
+    """Return the requests that contain a marker, by default those that ask a question."""
     return [text for body in model.requests if sign in (text := conversation(body))]
 
 
 def trajectories(folder: Path, run_id: str) -> list[dict[str, Any]]:
-    """The lines beside the result of a run."""
+    """Return the lines of the trajectory file of a run."""
     for line in (folder / "results" / "ledger.jsonl").read_text("utf-8").splitlines():
         if (entry := json.loads(line))["run_id"] == run_id:
             file = folder / "results" / entry["file"]

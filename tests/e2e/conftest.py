@@ -1,4 +1,4 @@
-"""The real client in a scratch world: own home, own configuration, scripted model, no network."""
+"""The real client in an isolated environment: own home, own configuration, scripted model, no network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAIT_SECONDS = 120.0
 
 
 def claude_binary() -> str:
-    """The client named by CLAUDE_BIN. These tests are asked for by a marker, so a missing client is a failure."""
+    """Return the client named by CLAUDE_BIN. Since these tests are selected by a marker, a missing client is a failure."""
     binary = os.environ.get("CLAUDE_BIN", "")
     if not binary or not Path(binary).exists():
         pytest.fail("CLAUDE_BIN does not name the Claude Code client: run 'make e2e', which installs it.")
@@ -37,7 +37,7 @@ def claude_binary() -> str:
 
 
 def all_is_read(paths: Paths) -> bool:
-    """Whether a daemon says that every event is drained and every day dream done."""
+    """Return whether a daemon reports that all events are drained and all day dreams done."""
     try:
         status = Client(paths).call("memory_status")
     except DaemonError:
@@ -46,7 +46,7 @@ def all_is_read(paths: Paths) -> bool:
 
 
 def kill_daemons(paths: Paths) -> list[int]:
-    """Kill the daemons of a home, and tell their ids. One may end by itself meanwhile."""
+    """Kill the daemons of a home and return their ids; one may exit in the meantime."""
     killed = []
     for pid in daemons_of(paths) or []:
         with contextlib.suppress(ProcessLookupError):
@@ -57,7 +57,7 @@ def kill_daemons(paths: Paths) -> list[int]:
 
 @dataclass
 class World:
-    """One scratch user. `plugin_flags` is how the plugin is loaded; empty once it is installed."""
+    """One isolated user. `plugin_flags` load the plugin; empty once it is installed."""
 
     folder: Path
     model: ModelServer
@@ -90,7 +90,7 @@ class World:
         return {name: value for name, value in made.items() if name not in self.drop}
 
     def run(self, prompt: str, cwd: Path, *flags: str, timeout: float = 300) -> dict[str, Any]:
-        """One `claude -p` session; its result as JSON."""
+        """Run one `claude -p` session and return its result as JSON."""
         command = [claude_binary(), "-p", prompt, "--output-format", "json", *self.plugin_flags, *flags]
         allowed = ["--allowedTools", "mcp__plugin_memoryd_memoryd__*"]
         done = subprocess.run(
@@ -113,7 +113,7 @@ class World:
         return Client(self.paths).call(method, params)
 
     def wait_for_daydreams(self) -> None:
-        """Until every event is drained and every day dream done."""
+        """Wait until all events are drained and all day dreams done."""
         until(lambda: all_is_read(self.paths), "the day dreams did not end", WAIT_SECONDS)
 
     def kill_daemon(self) -> None:

@@ -1,4 +1,4 @@
-"""A scripted model behind the Messages API, on loopback. The answer depends on the request alone."""
+"""A scripted model behind the Messages API, on loopback. The answer only depends on the request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def use(tool: str, **arguments: Any) -> Block:
 
 
 def texts(content: Any) -> str:
-    """All text of a message's content, tool results included."""
+    """Return all text of a message's content, including tool results."""
     if isinstance(content, str):
         return content
     out = []
@@ -40,7 +40,7 @@ def texts(content: Any) -> str:
 
 
 def conversation(body: Body) -> str:
-    """Everything that the model was given as text: system and messages."""
+    """Return all text that the model was given: system prompt and messages."""
     return "\n".join([texts(body.get("system")), *(texts(message["content"]) for message in body.get("messages", []))])
 
 
@@ -49,13 +49,13 @@ def tool_names(body: Body) -> set[str]:
 
 
 def tool_results(body: Body) -> list[Block]:
-    """All results of tools in the conversation so far."""
+    """Return all tool results in the conversation so far."""
     contents = [message["content"] for message in body["messages"] if isinstance(message["content"], list)]
     return [block for content in contents for block in content if block.get("type") == "tool_result"]
 
 
 class ModelServer:
-    """Answers with `brain(body)`, or the status that `refuses(body)` gives; keeps bodies and keys of all requests."""
+    """Answers with `brain(body)`, or with the status from `refuses(body)`; records bodies and keys of all requests."""
 
     def __init__(self, brain: Brain) -> None:
         self.brain = brain
@@ -74,7 +74,7 @@ class ModelServer:
         self._thread.join(60)
 
     def main_requests(self) -> list[Body]:
-        """Requests of the main loop: those that carry tools."""
+        """Return the requests of the main loop, which contain tools."""
         return [body for body in self.requests if body.get("tools")]
 
 
@@ -150,7 +150,7 @@ LASTS = re.compile(r"\b(?:Biscuit|Paediatrics)\b")
 
 
 def completion(body: Body) -> Body:
-    """An OpenAI-compatible endpoint that reads sessions: it keeps what each side said, a sentence a fact, the user's first."""
+    """Answer as an OpenAI-compatible endpoint that reads sessions: keep each sentence as a fact, the user's first."""
     shown = str(body["messages"][-1]["content"])
     found = sorted(SAID.finditer(shown), key=lambda match: match[2] != "USER")
     said = [(match[1], sentence) for match in found for sentence in re.split(r"(?<=[.!?])\s+", " ".join(match[3].split()))]

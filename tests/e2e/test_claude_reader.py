@@ -1,4 +1,4 @@
-"""After a yes, `claude -p` decides what is kept, with the session's own login and without a trace in the client."""
+"""After the user agreed, `claude -p` decides what is kept, with the session's login and without a trace in the client."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def agree(world: World) -> None:
 
 
 def setup(world: World, *options: str) -> None:
-    """As the user does it in a terminal, where there is no key."""
+    """Run the setup as a user does in a terminal without an API key."""
     command = [sys.executable, "-P", "-m", "memoryd", "setup", *options]  # -P: the folder holds one called memoryd
     environment = {name: value for name, value in world.environment.items() if not name.startswith("ANTHROPIC")}
     done = subprocess.run(command, env=environment, cwd=world.folder, capture_output=True, text=True, timeout=120)
@@ -118,7 +118,7 @@ def test_a_run_that_fails_is_reported_once_and_made_up_for(world: World, status:
 
 
 class Terminal:
-    """The client as a person runs it: in a terminal, with keys."""
+    """The client in a pseudo-terminal, operated by keys."""
 
     def __init__(self, world: World, repo: Path, **environment: str) -> None:
         known = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
@@ -151,7 +151,7 @@ class Terminal:
         raise AssertionError(f"{pattern} was not shown: {self._seen[-2000:]!r}")
 
     def types(self, text: str) -> None:
-        """Type a line and press Enter, once it stands there."""
+        """Type a line, wait until it is displayed, and press Enter."""
         self._seen = b""
         os.write(self._keys, text.encode())
         self.shows(re.escape(text).replace("\\ ", r"\s*"))
@@ -159,7 +159,7 @@ class Terminal:
         os.write(self._keys, b"\r")
 
     def close(self) -> None:
-        """End the client."""
+        """Close the client."""
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
@@ -223,7 +223,7 @@ def test_when_the_budget_is_used_up_rules_read_and_the_status_says_so(world: Wor
 
 
 def _answers(question: object) -> bool:
-    """A question to a daemon that may not be there yet."""
+    """Return the answer to a request, or None while the daemon is not running."""
     try:
         return bool(question()) if callable(question) else False
     except DaemonError:

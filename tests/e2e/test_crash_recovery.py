@@ -1,4 +1,4 @@
-"""Eight sessions at once through the real hooks, while the daemon is killed again and again: nothing lost, nothing twice."""
+"""Eight concurrent sessions with the real hooks while the daemon is repeatedly killed: nothing is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def word(random_: random.Random) -> str:
 
 
 class Session:
-    """A session log that grows by a turn at a time, and the hooks that go with it."""
+    """A session log that grows turn by turn, and its hooks."""
 
     def __init__(self, folder: Path, home: Path, number: int) -> None:
         self.id = f"session-{number}"
@@ -76,7 +76,7 @@ class Session:
         self.hook("Stop")
 
     def live(self, killed: list[int]) -> None:
-        """The turns go no faster than the kills, which take long on a busy machine."""
+        """Append turns no faster than the kills, which take long on a busy machine."""
         self.log.parent.mkdir(exist_ok=True)
         self.hook("SessionStart", source="startup")
         for number in range(TURNS):
@@ -87,7 +87,7 @@ class Session:
 
 
 def kill_at_random(session: Session, stop: threading.Event, killed: list[int]) -> None:
-    """Kill the daemon at random moments; another client (here the command line) brings it back at once."""
+    """Kill the daemon at random times; another client (here the command line) restarts it immediately."""
     random_ = random.Random(7)
     paths = Paths(session.home)
     while not stop.wait(random_.uniform(0.02, 0.3)):

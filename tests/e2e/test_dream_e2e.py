@@ -1,4 +1,4 @@
-"""Dreams with the real client: what the next session is given afterwards, and what does not come back."""
+"""Dreams with the real client: what the next session gets, and what does not come back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Brain = Callable[[Body], list[Block]]
 
 
 def asked(world: World, prompt: str, cwd: object) -> str:
-    """What the model is given for a prompt in a new session."""
+    """Return what the model is given for a prompt in a new session."""
     world.model.brain = lambda body: [say("done")]
     world.model.requests.clear()
     world.run(prompt, cwd)  # type: ignore[arg-type]
@@ -30,7 +30,7 @@ def asked(world: World, prompt: str, cwd: object) -> str:
 
 
 def calling(tool: str, **arguments: object) -> Brain:
-    """A model that calls one tool once, after looking it up where the client has not loaded it."""
+    """Return a model that calls one tool once, after searching for it if the client has not loaded it."""
 
     def brain(body: Body) -> list[Block]:
         called = [block["name"] for message in body["messages"] for block in blocks(message) if block.get("type") == "tool_use"]

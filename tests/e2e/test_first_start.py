@@ -1,4 +1,4 @@
-"""A machine with only Python: the plugin builds its own environment beside the first session, and forgets nothing of it."""
+"""First start with only Python: the plugin builds its environment alongside the first session, and loses nothing of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BUILD_SECONDS = 900.0
 
 
 def checkout(folder: Path) -> Path:
-    """The tracked files alone: no virtual environment that the launcher could take."""
+    """Copy only the tracked files, without a virtual environment that the launcher could use."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         target = folder / name

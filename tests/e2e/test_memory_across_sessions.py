@@ -1,4 +1,4 @@
-"""The promise of the product, with the real client: what mattered in one session is known in the next."""
+"""End-to-end test of the main feature with the real client: one session's facts are known in the next."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CORRECTION = "No, the staging database is on port 5544, not on 5432."
 
 
 def learner(body: Body) -> list[Block]:
-    """Answers the first session: makes the claim that the user corrects."""
+    """Answer the first session with the claim that the user corrects."""
     if "5544" in conversation(body):
         return [say("Understood, I will use port 5544 for the staging database.")]
     return [say("The staging database listens on port 5432, as usual.")]
@@ -44,7 +44,7 @@ def teach(world: World, repo: Path) -> None:
 
 
 def asked(world: World, prompt: str, cwd: Path) -> str:
-    """What the model is given for a prompt in a new session."""
+    """Return what the model is given for a prompt in a new session."""
     world.model.requests.clear()
     world.run(prompt, cwd)
     return conversation(world.model.main_requests()[0])

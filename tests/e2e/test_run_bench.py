@@ -1,4 +1,4 @@
-"""The arms with the real client: a scripted model answers right only when what it needs is in its request."""
+"""The arms with the real client: a scripted model only answers correctly if its request contains what it needs."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_several_benchmarks_are_run_by_one_command_each_with_its_own_cells(model
 
 
 def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) -> None:
-    """Start a command and kill it, as a power cut would, when the model got so many requests."""
+    """Start a command and kill it after the model got this number of requests."""
     wanted = len(model.requests) + requests
     done = subprocess.Popen(
         command(model, folder, *flags), cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -115,7 +115,7 @@ def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) 
 
 
 def _told(lines: list[dict[str, Any]]) -> list[Any]:
-    """What has to be the same however often a run was killed; ids of memories follow from the sandbox's path."""
+    """Return what must be the same however often a run was killed; ids of memories depend on the sandbox's path."""
     return [(line["step"], line["answer"], line["status"], _texts(line["injected"]["items"]), _new(line)) for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""Coding tasks with the real client: the scripted model knows only what stands in its request, tests decide."""
+"""Coding tasks with the real client: the scripted model only knows its request, and tests decide."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_asking_again_gives_forgetting_and_transfer_and_leaves_accuracy_alone(mo
 
 
 def test_a_session_with_a_shell_is_led_to_no_gold(tmp_path: Path) -> None:
-    """It prints all that it is told of where it is: none of it is a folder that holds answers.
+    """The session prints its environment, which names no folder with answers.
 
-    The client names its own program, which `make e2e` lays under the project; that line is its own, not run_bench's.
+    The client names its own program, which `make e2e` puts below the project; that line is not run_bench's.
     """
 
     def looks(body: Body) -> list[Block]:
@@ -97,7 +97,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def _tasks(folder: Path, commit: str) -> Path:
-    """Two tasks of a repository, of which the first tells a rule."""
+    """Create two tasks of a repository; the first one states a rule."""
     (folder / "tasks").mkdir()
     for number, issue in ((1, f"double(3) is 7, it should be 6. {RULE}"), (2, "half(3) is 1, it should be 1.5.")):
         record: dict[str, Any] = {
@@ -116,7 +116,7 @@ def _tasks(folder: Path, commit: str) -> Path:
 
 
 def _engineer(body: Body) -> list[Block]:
-    """Notes the issue where it is told of a folder for notes; the change itself is not what is looked at here."""
+    """Write the issue to the notes folder if there is one; the change itself is not tested here."""
     given = conversation(body)
     folder = MEMORY_FOLDER.search(given)
     if "Resolve the following issue" not in given or not body.get("tools") or tool_results(body):

@@ -1,6 +1,6 @@
-"""LongMemEval with the real client in all arms: three questions, in a tiny file of its format or in data of your own.
+"""LongMemEval with the real client in all arms: three questions, in a tiny file of its format or in your own data.
 
-LONGMEMEVAL_DATA names a file of the data set, LONGMEMEVAL_QUESTIONS ids in it, whose answers stand in it word for word.
+LONGMEMEVAL_DATA names a file of the data set, LONGMEMEVAL_QUESTIONS ids in it whose answers it contains literally.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _session(*said: str) -> list[dict[str, str]]:
 
 
 def _tiny(path: Path) -> Path:
-    """Three questions, each with its evidence session and one about something else."""
+    """Write three questions, each with its evidence session and an unrelated one."""
     records = [
         {
             "question_id": name,

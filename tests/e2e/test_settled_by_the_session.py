@@ -31,13 +31,13 @@ PROMPTS = (
 
 
 def offered(body: Body) -> list[str]:
-    """Ids of the last block to settle that the model was given."""
+    """Return the ids of the last block to settle that the model was given."""
     blocks = BLOCK.findall(conversation(body))
     return LINE.findall(blocks[-1]) if blocks else []
 
 
 def settler(body: Body) -> list[Block]:
-    """Answers the question; settles what it is offered: the first line in its own words, the rest dropped."""
+    """Answer the question; settle the first offered line in other words, and drop the rest."""
     if tool_results(body):
         return [say("Here it is.")]
     if ids := offered(body):
@@ -48,7 +48,7 @@ def settler(body: Body) -> list[Block]:
 
 
 def talk(world: World, repo: Path, *prompts: str) -> str:
-    """One session, resumed for each prompt after its log was read; its id."""
+    """Run one session, resumed for each prompt after its log was read; return its id."""
     session = ""
     for prompt in prompts:
         flags = ("--resume", session) if session else ()
@@ -83,14 +83,14 @@ def test_a_model_that_ignores_the_offer_keeps_nothing_and_is_not_asked_again_at_
 
 
 def without_marks(value: Any) -> Any:
-    """A request without the marks that tell the service what to cache: they move with each turn, what is cached does not."""
+    """Remove cache markers from a request: they move with each turn, the cached content does not."""
     if isinstance(value, dict):
         return {name: without_marks(entry) for name, entry in value.items() if name != "cache_control"}
     return [without_marks(entry) for entry in value] if isinstance(value, list) else value
 
 
 def text_form(messages: list[Body]) -> list[tuple[str, str]]:
-    """Messages as role and blocks; a text alone is the same as a list of one text block."""
+    """Return messages as role and blocks; a text counts as a list of one text block."""
     out = []
     for message in without_marks(messages):
         content = message["content"]
@@ -100,7 +100,7 @@ def text_form(messages: list[Body]) -> list[tuple[str, str]]:
 
 
 def shared(bodies: list[Body]) -> list[tuple[int, int]]:
-    """For each request after the first: how many blocks the one before had, and how many of them begin this one."""
+    """Return for each request after the first the number of the previous one's blocks, and how many of them it starts with."""
     out = []
     for before, after in zip(bodies, bodies[1:], strict=False):
         old, new = text_form(before["messages"]), text_form(after["messages"])

@@ -15,7 +15,7 @@ START_MARK = "started"
 
 
 class Hooks:
-    """Runs hooks of a copied plugin in a home of its own. The copy's launcher only leaves a mark, and its client is patient."""
+    """Runs hooks of a copied plugin in its own home. The copy's launcher only leaves a mark, and its timeouts are longer."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -28,14 +28,14 @@ class Hooks:
         self.env = base_env(self.home, self.data)
 
     def as_shipped(self) -> None:
-        """With the limits of the real client, where they are what a test is about."""
+        """Restore the timeouts of the real client, for tests of these."""
         shutil.copy(ROOT / "hooks" / "hook.py", self.plugin / "hooks")
 
     def payload(self, event: str = "Stop", **more: str) -> bytes:
         return json.dumps({"session_id": "s1", "cwd": str(self.project), "hook_event_name": event, **more}, indent=1).encode()
 
     def run(self, event: str, stdin: bytes | None = None, **env: str) -> bytes:
-        """What the hook prints."""
+        """Return the output of the hook."""
         body = self.payload(event) if stdin is None else stdin
         return run_hook(self.plugin, event, body, {**self.env, **env}, self.project).stdout
 
@@ -54,7 +54,7 @@ def hooks(tmp_path: Path) -> Hooks:
 
 @pytest.fixture
 def daemon(hooks: Hooks) -> Iterator[Callable[..., FakeDaemon]]:
-    """Makes fake daemons in the hooks' home; they are closed at the end."""
+    """Create fake daemons in the hooks' home and close them at the end."""
     made: list[FakeDaemon] = []
 
     def make(**options: object) -> FakeDaemon:

@@ -1,4 +1,4 @@
-"""A daemon made of one thread and a Unix socket, and ways to run the real hook scripts."""
+"""A fake daemon with one thread and a Unix socket, and helpers that run the real hook scripts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def read_request(link: socket.socket) -> tuple[bytes, bytes]:
-    """First line (two over TCP) and, for a hook, its record."""
+    """Return the first line (two over TCP) and, for a hook, its record."""
     link.settimeout(BOUND_SECONDS)
     stream = link.makefile("rb")
     first = stream.readline()
@@ -45,7 +45,7 @@ def read_request(link: socket.socket) -> tuple[bytes, bytes]:
 
 
 class FakeDaemon:
-    """Listens in a home folder. `answer` is what hooks get; `behave(link)` replaces all of that."""
+    """Listens in a home folder. `answer` is what hooks get; `behave(link)` replaces the whole behaviour."""
 
     def __init__(self, home: Path, answer: bytes = b"", behave: Callable[[socket.socket], None] | None = None) -> None:
         self.home = home
@@ -85,13 +85,13 @@ class FakeDaemon:
         link.shutdown(socket.SHUT_RDWR)
 
     def wait_for(self, count: int) -> list[tuple[bytes, bytes]]:
-        """The requests, once there are so many."""
+        """Wait until there are this many requests, and return them."""
         with self.seen:
             assert self.seen.wait_for(lambda: len(self.requests) >= count, BOUND_SECONDS), self.requests
         return self.requests
 
     def close(self) -> None:
-        """Stop listening; the socket file stays, as after a kill."""
+        """Stop listening; the socket file remains, as after a kill."""
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self._thread.join(BOUND_SECONDS)
@@ -100,7 +100,7 @@ class FakeDaemon:
 
 
 def copy_plugin(target: Path, launcher: str = "exit 0\n") -> Path:
-    """The plugin's folder with the real hooks and another launcher, so that no real daemon is started."""
+    """Copy the plugin with the real hooks but another launcher, so that no real daemon is started."""
     shutil.copytree(ROOT / "hooks", target / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", target)
     (target / "plugin" / "bin").mkdir(parents=True)
@@ -109,7 +109,7 @@ def copy_plugin(target: Path, launcher: str = "exit 0\n") -> Path:
 
 
 def make_patient(script: Path, limits: dict[str, Any]) -> None:
-    """Longer limits in a copy of a script, for tests of what it says: a busy machine is later than a session would wait."""
+    """Set longer timeouts in a copy of a script for tests of its output, since a busy machine is slow."""
     text = script.read_text()
     for name, value in limits.items():
         text, changed = re.subn(rf"^{name} = .*$", f"{name} = {value!r}", text, flags=re.MULTILINE)
@@ -118,12 +118,12 @@ def make_patient(script: Path, limits: dict[str, Any]) -> None:
 
 
 def real_python() -> str:
-    """The interpreter behind any shim or virtual environment."""
+    """Return the interpreter behind any shim or virtual environment."""
     return os.path.realpath(sys.executable)
 
 
 def base_env(home: Path, data: Path) -> dict[str, str]:
-    """A small environment with the interpreter cached, as the launcher does it."""
+    """Return a small environment with a cached interpreter, as the launcher creates it."""
     data.mkdir(parents=True, exist_ok=True)
     (data / "python").write_text(real_python() + "\n")
     return {
@@ -135,7 +135,7 @@ def base_env(home: Path, data: Path) -> dict[str, str]:
 
 
 def run_hook(plugin: Path, event: str, stdin: bytes, env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run the hook as the client does. It must end well and say nothing on stderr, whatever the test is about."""
+    """Run the hook as the client does. It must always succeed and print nothing on stderr."""
     command = ["sh", str(plugin / "hooks" / "hook.sh"), event]
     done = subprocess.run(command, input=stdin, env=env, cwd=cwd, capture_output=True, timeout=BOUND_SECONDS, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -1,4 +1,4 @@
-"""The hook client with a daemon that answers, and what it leaves on disk."""
+"""The hook client with a running daemon, and the files it writes."""
 
 from __future__ import annotations
 

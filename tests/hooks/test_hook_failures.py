@@ -1,4 +1,4 @@
-"""The hook client when something is wrong: it ends in time, prints nothing odd, and loses nothing."""
+"""Failures of the hook client: it ends in time, prints nothing unexpected, and loses nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def says_nothing(hooks: Hooks, event: str) -> None:
 
 
 def wait_for_start(hooks: Hooks) -> dict[str, str]:
-    """The environment that the launcher got, once it ran."""
+    """Wait until the launcher ran, and return its environment."""
     until(hooks.mark.exists, "nothing was started")
     return dict(line.partition("=")[::2] for line in hooks.mark.read_text().splitlines())
 

@@ -1,4 +1,4 @@
-"""What a session start says without a daemon: cached governance, and how the first setup goes."""
+"""Session starts without a daemon: cached governance, and messages of the first setup."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CACHED = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalCont
 
 @pytest.fixture
 def ready(hooks: Hooks) -> Hooks:
-    """A plugin whose environment is there, as in a developer's clone."""
+    """Return a plugin with a ready environment, as in a development clone."""
     (hooks.plugin / ".venv" / "bin").mkdir(parents=True)
     (hooks.plugin / ".venv" / "bin" / "python").write_text("")
     (hooks.plugin / ".venv" / "lib" / "python3.11" / "site-packages" / "memoryd-0.1.0.dist-info").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Changing config.toml keeps all that is not changed."""
+"""Changing config.toml keeps everything else unchanged."""
 
 from __future__ import annotations
 

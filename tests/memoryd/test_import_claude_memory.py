@@ -1,4 +1,4 @@
-"""Claude Code's own memory is taken in with its prose, scope and descriptions, or named as left out."""
+"""Claude Code's own memory is imported with its text, scope and descriptions, or reported as left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random damage of derived files: each is answered as if whole, or noticed and rebuilt. A wrong answer is the fault."""
+"""Random damage of derived files: each is either harmless, or detected and repaired. A wrong answer is a failure."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ Damage = Callable[[random.Random, bytearray], None]
 
 
 def flip(chance: random.Random, data: bytearray) -> None:
-    """One to eight bits anywhere."""
+    """Flip one to eight bits anywhere."""
     for _ in range(chance.randint(1, 8)):
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
 
 
 def scatter(chance: random.Random, data: bytearray) -> None:
-    """Random bytes over a stretch."""
+    """Write random bytes over a range."""
     start = chance.randrange(len(data))
     for place in range(start, min(len(data), start + chance.choice((4, 100, 5_000)))):
         data[place] = chance.randrange(256)
 
 
 def zero_pages(chance: random.Random, data: bytearray) -> None:
-    """Whole pages of zeros, as a file system leaves them after a power cut."""
+    """Overwrite whole pages with zeros, like a file system after a power cut."""
     for _ in range(chance.randint(1, 4)):
         page = chance.randrange(len(data) // 4096)
         data[page * 4096 : (page + 1) * 4096] = bytes(4096)
 
 
 def truncate(chance: random.Random, data: bytearray) -> None:
-    """The end is missing."""
+    """Remove the end."""
     del data[chance.randrange(len(data)) :]
 
 
@@ -64,7 +64,7 @@ def open_service(home: Path) -> Orchestrator:
 
 
 def answers(service: Orchestrator) -> object:
-    """What questions by each way bring, with scores, and everything a listing shows."""
+    """Return the results of questions by each backend, with scores, and everything a listing shows."""
     found: list[object] = [[(item.id, item.content, item.status) for item in service.all()]]
     for text in ("which port has redis on staging", "deploy kafka gateway", "Makefile", "lap", "ruff cargo helm"):
         for backend in (None, Backend.MARKDOWN, Backend.VECTOR, Backend.GRAPH, Backend.HYBRID):
@@ -76,7 +76,7 @@ def answers(service: Orchestrator) -> object:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
-    """A home that was closed cleanly, and its answers."""
+    """Return a home that was closed cleanly, and its answers."""
     home = tmp_path_factory.mktemp("whole") / "home"
     service = open_service(home)
     for n in range(50):
@@ -102,7 +102,7 @@ def _literal_is_new(home: Path, inode: int) -> bool:
 
 
 def try_damage(whole: tuple[Path, object], folder: Path, seed: int) -> str:
-    """Damage one database of a copy: "rebuilt", "whole" when nothing had to be, else what went wrong."""
+    """Damage one database of a copy; return "rebuilt", "whole" if nothing was necessary, else the problem."""
     home, expected = whole
     chance = random.Random(seed)
     name, damage = DATABASES[seed % len(DATABASES)], chance.choice(DAMAGES)

@@ -1,4 +1,4 @@
-"""The command line knows that it runs in the client's shell."""
+"""The command line detects that it runs in the client's shell."""
 
 from __future__ import annotations
 

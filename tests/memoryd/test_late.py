@@ -79,7 +79,7 @@ def test_statements_are_ordered_alike_whether_neighbours_are_asked_for_or_not(
 
 
 class Recording(HashTokenEncoder):
-    """Notes what each text was read after."""
+    """Records the preceding text of each text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ def test_reindex_encodes_everything_again(service: Orchestrator) -> None:
 
 
 class Slow(HashTokenEncoder):
-    """Encodes nothing before `go` is set."""
+    """Encodes nothing until `go` is set."""
 
     def __init__(self) -> None:
         super().__init__()

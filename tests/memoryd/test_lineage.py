@@ -1,4 +1,4 @@
-"""What replaced what, and for whom a session counts, by one definition."""
+"""Replacements, and sessions that count for a memory, by one definition."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_session_that_said_the_old_port_does_not_count_for_the_new_one(tmp_pat
 
 
 def older_version(store: Orchestrator) -> tuple[MemoryItem, MemoryItem]:
-    """A merge and a correction as versions without MERGED wrote them."""
+    """Create a merge and a correction in the format of versions without MERGED."""
     gone = {"status": Status.SUPERSEDED, "expired_at": START + timedelta(days=9)}
     copies = [
         store.write(MemoryItem(text, project="shop", session=f"c{n}", created_at=START + timedelta(days=n), **gone))  # type: ignore[arg-type]

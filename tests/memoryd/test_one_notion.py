@@ -1,4 +1,4 @@
-"""What a statement is to an older one does not depend on the way by which it comes."""
+"""The comparison of a statement with an older one does not depend on how it arrives."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ COMPARER = Comparer()
 
 @st.composite
 def statements(draw: st.DrawFn) -> tuple[str, str]:
-    """An older and a newer statement: of the same thing or of another, with the same value or another, in some turn of phrase."""
+    """Generate an older and a newer statement: about the same or another thing and value, in varied wordings."""
     if draw(st.booleans()):
         a, b, subject = draw(st.integers(2, 90)), draw(st.integers(91, 99)), draw(st.sampled_from(SUBJECTS))
         first, second = (text.format(s=subject, a=a, b=b) for text in draw(st.sampled_from(FRAMES)))
@@ -94,7 +94,7 @@ def of_action(action: Kept) -> str:
 
 
 def seen(plan: Plan, old: MemoryItem, new: MemoryItem) -> str:
-    """What a plan makes of a pair of one project."""
+    """Return a plan's result for a pair of one project."""
     changes = [change for change in plan.changes if change.after.project == old.project]
     if any(change.action is Action.CREATE for change in changes):
         return "same"
@@ -107,7 +107,7 @@ Pairs = Sequence[tuple[MemoryItem, MemoryItem]]
 
 
 def in_projects(said: Sequence[tuple[tuple[str, str], Source]]) -> Pairs:
-    """Pairs, each in a project of its own, the second said a week later in another session."""
+    """Return pairs, each in its own project, the second said a week later in another session."""
     out = []
     for number, ((first, second), source) in enumerate(said):
         made = {"project": f"pair-{number}", "source": source, "kind": Kind.NOTE}
@@ -117,7 +117,7 @@ def in_projects(said: Sequence[tuple[tuple[str, str], Source]]) -> Pairs:
 
 
 class Ways:
-    """The ways by which two statements come to be compared."""
+    """The ways in which two statements are compared."""
 
     def __init__(self, home: Path) -> None:
         self.clock = FakeClock(NOW)
@@ -126,7 +126,7 @@ class Ways:
         self.service.catch_up()
 
     def kept(self, pairs: Pairs, *, transcript: str = "") -> list[str]:
-        """As `remember` does it, and with a transcript as a day dream does."""
+        """Keep them like `remember`, or with a transcript like a day dream."""
         keeper = Keeper(self.service, self.clock)
         for old, _ in pairs:
             self._keep(keeper, old, transcript)
@@ -139,19 +139,19 @@ class Ways:
         return keeper.keep(candidate, Passage((), session=item.session, project=item.project, transcript=transcript))
 
     def dreamt(self, pairs: Pairs) -> list[str]:
-        """A dream over what is stored."""
+        """Run a dream over the stored statements."""
         stored = {item.id: item for item in self.service.all()}
         plan = make_plan(list(stored.values()), now=NOW, comparer=self.service.comparer)
         return [seen(plan, old, new) for old, new in pairs]
 
     def imported(self, pairs: Pairs, file: Path) -> list[str]:
-        """Both come from an export, and a dream follows."""
+        """Import both from an export, then run a dream."""
         file.write_text("".join(json.dumps(item_to_dict(item)) + "\n" for pair in pairs for item in pair), "utf-8")
         import_export(self.service, file)
         return self.dreamt(pairs)
 
     def edited(self, pairs: Pairs) -> list[str]:
-        """The second is another statement at first, and a person writes this one into its file."""
+        """Write the second as another statement first, then change it in its file by hand."""
         for old, new in pairs:
             self.service.write(old)
             self.service.write(replace(new, content="Nothing of the sort."))

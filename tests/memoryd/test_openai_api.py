@@ -18,7 +18,7 @@ ASK = [Message("user", "a?")]
 
 
 class Endpoint:
-    """A local server that answers from a list of (status, body) and keeps the requests."""
+    """A local server that answers from a list of (status, body) and records the requests."""
 
     def __init__(self) -> None:
         self.answers: list[Any] = []

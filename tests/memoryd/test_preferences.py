@@ -1,4 +1,4 @@
-"""Preferences that speak against each other are seen, whoever reports them."""
+"""Contradicting preferences are detected, whoever reports them."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def test_no_part_of_a_remote_s_password_is_kept(url: str) -> None:
 
 
 def made_repository(folder: Path, commit: str = "") -> Path:
-    """A repository as `git init` leaves it; with a commit, its log of HEAD too."""
+    """Create a repository like `git init`; with a commit, also its log of HEAD."""
     git = folder / ".git"
     (git / "logs").mkdir(parents=True)
     (git / "description").write_text("Unnamed repository.")

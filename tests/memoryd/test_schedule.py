@@ -73,7 +73,7 @@ def test_a_time_that_is_none_is_refused(text: str) -> None:
 
 
 class SetClock:
-    """A clock that somebody sets."""
+    """A clock that is set explicitly."""
 
     def __init__(self) -> None:
         self.ahead = timedelta(0)

@@ -27,7 +27,7 @@ def contents(service: Orchestrator, text: str, **filters: object) -> list[str]:
 
 
 def answers(service: Orchestrator) -> list[tuple[str, list[tuple[str, float]]]]:
-    """What a set of questions brings, for comparing a store before and after."""
+    """Return the results of several questions, to compare a store before and after."""
     service.settle()
     out = []
     for text in ("port of the database", "deploy staging", "`make db`", "what is related to Makefile?"):
@@ -267,7 +267,7 @@ def test_nothing_is_written_outside_the_home(filled: Orchestrator, tmp_path: Pat
 
 def test_embedding_goes_on_when_the_index_is_made_anew_meanwhile(settings: Settings, clock: FakeClock) -> None:
     class Paused(HashEmbedder):
-        """Waits in the middle of a batch, so that the store under it can be replaced."""
+        """Pauses in the middle of a batch, so that its store can be replaced."""
 
         def embed(self, texts: Sequence[str]) -> FloatArray:
             begun.set()

@@ -1,4 +1,4 @@
-"""No text may cost more than linear time: public functions of text are found by themselves and grown by 2, 4 and 8."""
+"""All text functions are linear: public functions of text are discovered and measured with 2, 4 and 8 times the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of single decisions: written with the run, bounded, gone with a purged memory."""
+"""The log of single decisions: written with the run, limited, and removed with a purged memory."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ LIMIT = 60.0
 
 
 class Receiver:
-    """Collects what a watcher hands over, and waits for it."""
+    """Collects a watcher's events, and waits for them."""
 
     def __init__(self) -> None:
         self.calls: list[set[Path]] = []

@@ -1,4 +1,4 @@
-"""Every public function of memoryd that takes text alone, and how its cost grows with the text."""
+"""Discovers the public functions of memoryd that only take text, and measures how their cost grows."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ _CALLS = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class TextFunction:
-    """A function with as many text parameters, each of type str or bytes."""
+    """A function and the number of its text parameters, each of type str or bytes."""
 
     name: str
     call: Callable[..., object]
@@ -148,7 +148,7 @@ class TextFunction:
 
 
 def text_functions() -> Iterator[TextFunction]:
-    """All of them, by name."""
+    """Yield all of them, by name."""
     for found in pkgutil.walk_packages(memoryd.__path__, "memoryd."):
         if found.name.endswith("__main__"):
             continue
@@ -164,7 +164,7 @@ def text_functions() -> Iterator[TextFunction]:
 
 
 def _text_kinds(function: Callable[..., object]) -> tuple[type, ...]:
-    """The types of the parameters that must be given, when all are texts."""
+    """Return the types of the required parameters, if all of them are texts."""
     if inspect.iscoroutinefunction(function):
         return ()
     parameters = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
@@ -179,9 +179,9 @@ def _text_kinds(function: Callable[..., object]) -> tuple[type, ...]:
 
 
 def seconds(function: TextFunction, text: str) -> float:
-    """CPU time of one call, whatever it thinks of the text. Its end is new each time: some remember texts they have seen.
+    """Return the CPU time of one call, whatever its result. The text's end is unique, since some functions cache texts.
 
-    Without the garbage collector, whose share follows from all that is alive in the process and not from the text.
+    The garbage collector is off, as its cost depends on all objects in the process and not on the text.
     """
     text = f"{text} {next(_CALLS)}"
     given = [text if kind is str else text.encode("utf-8", "surrogatepass") for kind in function.kinds]
@@ -203,14 +203,14 @@ def seconds(function: TextFunction, text: str) -> float:
 
 
 def repeated(seed: str, characters: int) -> str:
-    """The seed again and again."""
+    """Return the repeated seed."""
     return (seed * (characters // len(seed) + 1))[:characters]
 
 
 def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1) -> tuple[float, float]:
-    """The power of the text's length with which the cost grows, and the seconds for eight times `characters`.
+    """Return the power of the text's length with which the cost grows, and the seconds for eight times `characters`.
 
-    0 for what stays below LEAST_SECONDS even then: such times tell nothing. INFINITE when one such text is too much already.
+    0 if even that takes less than LEAST_SECONDS, which is not significant. INFINITE when one such text already takes too long.
     """
     if (first := seconds(function, repeated(seed, characters))) > MOST_SECONDS:
         return INFINITE, first
@@ -224,7 +224,7 @@ def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1)
 
 
 def steep(function: TextFunction, seed: str, characters: int) -> str:
-    """What is wrong with the function's cost for this seed, or nothing. A suspicion is looked at again before it counts."""
+    """Return the problem with the function's cost for this seed, or an empty text. A suspicion is measured again."""
     for tries in (1, 3, 5):
         power, cost = exponent(function, seed, characters, tries)
         if power <= MOST_EXPONENT:

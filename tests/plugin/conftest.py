@@ -23,7 +23,7 @@ INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo":
 
 
 def copy_whole_plugin(target: Path) -> Path:
-    """The plugin's own scripts, and sources that are quick to look through."""
+    """Copy the plugin's own scripts, with small sources."""
     ignore = shutil.ignore_patterns("__pycache__")
     for name in ("hooks", "plugin"):
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
@@ -34,7 +34,7 @@ def copy_whole_plugin(target: Path) -> Path:
 
 
 class Client:
-    """An MCP client on the other end of the proxy."""
+    """An MCP client connected to the proxy."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
@@ -43,7 +43,7 @@ class Client:
         self._thread.start()
 
     def close(self) -> None:
-        """End the proxy if it has not ended, and let go of its pipes."""
+        """Stop the proxy if it is running, and close its pipes."""
         self.process.kill()
         self.process.wait(BOUND_SECONDS)
         self._thread.join(BOUND_SECONDS)
@@ -67,34 +67,34 @@ class Client:
         self.process.stdin.flush()
 
     def next(self, seconds: float = BOUND_SECONDS) -> dict[str, Any]:
-        """The next message from the proxy."""
+        """Return the next message from the proxy."""
         message = self.lines.get(timeout=seconds)
         assert message is not None, "the proxy has ended"
         return message
 
     def ask(self, method: str, id: int, **params: Any) -> dict[str, Any]:
-        """The answer to a request; it must be the next message."""
+        """Return the answer to a request, which must be the next message."""
         self.send(method, id, **params)
         answer = self.next()
         assert answer["id"] == id
         return answer
 
     def tools(self, id: int) -> list[str]:
-        """The names of the tools. That they have changed may be told before, when a daemon has come."""
+        """Return the names of the tools. A notification of changed tools may come first, when a daemon has started."""
         self.send("tools/list", id)
         while (answer := self.next()).get("id") != id:
             assert answer["method"] == "notifications/tools/list_changed"
         return [tool["name"] for tool in answer["result"]["tools"]]
 
     def greet(self) -> dict[str, Any]:
-        """The whole handshake."""
+        """Perform the whole handshake."""
         answer = self.ask("initialize", 0, **INITIALIZE)
         self.send("notifications/initialized")
         return answer
 
 
 class Proxies:
-    """Runs `bin/memoryd mcp` of a copied plugin. What stands for Python there starts the fake daemon, if it is told to."""
+    """Runs `bin/memoryd mcp` of a copied plugin, with a fake Python that starts the fake daemon on request."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -111,15 +111,15 @@ class Proxies:
         self.clients: list[Client] = []
 
     def has_a_daemon(self) -> None:
-        """The proxy waits for it as long as a busy machine needs, and never answers itself before."""
+        """Make the proxy wait for the daemon as long as a busy machine needs, before it answers itself."""
         make_patient(self.plugin / "plugin" / "stdio_proxy.py", {"PATIENCE_SECONDS": BOUND_SECONDS})
 
     def starts_nothing(self) -> None:
-        """As when the daemon can't be started."""
+        """Simulate a daemon that can't be started."""
         self._write_python("exit 1")
 
     def starts_a_daemon(self) -> None:
-        """`-I -m memoryd daemon` becomes the fake daemon."""
+        """Let `-I -m memoryd daemon` start the fake daemon."""
         script = Path(__file__).with_name("fake_mcp_daemon.py")
         self._write_python(f'echo $$ >>"{self.pids}"\nexec "{sys.executable}" -I "{script}" "{self.home}"')
 
@@ -128,7 +128,7 @@ class Proxies:
         self.python.chmod(0o755)
 
     def forget_attempts(self) -> None:
-        """As if the last start were long ago."""
+        """Reset the time of the last start."""
         (self.home / "run" / "start.stamp").unlink(missing_ok=True)
 
     def daemon_pids(self) -> list[int]:

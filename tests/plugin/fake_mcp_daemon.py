@@ -1,6 +1,6 @@
-"""A daemon that speaks just enough MCP. Run as a script it takes the home folder and serves until it is killed.
+"""A daemon with minimal MCP support. As a script it takes the home folder and serves until it is killed.
 
-The tool `die` ends the connection without an answer, `echo` gives its arguments back.
+The tool `die` closes the connection without an answer, `echo` returns its arguments.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def result_of(message: dict[str, Any]) -> dict[str, Any]:
-    """What a server says to a request."""
+    """Return a server's result for a request."""
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
         info = {"name": "memoryd", "version": "fake"}
@@ -27,7 +27,7 @@ def result_of(message: dict[str, Any]) -> dict[str, Any]:
 
 
 class FakeMcpDaemon:
-    """Serves `memoryd/1 ping` and `memoryd/1 mcp`; everything else is closed. `received` holds the MCP messages."""
+    """Serves `memoryd/1 ping` and `memoryd/1 mcp`; other requests are closed. `received` contains the MCP messages."""
 
     def __init__(self, home: Path, version: str = "fake") -> None:
         self.home = home
@@ -90,11 +90,11 @@ class FakeMcpDaemon:
             link.sendall(json.dumps(answer).encode() + b"\n")
 
     def methods(self) -> list[str]:
-        """The methods of all messages, in order."""
+        """Return the methods of all messages, in order."""
         return [message.get("method", "") for message in self.received]
 
     def close(self) -> None:
-        """As after a kill: nobody listens, all links are cut, the endpoint file stays."""
+        """Close everything as after a kill: nothing listens, all links are cut, the endpoint file remains."""
         for link in (self.listener, *self._links):
             with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""The launcher: which environment runs memoryd, and how it is built. A fake `uv` makes fake environments."""
+"""The launcher: which environment runs memoryd, and how it is built. A fake `uv` creates fake environments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ fi
 
 
 class Launchers:
-    """Runs `bin/memoryd` of a copied plugin that has no environment yet."""
+    """Runs `bin/memoryd` of a copied plugin without an environment."""
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -65,7 +65,7 @@ class Launchers:
         return process.returncode, out, err
 
     def builds(self) -> int:
-        """How many times an environment was begun."""
+        """Count the started builds."""
         return (
             sum(line.startswith("venv ") for line in self.calls_file.read_text().splitlines()) if self.calls_file.exists() else 0
         )
@@ -153,7 +153,7 @@ def test_a_half_built_environment_is_never_used(launchers: Launchers) -> None:
 
 
 def break_setup(launchers: Launchers) -> None:
-    """No uv that works and no Python that can make an environment."""
+    """Remove working versions of uv and Python."""
     launchers.env["FAIL"] = "1"
     build = launchers.plugin / "plugin" / "build.py"
     build.write_text(build.read_text().replace('"-m", "venv"', '"-m", "no_such_module"'))

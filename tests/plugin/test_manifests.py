@@ -1,4 +1,4 @@
-"""The plugin's files agree with one another, and each file that they name is there."""
+"""The plugin's files are consistent, and all files that they name exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real client takes the plugin: validation, marketplace, installation. Needs CLAUDE_BIN; no account, no network."""
+"""Installing the plugin with the real client: validation, marketplace, installation. Needs CLAUDE_BIN; no account, no network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [
 
 
 class RealClient:
-    """The client with a configuration of its own."""
+    """The client with its own configuration."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,7 +49,7 @@ def client(tmp_path: Path) -> RealClient:
 
 
 def copy_tracked_files(target: Path) -> Path:
-    """The repository as a user gets it."""
+    """Copy the repository as a user gets it."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
     for name in names:
         if name and (ROOT / name).is_file():

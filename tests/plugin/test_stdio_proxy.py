@@ -1,4 +1,4 @@
-"""The MCP proxy, run as the client runs it, against a fake daemon."""
+"""The MCP proxy, run like by the client, with a fake daemon."""
 
 from __future__ import annotations
 

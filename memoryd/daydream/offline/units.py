@@ -279,7 +279,7 @@ def agent_units(episode: Episode) -> list[Unit]:
     for number, turn in enumerate(turns):
         near = [i for i in range(max(0, number - NEAR_TURNS), min(len(turns), number + NEAR_TURNS + 1)) if i != number]
         elsewhere = frozenset().union(*(bags[i] for i in near))
-        around = _Around(asked, wishes, elsewhere, [line for i in near for line in lines[i]])
+        around = _Surroundings(asked, wishes, elsewhere, [line for i in near for line in lines[i]])
         place = ({"middle"} if 0 < number < len(turns) - 1 else set()) | ({"opening"} if episode.first else set())
         place |= {"long episode"} if len(turns) >= LONG_EPISODE else set()
         for index, statement in enumerate(agent_statements(turn)):
@@ -297,7 +297,7 @@ def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class _Surroundings:
     """Key words around a turn of the assistant: of the user's texts, of each of its statements, of the other turns."""
 
     asked: frozenset[str]
@@ -306,7 +306,7 @@ class _Around:
     lines: Sequence[frozenset[str]]
 
 
-def _agent_unit(turn: Turn, statement: Sentence, names: set[str], around: _Around) -> Unit:
+def _agent_unit(turn: Turn, statement: Sentence, names: set[str], around: _Surroundings) -> Unit:
     text = statement.text
     words = frozenset(keywords(text))
     names = names | ({"noise leans"} if _LEANS.match(text) else set())

@@ -1,4 +1,4 @@
-"""What a model may do and what only the user may, at the one place behind all interfaces."""
+"""Permissions of a model and of the user, in the API behind all interfaces."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_options_of_the_plugin_take_effect_at_once(desk: Desk) -> None:
 
 def test_the_first_start_says_once_which_reader_is_at_work_and_how_to_change_it(desk: Desk) -> None:
     (line,) = desk.hook("SessionStart", source="startup")["systemMessage"].splitlines()
-    assert "session:" in line and "no further calls" in line and "memoryd setup" in line
+    assert "session:" in line and "no extra calls" in line and "memoryd setup" in line
     assert "systemMessage" not in desk.hook("SessionStart", source="startup")
     status = desk.user("memory_status")
     assert status["reader_line"] in line and status["usd_month"] == 0

@@ -1,4 +1,4 @@
-"""Hostile or damaged input at the one place behind all interfaces: one bad thing must not end the rest."""
+"""Hostile or damaged input in the API behind all interfaces: one bad item must not affect the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Desk:
         return {"session_id": "s1", "cwd": str(self.folder), "transcript_path": str(self.folder / "s1.jsonl"), **fields}
 
     def text(self) -> str:
-        """All that lies in the home folder."""
+        """Return all text in the home folder."""
         files = [path for path in self.settings.home.rglob("*") if path.is_file()]
         return "".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 

@@ -1,4 +1,4 @@
-"""What the user types to memoryd: yes or no to model runs with their login, and memory off and on."""
+"""Commands that the user types at the prompt: consent to model runs, and memory off and on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dreams at the one place behind all interfaces: who may do what, when they run, what is on record."""
+"""Dreams in the API behind all interfaces: permissions, schedule and journal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]
 
 
 def said_twice(desk: Desk, settings: Settings) -> list[Path]:
-    """A rule in two sessions' files."""
+    """Write a rule to the files of two sessions."""
     project = desk.user("governance")["project"]
     paths = []
     for number, text in enumerate(RULES):

@@ -1,4 +1,4 @@
-"""What is forgotten is gone: the raw bytes of the whole home are searched after each act, with the databases open and closed."""
+"""Forgotten text is gone: the raw bytes of the whole home are searched after each action, with databases open and closed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from memoryd.transfer.importing import slug_of
 
 
 def holding(home: Path, word: str) -> list[str]:
-    """The files below the home that hold a word, in raw bytes."""
+    """Return the files below the home that contain a word, in raw bytes."""
     files = (path for path in sorted(home.rglob("*")) if path.is_file())
     return [str(path.relative_to(home)) for path in files if word.encode() in path.read_bytes()]
 
 
 class Desk:
-    """A user in a folder, and what a session is given there."""
+    """A user in a folder, and what a session gets there."""
 
     def __init__(self, api: Api, settings: Settings, folder: Path) -> None:
         self.api, self.home, self.folder = api, settings.home, folder
@@ -53,7 +53,7 @@ class Desk:
         return (self.settings.paths.governance_cache / f"{cache_key(str(self.folder))}.json").read_text("utf-8")
 
     def log(self, *texts: str, session: str = "s1", cwd: str = "") -> Path:
-        """Say something in a session, in this folder or another, and let it be read."""
+        """Append texts to a session's log, in this folder or another, and read it."""
         path = self.folder.parent / f"{session}.jsonl"
         lines = []
         for text in texts:
@@ -406,7 +406,7 @@ def test_what_a_session_gave_is_gone_after_a_purge_from_handoffs_and_decisions_t
 
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_acts_a_purged_word_is_nowhere(desk: Desk, seed: int) -> None:
-    """Each memory has a word of its own; those that were purged are searched for in every byte."""
+    """Each memory has a unique word; the words of purged ones are searched in all bytes."""
     chance = random.Random(seed)
     held: dict[str, str] = {}
     gone: list[str] = []

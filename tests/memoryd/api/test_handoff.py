@@ -1,4 +1,4 @@
-"""Where did we leave off? Kept at a session's end, given once to the next, gone with what is forgotten."""
+"""Handoffs: stored at the end of a session, given once to the next, and deleted along with forgotten memories."""
 
 from __future__ import annotations
 

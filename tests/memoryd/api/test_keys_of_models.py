@@ -1,4 +1,4 @@
-"""Keys that a model wrote: they help to find what it found, and never put it before what the user said."""
+"""Keys written by a model help to find its findings, but never rank them above what the user said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times in a log that can't be right: the order of its lines decides what was said later."""
+"""Impossible times in a log: the order of its lines decides what was said later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Desk:
         folder.mkdir()
 
     def read(self, times: Sequence[str | None], texts: Sequence[str] = SAID, pieces: bool = False) -> list[str]:
-        """Let a log be read whose lines say these times; what is active then."""
+        """Read a log whose lines have these times, and return what is active then."""
         path = self.folder.parent / "s1.jsonl"
         path.unlink(missing_ok=True)
         for number, (at, text) in enumerate(zip(times, texts, strict=True)):

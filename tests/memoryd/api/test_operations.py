@@ -1,4 +1,4 @@
-"""The registry: each operation is described once, and every interface follows that description."""
+"""The registry: each operation is defined once, and every interface follows that definition."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_whatever_is_sent_is_a_request_or_an_error_that_names_the_operation(name
 
 @given(st.sampled_from(sorted(tools())), st.data())
 def test_what_a_schema_allows_is_taken_from_a_model(name: str, data: Any) -> None:
-    """Texts, numbers and choices as the schema of the tool states them."""
+    """Generate texts, numbers and choices that the tool's schema allows."""
     entry = tools()[name]
     schema = entry.input_schema()
     known = {key: part for key, part in schema["properties"].items() if _sample(part, key) is not None}
@@ -156,7 +156,7 @@ def test_what_only_a_person_may_do_is_no_tool_and_is_refused_in_the_clients_shel
 
 
 def test_an_answer_has_what_its_type_says(settings: Settings, clock: FakeClock, tmp_path: Path) -> None:
-    """Of every operation that can be run on a small store, and changes no setting of this machine."""
+    """Check every operation that can be run on a small store without changing settings of this machine."""
     api = Api(replace(settings, rank="bm25"), clock)
     folder = tmp_path / "shop"
     folder.mkdir()
@@ -202,14 +202,14 @@ def test_an_answer_has_what_its_type_says(settings: Settings, clock: FakeClock, 
 
 @request
 class CountWords:
-    """Which text, and which words."""
+    """Parameters of `count_words`."""
 
     words: str = text(required=True, words=True, help="The text.")
     longer_than: int = count("Only words with more letters.", default=0, high=50)
 
 
 class WordCount(TypedDict):
-    """How many words."""
+    """The number of words."""
 
     words: Annotated[int, Shown("How many.", always=True)]
 
@@ -228,7 +228,7 @@ def count_words(runtime: Any, request: CountWords, caller: Caller) -> WordCount:
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The operation above in a module of its own."""
+    """Register the operation above in a module of its own."""
     module = ModuleType("memoryd.api.sample")
     module.count_words = count_words  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "memoryd.api.sample", module)
@@ -289,7 +289,7 @@ def test_an_id_is_read_as_one() -> None:
 
 
 def calls_by_name() -> Iterator[tuple[str, str, list[str]]]:
-    """(file, operation, names of parameters) of each call that the command line and the console write out."""
+    """Yield (file, operation, parameter names) of each call in the command line and the console."""
     for folder in ("cli", "console"):
         for path in sorted((ROOT / "memoryd" / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,4 +1,4 @@
-"""Moving what is remembered from one project to another: nothing twice, and a kill in the middle is made good by a repetition."""
+"""Moving a project's memories to another: nothing is duplicated, and repetition completes an interrupted move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an explicit question is given: what answers it, what may bear on it (marked), candidates (marked), lists."""
+"""Answers of explicit searches: hits, uncertain hits (marked), candidates (marked), lists."""
 
 from __future__ import annotations
 

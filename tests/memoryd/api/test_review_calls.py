@@ -1,4 +1,4 @@
-"""What was learnt since the last look, and keeping it on the person's word."""
+"""Reviewing new memories, and confirming them."""
 
 from __future__ import annotations
 

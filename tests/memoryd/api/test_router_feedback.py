@@ -1,4 +1,4 @@
-"""The learned router's feedback: prompts whose memories were of use, read out of the sessions' own logs."""
+"""Feedback for the learned router: prompts with useful memories, read from the sessions' logs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]
 
 
 def told(desk: Desk, *prompts: tuple[str, str]) -> None:
-    """The session's log: (time, prompt)."""
+    """Write the session's log with (time, prompt) entries."""
     lines = [
         {"type": "user", "uuid": f"u{number}", "sessionId": "s1", "cwd": str(desk.folder), "timestamp": at}
         | {"message": {"role": "user", "content": text}}
@@ -43,7 +43,7 @@ def told(desk: Desk, *prompts: tuple[str, str]) -> None:
 
 
 def used(desk: Desk, clock: FakeClock, *memories: str, event: str = "UserPromptSubmit", cited: bool = True) -> str:
-    """The session was given memories now and cited them; gives the time."""
+    """Record that the session was given memories now and cited them; return the time."""
     state = desk.api._state
     state.touch_session("s1", "shop", str(desk.folder), str(desk.folder / "s1.jsonl"))
     state.record_injection("s1", memories, event)
@@ -53,7 +53,7 @@ def used(desk: Desk, clock: FakeClock, *memories: str, event: str = "UserPromptS
 
 
 def ranking(**ranked: list[str]) -> Callable[..., Any]:
-    """A search whose backends rank these ids; it notes what it was asked."""
+    """Return a search whose backends rank these ids, and which records its queries."""
 
     def search(query: Query, limit: int) -> list[Hit]:
         search.asked.append(query.text)  # type: ignore[attr-defined]

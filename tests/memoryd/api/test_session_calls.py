@@ -1,4 +1,4 @@
-"""What is on record about a session, for the CLI and the console."""
+"""Records of a session, for the CLI and the console."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]
 
 
 def dreamt(desk: Desk, *texts: str) -> None:
-    """A session in which the user said this, after its day dream."""
+    """Run a day dream of a session in which the user said these texts."""
     lines = [
         {
             "type": "user",

@@ -1,4 +1,4 @@
-"""Settings at the one place behind CLI and console."""
+"""Settings in the API behind CLI and console."""
 
 from __future__ import annotations
 

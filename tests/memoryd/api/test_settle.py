@@ -1,4 +1,4 @@
-"""From candidates to memories by the session's own model: what it is offered, what its answers do, and what they can't."""
+"""Candidates become memories by the session's own model: offers, effects of its answers, and their limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BLOCK = 'reason="to settle"'
 
 @dataclass
 class Desk:
-    """A project with one session; candidates are written as the offline reader leaves them."""
+    """A project with one session; candidates are written like those of the offline reader."""
 
     api: Api
     folder: Path
@@ -61,7 +61,7 @@ class Desk:
         return self.hook("UserPromptSubmit", prompt=text)
 
     def says(self, text: str) -> str:
-        """A turn of the user in the log; its line."""
+        """Append a user turn to the log; return its line."""
         entry = self.log.user(text)
         self.lines.append(encode(entry))
         self.transcript.write_bytes(b"".join(self.lines))
@@ -86,7 +86,7 @@ class Desk:
         return self.api._service.get(id)
 
     def offered(self, block: str) -> dict[str, str]:
-        """Id and text of the lines of a block."""
+        """Return ids and texts of the lines of a block."""
         rows = [
             line
             for line in block.splitlines()

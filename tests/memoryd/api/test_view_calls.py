@@ -1,4 +1,4 @@
-"""Memory as a whole, what was said around one memory, and the merge of two."""
+"""Overviews, the evidence of one memory, and the merge of two."""
 
 from __future__ import annotations
 

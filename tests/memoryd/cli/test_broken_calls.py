@@ -1,4 +1,4 @@
-"""Calls that are wrong, and homes that are broken: a clear error, never a traceback, and nothing done by mistake."""
+"""Invalid calls and broken homes: a clear error, never a traceback, and no unintended change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.memoryd.cli.conftest import Terminal
 
 
 def run(home: Path | str, *arguments: str, data: bytes = b"") -> Result:
-    """A command that needs no daemon."""
+    """Run a command that needs no daemon."""
     return CliRunner().invoke(app(), list(arguments), env={"MEMORYD_HOME": str(home)}, input=data)
 
 

@@ -1,4 +1,4 @@
-"""With a damaged state database the memories are still there, and the message says what to do."""
+"""With a damaged state database, memories are still found, and the message says what to do."""
 
 from __future__ import annotations
 

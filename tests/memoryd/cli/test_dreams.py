@@ -14,7 +14,7 @@ PAIRS = (
 
 @pytest.fixture(scope="module")
 def dreamt(terminal: Terminal) -> dict[str, object]:
-    """A store with a rule said in three sessions, after a dream."""
+    """Return a store with a rule that was said in three sessions, after a dream."""
     project = terminal.json("governance")["project"]
     folder = terminal.paths.memories / f"project-{project}"
     for number, text in enumerate(PAIRS):

@@ -1,4 +1,4 @@
-"""`memoryd graph`, and the folder of results that `memoryd console` shows."""
+"""`memoryd graph`, and the results folder of `memoryd console`."""
 
 from __future__ import annotations
 

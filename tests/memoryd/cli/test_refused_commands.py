@@ -1,4 +1,4 @@
-"""Commands refuse what would lose or hide something, and say so in one line under the name that was typed."""
+"""Commands refuse to lose or hide data, with a one-line message under the name that was typed."""
 
 from __future__ import annotations
 

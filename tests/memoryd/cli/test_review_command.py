@@ -14,7 +14,7 @@ from tests.memoryd.cli.conftest import Terminal
 
 
 def learn(terminal: Terminal, *contents: str) -> list[str]:
-    """Memories as a session's model would leave them."""
+    """Write memories like those of a session's model."""
     call = Client(terminal.paths).call
     return [
         call("remember", {"cwd": str(terminal.folder), "caller": "model", "content": content, "session": "s1"})["id"]

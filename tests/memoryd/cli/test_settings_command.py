@@ -1,4 +1,4 @@
-"""`memoryd config`, and what else the console's settings do, on the command line."""
+"""`memoryd config`, and the other settings of the console on the command line."""
 
 from __future__ import annotations
 

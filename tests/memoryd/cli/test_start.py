@@ -1,4 +1,4 @@
-"""What a command loads: nothing for --version and --help, and never the stores and models that the daemon works with."""
+"""Modules loaded by a command: none for --version and --help, and never the daemon's stores and models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HEAVY_OURS = (
 
 
 def start(*arguments: str, columns: int = HELP_COLUMNS, before: str = "") -> tuple[str, set[str]]:
-    """What the program prints, and the modules that it loaded beside those of a bare Python."""
+    """Return the program's output, and the modules it loaded in addition to those of a bare Python."""
     script = (
         "import sys; bare = set(sys.modules)\n"
         f"sys.argv = ['memoryd', *{arguments!r}]\n{before}\n"

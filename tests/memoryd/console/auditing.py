@@ -1,4 +1,4 @@
-"""Looks at a page as a browser does: what in it could run, load or lead somewhere bad?"""
+"""Check a page as a browser sees it for anything that runs code, loads resources or leads to unsafe targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SAFE = re.compile(r"/(?![/\\])|#|https?://|mailto:")
 
 
 class Auditor(HTMLParser):
-    """Collects what could run, load or lead somewhere bad."""
+    """Collects elements that run code, load resources or lead to unsafe targets."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Auditor(HTMLParser):
 
 
 def harm(html: str) -> list[Any]:
-    """Everything bad in a page or a piece of one."""
+    """Return all problems in a page or fragment."""
     auditor = Auditor()
     auditor.feed(html)
     return auditor.found

@@ -1,4 +1,4 @@
-"""The console without a network: the real application, called in the process, on scripted answers or on a real API."""
+"""The console without a network: the real application, called in-process, with scripted answers or a real API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.memoryd.console.console_client import Console
 
 @pytest.fixture
 def console() -> Iterator[Console]:
-    """Let in, on scripted answers."""
+    """Return a logged-in console with scripted answers."""
     made = Console()
     made.answers["why"] = MemorydError("no answer was set")
     with made.client:
@@ -22,7 +22,7 @@ def console() -> Iterator[Console]:
 
 @pytest.fixture
 def real_console(settings: Any, clock: Any) -> Iterator[Console]:
-    """Let in, on a real API with an empty home and the hash embedder."""
+    """Return a logged-in console with a real API, an empty home and the hash embedder."""
     from memoryd.api.dispatch import Api
 
     api = Api(settings, clock)

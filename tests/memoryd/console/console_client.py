@@ -1,4 +1,4 @@
-"""The real application, called in the process as a browser calls it."""
+"""The real application, called in-process like by a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = Mapping[str, Any] | MemorydError | Callable[[Mapping[str, Any]], Mappin
 
 
 class Console:
-    """A console. `answers` by method: a value, an error to raise, or a function of the parameters; `calls` is what was asked."""
+    """A console. `answers` by method: a value, an error to raise, or a function of the parameters; `calls` records the calls."""
 
     def __init__(self, own: tuple[Page, ...] = pages.PAGES, api: Any = None) -> None:
         self.answers: dict[str, Answer] = {"project_names": {"projects": [{"id": "shop", "name": "shop"}], "current": "shop"}}
@@ -58,25 +58,25 @@ class Console:
         self.touches += 1
 
     def open(self) -> Console:
-        """Let this client in."""
+        """Log this client in."""
         answer = self.client.get("/open", params={"ticket": self.sessions.issue()})
         assert answer.status_code == 200
         return self
 
     def get(self, path: str, **query: Any) -> Any:
-        """A page, as a browser asks for it."""
+        """Request a page like a browser."""
         return self.client.get(path, params=query, headers={"sec-fetch-site": "same-origin"})
 
     def csrf(self) -> str:
-        """A token from a page."""
+        """Return the token of a page."""
         found = re.search(r'<meta name="csrf" content="([^"]+)">', self.get("/memories/mem_000000000000").text)
         assert found is not None
         return found[1]
 
     def post(self, path: str, **form: Any) -> Any:
-        """A form, sent as a browser does from a page of ours."""
+        """Send a form like a browser from one of our pages."""
         return self.client.post(path, data={"csrf": self.csrf(), **form}, headers=BROWSER)
 
     def asked(self, method: str) -> list[Mapping[str, Any]]:
-        """The parameters of all calls of a method."""
+        """Return the parameters of all calls of a method."""
         return [params for name, params in self.calls if name == method]

@@ -1,4 +1,4 @@
-"""A store as it looks after a year of work: 5,000 memories of four projects, the same for the same seed."""
+"""A store as after a year of work: 5,000 memories of four projects, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ HOSTILE = (
 
 
 def transcript(path: Path, random_: random.Random, cwd: str, start: datetime, turns: int = 30) -> list[str]:
-    """Write a session log as Claude Code does; the uuids of its lines."""
+    """Write a session log like Claude Code; return the uuids of its lines."""
     uuids, lines = [], []
     for number in range(turns):
         uuid = f"{random_.getrandbits(128):032x}"
@@ -78,7 +78,7 @@ def transcript(path: Path, random_: random.Random, cwd: str, start: datetime, tu
 
 
 class Maker:
-    """Makes memories; `count` of them, the newest an hour before NOW."""
+    """Generates `count` memories, the newest an hour before NOW."""
 
     def __init__(self, folder: Path, registry: ProjectRegistry, count: int, seed: int = 7) -> None:
         self.random = random.Random(seed)
@@ -102,14 +102,14 @@ class Maker:
         return out
 
     def text(self, kind: Kind) -> str:
-        """One statement."""
+        """Return one statement."""
         pick = self.random.choice
         return pick(FORMS[kind]).format(
             tool=pick(TOOLS), thing=pick(THINGS), place=pick(PLACES), reason=pick(REASONS), n=self.random.randint(1, 9000), m=3
         )
 
     def items(self, hostile: bool = True) -> list[MemoryItem]:
-        """All of them; some are superseded, forgotten, pinned, linked, or hostile."""
+        """Return all memories; some are superseded, forgotten, pinned, linked, or hostile."""
         made: list[MemoryItem] = []
         for number in range(self.count):
             made.append(self._item(number, made))
@@ -155,7 +155,7 @@ class Maker:
 
 
 def fill(settings: Settings, folder: Path, count: int = 5_000, hostile: bool = True) -> list[MemoryItem]:
-    """Write the store, the sessions and what used the memories into the home folder."""
+    """Write the store, the sessions and the uses of memories to the home folder."""
     registry = ProjectRegistry(settings.paths.projects)
     maker = Maker(folder, registry, count)
     clock = FakeClock(NOW)

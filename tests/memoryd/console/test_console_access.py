@@ -1,4 +1,4 @@
-"""Who gets in: tickets, sessions, tokens of forms."""
+"""Access control: tickets, sessions, form tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attacks on the console: from other sites, from other names, through text, through paths, through sheer size."""
+"""Attacks on the console: from other sites and host names, through text, paths and size."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def talk(port: int, data: bytes) -> bytes:
 
 @pytest.fixture
 def port(console: Console) -> Iterator[int]:
-    """The application on a loopback socket, in a loop of its own."""
+    """Serve the application on a loopback socket, in a separate event loop."""
     listening = bind(0)
     loop = asyncio.new_event_loop()
     number = listening.getsockname()[1]
@@ -353,7 +353,7 @@ def test_it_listens_on_loopback_only() -> None:
 
 
 def closed(connections: list[Any]) -> int:
-    """How many of the connections were closed by the other side."""
+    """Count the connections that the other side closed."""
     count = 0
     for connection in connections:
         connection.setblocking(False)

@@ -1,4 +1,4 @@
-"""The console in a daemon: opened on request, at no cost before, closed with it."""
+"""The console in a daemon: opened on request, without cost before, closed with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from memoryd.daemon.process import run_daemon
 
 
 class OneProject:
-    """As much of an API as the frame of a page needs."""
+    """The part of an API that the frame of a page needs."""
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method == "project_names":

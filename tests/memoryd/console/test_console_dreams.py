@@ -47,7 +47,7 @@ UNDECIDED = [{"reason": HOSTILE, "memories": [{"id": f"mem_00000000000{n}", "con
 
 
 def unhurt(answer: Response) -> str:
-    """The page, in which nothing of what is hostile has become markup or was evaluated."""
+    """Return the page after checking that no hostile text became markup or was evaluated."""
     assert answer.status_code == 200, answer.text
     assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
     return str(answer.text)
@@ -55,7 +55,7 @@ def unhurt(answer: Response) -> str:
 
 @pytest.fixture
 def dreams(console: Console) -> Console:
-    """With proposals, an open contradiction and one entry."""
+    """Return a console with proposals, an open contradiction and one entry."""
     console.answers["proposals"] = {"proposals": PROPOSALS, "total": 2, "undecided": UNDECIDED, "undecided_left": 0}
     console.answers["journal"] = lambda params: (
         {"entry": ENTRY, "changes": [change(1), change(2)], "left_out": 0}

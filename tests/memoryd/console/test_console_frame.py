@@ -1,4 +1,4 @@
-"""What pages are built on: other packages' pages, streams, use of the daemon, compression, JSON."""
+"""The basis of all pages: extension pages, streams, access to the daemon, compression, JSON."""
 
 from __future__ import annotations
 

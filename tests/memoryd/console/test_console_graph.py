@@ -1,4 +1,4 @@
-"""The page that shows what lies around a memory or a name."""
+"""The page with the neighbourhood of a memory or a name."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_an_unknown_name_is_answered_with_near_ones(console: Console) -> None:
 
 @pytest.fixture
 def shop(real_console: Console, clock: FakeClock) -> tuple[Console, str, str, str]:
-    """Three memories: the second replaces the first, the third shares a name with the second."""
+    """Create three memories: the second replaces the first, the third shares a name with the second."""
     store = real_console.api._service
     made: dict[str, Any] = {"project": "shop", "created_at": clock.now()}
     old = store.write(MemoryItem("The queue runs in redis.", status=Status.SUPERSEDED, **made))

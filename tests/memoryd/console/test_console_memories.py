@@ -1,4 +1,4 @@
-"""Home and Memories on a real API: what is shown, what a form changes, what happens when two people change the same."""
+"""Home and Memories with a real API: display, forms, and concurrent changes."""
 
 from __future__ import annotations
 

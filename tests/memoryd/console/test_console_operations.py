@@ -1,4 +1,4 @@
-"""Forms that are made from the requests of operations."""
+"""Forms generated from the requests of operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from outside, whatever it is, becomes plain values, safe HTML or one clear error."""
+"""Parsers of external data: any input becomes plain values, safe HTML or one clear error."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_table_scrolls_by_itself_and_can_be_reached_by_keyboard() -> None:
 
 
 def visible(markup: str) -> str:
-    """What a reader sees, and where links lead."""
+    """Return the visible text, and the link targets."""
     return html.unescape(re.sub(r"<[^>]*>", " ", markup) + " ".join(re.findall(r'href="([^"]*)"', markup)))
 
 

@@ -1,4 +1,4 @@
-"""The page of memeval in the console: leaderboards, runs, comparisons, grids and runs that go on."""
+"""The page of memeval in the console: leaderboards, runs, comparisons, grids and running runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 
 
 
 def opened(results: Path | None) -> Console:
-    """A console that was opened with this folder of results."""
+    """Return a console that was opened with this results folder."""
     console = Console((*pages.PAGES, PAGE))
     console.client.get("/open", params={"ticket": console.sessions.issue(results=str(results) if results else "")})
     return console
@@ -36,7 +36,7 @@ def opened(results: Path | None) -> Console:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two runs of one benchmark."""
+    """Create two runs of one benchmark."""
     write(tmp_path, result("run-a", many(60, 40)))
     write(tmp_path, result("run-b", many(60, 20), provider={"name": "dense"}))
     return tmp_path
@@ -163,7 +163,7 @@ def test_a_file_is_read_again_only_when_it_changes(folder: Path, monkeypatch: py
 
 
 def run(folder: Path, name: str, count: int = 4) -> Run:
-    """A run that this process works on."""
+    """Create a run that this process works on."""
     made = Run.create(ResultsDir(folder), name, Settings(benchmark="sample", provider="bm25"), {})
     rows = [QuestionRow(number, "c1", f"q{number}", {"question": {}}) for number in range(count)]
     made.plan(rows, {"cases": 1, "questions": count})

@@ -1,4 +1,4 @@
-"""The inbox: many memories are kept, forgotten or sorted at once."""
+"""The inbox: many memories are confirmed, forgotten or sorted at once."""
 
 from __future__ import annotations
 

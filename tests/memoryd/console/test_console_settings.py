@@ -1,4 +1,4 @@
-"""The page of settings: what is changed, what is refused, and that nothing is lost."""
+"""The settings page: changes, refusals, and no lost input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = "# mine\nfloor = 0.6  # tried\n"
 
 @pytest.fixture
 def page(real_console: Any, settings: Settings, tmp_path: Path) -> Any:
-    """A real home with a config.toml and a project with one memory."""
+    """Return a real home with a config.toml and a project with one memory."""
     settings.paths.config.write_text(FILE, "utf-8")
     (tmp_path / "shop").mkdir()
     real_console.folder = str(tmp_path / "shop")

@@ -1,4 +1,4 @@
-"""Values of forms, as their pages read them."""
+"""Form values, as the pages parse them."""
 
 from __future__ import annotations
 

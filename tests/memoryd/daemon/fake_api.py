@@ -1,4 +1,4 @@
-"""An API that remembers what it was asked, and a daemon around it that can be run as a process."""
+"""A fake API that records its calls, and a daemon around it that can run as a process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def memory(number: int, content: str = "Use uv, not pip.") -> dict[str, Any]:
 
 
 class FakeApi:
-    """`noted` gets one line per event when a file is given, so that other processes can look."""
+    """If a file is given, `noted` appends one line per event, so that other processes can read it."""
 
     def __init__(self, noted: Path | None = None) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []

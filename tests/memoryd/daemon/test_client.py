@@ -30,7 +30,7 @@ from memoryd.daemon.lines import LineTooLongError
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """A fake daemon that says what it is told to, once per connection."""
+    """Return a fake daemon that sends a given answer once per connection."""
     paths = Paths(tmp_path)
     listener, endpoint = listen(paths, tcp=False)
     publish(paths, endpoint)

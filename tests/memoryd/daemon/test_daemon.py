@@ -1,4 +1,4 @@
-"""The daemon over its real socket, in a thread of the test's process."""
+"""The daemon with its real socket, in a thread of the test's process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.waiting import HANGS_SECONDS, until
 
 
 def talk(paths: Paths, data: bytes, *, half_close: bool = True) -> bytes:
-    """Send bytes, read to the end."""
+    """Send bytes, and read to the end."""
     with connect(read_endpoint(paths), HANGS_SECONDS) as connection:
         connection.sendall(data)
         if half_close:

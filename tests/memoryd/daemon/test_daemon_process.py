@@ -1,4 +1,4 @@
-"""The daemon as a process of its own: signals, kill -9, start by a client."""
+"""The daemon as a separate process: signals, kill -9, start by a client."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_stopping_daemon_leaves_the_endpoint_of_its_successor(tmp_path: Path) 
 
 @pytest.fixture
 def short_folder() -> Iterator[str]:
-    """One whose path leaves room for a socket's, wherever the tests keep theirs."""
+    """Return a folder whose path is short enough for a socket."""
     with tempfile.TemporaryDirectory(prefix="md-") as folder:
         yield folder
 

@@ -137,7 +137,7 @@ def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool: Spoo
 
 
 def leave(spool: Spool, number: int, data: bytes, age: float = 10.0, pid: int = 2**22 + 1) -> Path:
-    """A record as a hook leaves it that is killed before it could publish it."""
+    """Write a record like a hook that was killed before it could publish it."""
     path = spool.folder / f".{number:020}-{pid}.Stop"
     path.write_bytes(data)
     then = path.stat().st_mtime - age

@@ -1,4 +1,4 @@
-"""What a user hears when the daemon can't start, or starts with a configuration that is broken since."""
+"""Messages when the daemon can't start, or its configuration has become invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON from clients: odd values are replaced, and whoever waits for an id gets it."""
+"""JSON from clients: unusual values are replaced, and every id gets an answer."""
 
 from __future__ import annotations
 

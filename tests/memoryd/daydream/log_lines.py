@@ -15,7 +15,7 @@ REJECTED = (
 
 
 class Log:
-    """Builds lines with rising uuids and times."""
+    """Builds lines with increasing uuids and times."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -53,7 +53,7 @@ class Log:
 
 
 def encode(*entries: Any) -> bytes:
-    """Lines as the client writes them; bytes are taken as they are."""
+    """Encode lines like the client; bytes are written unchanged."""
     return b"".join(
         (e if isinstance(e, bytes) else json.dumps(e, ensure_ascii=False, separators=(",", ":")).encode()) + b"\n"
         for e in entries
@@ -66,7 +66,7 @@ def write(path: Path, *entries: Any) -> Path:
 
 
 def conversation(turns: int = 4, size: int = 300) -> list[dict[str, Any]]:
-    """A session: prompts, answers, commands with results, and lines of no interest."""
+    """Return a session with prompts, answers, commands with results, and irrelevant lines."""
     log, entries = Log(), []
     for number in range(turns):
         entries += [

@@ -1,4 +1,4 @@
-"""Short ways to write a conversation down as turns."""
+"""Short notation for conversations as turns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = {
 
 
 def talk(*lines: str, first: int = 1) -> tuple[Turn, ...]:
-    """Turns of lines such as "U: text"; each gets a line number and a uuid."""
+    """Return the turns of lines such as "U: text"; each gets a line number and a uuid."""
     out = []
     for number, line in enumerate(lines, first):
         mark, _, text = line.partition(": ")
@@ -26,15 +26,15 @@ def talk(*lines: str, first: int = 1) -> tuple[Turn, ...]:
 
 
 def found(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Candidate]:
-    """What the extractor proposes."""
+    """Return what the extractor proposes."""
     return list(HeuristicExtractor().extract(Passage(tuple(turns), tuple(context))).candidates)
 
 
 def active(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Candidate]:
-    """What the extractor keeps as active."""
+    """Return what the extractor keeps as active."""
     return [one for one in found(turns, context) if one.status is Status.ACTIVE]
 
 
 def contents(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> str:
-    """The proposals' contents as one text."""
+    """Return the proposals' contents as one text."""
     return "\n".join(c.content for c in found(turns, context))

@@ -1,4 +1,4 @@
-"""What becomes active without anybody's further word, and what never does, on sessions written for this."""
+"""Statements that become active without confirmation, and those that never do, in sessions written for this test."""
 
 from __future__ import annotations
 

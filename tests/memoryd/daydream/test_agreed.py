@@ -1,4 +1,4 @@
-"""The agent's words, to which the user said yes, are no rule of the user."""
+"""The agent's words do not become the user's rule when the user agrees."""
 
 from __future__ import annotations
 

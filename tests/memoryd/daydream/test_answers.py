@@ -1,4 +1,4 @@
-"""Answers to the client's questions: an option counts with its description, a mere permission does not count."""
+"""Answers to the client's questions: an option counts with its description, a permission does not count."""
 
 from __future__ import annotations
 

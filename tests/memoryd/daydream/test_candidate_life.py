@@ -1,4 +1,4 @@
-"""A candidate waits for a second session, the user or a model; it replaces nothing and goes by itself."""
+"""A candidate waits for a second session, the user or a model; it replaces nothing and expires."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.memoryd.daydream.log_lines import SESSION, Log, encode
 
 
 class SayWhatIsSaid:
-    """Keeps each statement of the user about a port, in these words."""
+    """Keeps each statement of the user about a port, literally."""
 
     name = "heuristic"
 

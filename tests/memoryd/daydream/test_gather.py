@@ -1,4 +1,4 @@
-"""A model is asked about full pieces, or at a session's end; nothing is lost by waiting."""
+"""A model is asked about full pieces, or at the end of a session; waiting loses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories are sentences that are understood without the conversation in which they were said."""
+"""Memories are sentences that can be understood without their conversation."""
 
 from __future__ import annotations
 

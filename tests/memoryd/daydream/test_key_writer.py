@@ -1,4 +1,4 @@
-"""Keys written by a model for memories that have none."""
+"""Keys written by a model for memories without any."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ from memoryd.testing import FakeClock, ScriptedLLM
 
 
 class Killed(BaseException):
-    """Stands for kill -9: nothing may catch it."""
+    """Simulates kill -9: nothing may catch it."""
 
 
 class FakeStore:
-    """The service's promises in memory. `supersede` is two writes, as in the service; `tick` is called before and after each."""
+    """An in-memory implementation of the service. `supersede` is two writes, as in the service; `tick` is called around each."""
 
     def __init__(self, tick: Callable[[], None] = lambda: None) -> None:
         self.items: dict[str, MemoryItem] = {}
@@ -76,7 +76,7 @@ class FakeStore:
 
 
 class EveryLine:
-    """Keeps each user turn as a rule and each tool result as what it claims to be."""
+    """Keeps each user turn as a rule, and each tool result as what it claims to be."""
 
     name = "every line"
 
@@ -129,7 +129,7 @@ class Log:
 
 
 class World:
-    """A home folder, a store and a state, which outlive the day dream that works on them."""
+    """A home folder, a store and a state, which outlive the day dream that uses them."""
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.settings = Settings(home=folder / "home", **settings)
@@ -228,7 +228,7 @@ def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path, log: Log) -> None:
 
 
 def test_a_kill_anywhere_changes_nothing_in_the_end(tmp_path: Path, log: Log) -> None:
-    """The run is killed before and after each write and before and after the cursor moves, then done again."""
+    """The run is killed before and after each write and each move of the cursor, then repeated."""
     log.say(*SAID)
 
     def outcome(kill_at: int) -> tuple[list[tuple[str, str, str, int]], int]:
@@ -399,7 +399,7 @@ def test_an_answer_that_stays_unusable_is_passed_over_on_record_after_six_attemp
         world.clock.advance(hours=1)
         world.dream(world.model("junk", "junk")).read_held()
     assert len(errors(world)) == 7 and all("unusable" in error for error in errors(world))
-    assert [error.startswith("Passed over") for error in errors(world)] == [False] * 6 + [True]
+    assert [error.startswith("Skipped") for error in errors(world)] == [False] * 6 + [True]
     assert world.state.held() == []
     assert world.state.tokens_since("2026-01-01") > 0
     log.say(SAID[2])

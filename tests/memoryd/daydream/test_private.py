@@ -1,4 +1,4 @@
-"""What a person keeps out: `<private>` in every spelling, and cursors that carry no text."""
+"""Private text: `<private>` in every spelling, and cursors without text."""
 
 from __future__ import annotations
 

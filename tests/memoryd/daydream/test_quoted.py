@@ -1,4 +1,4 @@
-"""What of a prompt the person wrote, and what was pasted or quoted into it."""
+"""Distinguishing a user's own words from pasted and quoted text in a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets go, everything else stays. Test secrets are put together at run time, so that no scanner takes them for real."""
+"""Secrets are removed, everything else is kept. Test secrets are assembled at run time, so that no scanner reports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryd.daydream.redact import redact
 
 
 def chars(length: int, alphabet: str = "a7Kd9Qx2Lm4Zp8Rt") -> str:
-    """A random-looking run of characters, the same each time."""
+    """Return a random-looking but constant run of characters."""
     return (alphabet * (length // len(alphabet) + 1))[:length]
 
 

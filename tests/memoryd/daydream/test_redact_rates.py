@@ -1,4 +1,4 @@
-"""How much passes redaction, over made-up secrets of every kind and harmless strings that look alike."""
+"""Rates of redaction, on generated secrets of every kind and similar harmless strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader says about known memories is believed as far as its evidence goes."""
+"""A reader's references to known memories only count as far as their evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What occurs in a text, found word by word, is what a search for each literal finds."""
+"""The literals found word by word equal those found by searching each one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.daydream.secret_values import Anchors, Looked, Stems, stems_in
+from memoryd.daydream.secret_values import Anchors, ScannedText, Stems, stems_in
 
 LITERALS = ("pass", "password", "as", "key", "key-", "://", "x-", "пароль", "密码", "straße", "i")
 SHAPES = {"<digits>": re.compile(r"\d{2,400}"), "<long>": re.compile(r"[a-z]{8}")}
@@ -34,7 +34,7 @@ def test_the_anchors_of_a_text_are_the_literals_and_shapes_in_it_whatever_was_se
 @given(TEXTS)
 def test_stems_are_found_wherever_they_begin(text: str) -> None:
     stems = stems_in("pass key- as~key 密码")
-    low = Looked(text, frozenset()).low()
+    low = ScannedText(text, frozenset()).low()
     there = Anchors(stems.parts, {}).within(text)
     expected = {match.start() for stem in ("pass", "key-", "as key", "密码") for match in re.finditer(re.escape(stem), low)}
     assert len(low) == len(text)

@@ -1,4 +1,4 @@
-"""A credential's value is found from its name, in every syntax and for every way in which people choose values."""
+"""The value of a named credential is found in every syntax and for every style of value."""
 
 from __future__ import annotations
 

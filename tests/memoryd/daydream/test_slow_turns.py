@@ -1,4 +1,4 @@
-"""A turn that takes too long is given up and named, and the log is read on after it, also after a restart."""
+"""A turn that takes too long is skipped and reported, and the log is read on after it, also after a restart."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from memoryd.core.state import GIVEN_UP, Cursor
 from memoryd.daydream import redact as redaction
 from memoryd.daydream.quoted import own_words
 from memoryd.daydream.redact import redact
-from memoryd.daydream.secret_values import Looked
-from memoryd.daydream.secret_words import Found, told
+from memoryd.daydream.secret_values import ScannedText
+from memoryd.daydream.secret_words import Found, find_by_words
 from memoryd.daydream.transcript import ReadLimits, read_transcript
 from tests.memoryd.daydream.test_pipeline import Log, World
 
@@ -28,17 +28,17 @@ BOUND = 0.5
 SAID = ("Always run make check", "this one is Slow, the password is a hard nut", "Never push to main")
 
 
-def endless(looked: Looked) -> list[Found]:
-    """A scanner that comes to no end on one text, and looks at its deadline as every loop does."""
-    while "Slow" in looked.text:
-        looked.deadline.check()
-    return told(looked)
+def endless(scanned: ScannedText) -> list[Found]:
+    """Simulate a scanner that never ends on one text, and checks its deadline in its loop."""
+    while "Slow" in scanned.text:
+        scanned.deadline.check()
+    return find_by_words(scanned)
 
 
 @pytest.fixture
 def slow_scanner(monkeypatch: pytest.MonkeyPatch) -> None:
     redact("the patterns are loaded at the first text, with pw=a1b2c3d4e5")
-    monkeypatch.setattr(redaction, "told", endless)
+    monkeypatch.setattr(redaction, "find_by_words", endless)
 
 
 @pytest.fixture
@@ -114,18 +114,18 @@ HANGS = """
 import sys
 from pathlib import Path
 from memoryd.daydream import redact as redaction
-from memoryd.daydream.secret_words import told
+from memoryd.daydream.secret_words import find_by_words
 from memoryd.core.deadline import Watchdog
 from memoryd.daydream.pipeline import DayDream
 from tests.memoryd.daydream.test_pipeline import EveryLine, World
 
-def hang(looked):
-    while "Slow" in looked.text:  # one call that never looks at its deadline
+def hang(scanned):
+    while "Slow" in scanned.text:  # one call that never looks at its deadline
         pass
-    return told(looked)
+    return find_by_words(scanned)
 
 redaction.redact("the patterns are loaded at the first text, with pw=a1b2c3d4e5")
-redaction.told = hang
+redaction.find_by_words = hang
 world = World(Path(sys.argv[1]))
 if not world.state.jobs():
     world.state.enqueue(sys.argv[2], "s1", "/app", "by hand")
@@ -136,8 +136,8 @@ print("DONE", *world.store.contents(), sum(run.skipped.get("too slow", 0) for ru
 
 
 def test_a_line_that_ends_the_process_is_given_up_after_a_few_restarts(log: Log, tmp_path: Path) -> None:
-    """The scanner hangs in one call, the watchdog ends the process, and the next process must not fall into it for ever."""
-    for restart in range(8):  # noqa: B007 - how many there were is looked at below
+    """The scanner hangs in one call, the watchdog ends the process, and the next one must not hang there forever."""
+    for restart in range(8):  # noqa: B007 - read after the loop
         done = subprocess.run(
             [sys.executable, "-c", HANGS, str(tmp_path), str(log.path)], capture_output=True, text=True, timeout=60, check=False
         )

@@ -170,7 +170,7 @@ class _Counting:
 
 
 class CountingPath(type(Path())):  # type: ignore[misc]
-    """A path that counts what is read through it."""
+    """A path that counts the bytes read through it."""
 
     counts: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Who really speaks: every kind of line of a session log, cleaned."""
+"""Detecting the actual speaker in every kind of line of a session log."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_pasted_text_is_a_turn_of_its_own_after_the_users_words(log: Log, reader
 
 
 def chained(log: Log, *texts: tuple[str, int]) -> list[dict[str, Any]]:
-    """Prompts with answers; each names the number of the line that it goes on from, counted from 0, -1 for none."""
+    """Return prompts with answers; each names the number of the line it continues, from 0, or -1 for none."""
     out: list[dict[str, Any]] = []
     for text, parent in texts:
         make = log.assistant if text.startswith("OK") else log.user

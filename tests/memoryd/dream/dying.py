@@ -1,6 +1,6 @@
 """Run by test_journal_crash: a sweep and an undo that are killed before the n-th durable step, then a recovery.
 
-Prints one JSON line for each kill: how many steps there were, and the memory files after the recovery.
+Prints one JSON line for each kill: the number of steps, and the memory files after the recovery.
 Usage: python -m tests.memoryd.dream.dying HOME {sweep|undo} STRIDE
 """
 
@@ -46,7 +46,7 @@ class Steps:
 
 
 def in_child(work: Callable[[], str]) -> str:
-    """What the work says when it is done in a child process; empty when the child was killed."""
+    """Return the result of work in a child process; empty if the child was killed."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

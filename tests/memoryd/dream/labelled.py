@@ -1,4 +1,4 @@
-"""The labelled pairs, split in a fixed way into a half to choose thresholds on and a half to report on."""
+"""The labelled pairs, split into a fixed half for choosing thresholds and one for reporting."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Score:
-    """Precision and recall of one verdict, with the counts behind them."""
+    """Precision and recall of one verdict, with the counts."""
 
     right: int
     found: int
@@ -63,7 +63,7 @@ def judge(pair: Pair, vectors: Mapping[str, FloatArray] | None) -> Relation:
 
 
 def scores(pairs: Sequence[Pair], vectors: Mapping[str, FloatArray] | None) -> tuple[Score, Score]:
-    """(merge, contradiction)."""
+    """Return the scores of (merge, contradiction)."""
     judged = [(pair.label, judge(pair, vectors)) for pair in pairs]
 
     def score(label: str, verdicts: frozenset[Relation]) -> Score:

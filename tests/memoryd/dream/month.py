@@ -1,4 +1,4 @@
-"""A month of sixty synthetic sessions with known truth: what is said when, and what is to be known after each night."""
+"""A month of sixty synthetic sessions with known truth: what is said, and what must be known after each night."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ FINDINGS = (
 
 @dataclass
 class Month:
-    """One run of the script on a scratch home."""
+    """One run of the script in a scratch home."""
 
     home: Path
     nights: list[Report] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Month:
     # What happens
 
     def live(self, check: Callable[[Month, int], None]) -> None:
-        """Thirty days of two sessions each; `check` runs after each night."""
+        """Run thirty days of two sessions each; `check` runs after each night."""
         for day in range(1, NIGHTS + 1):
             self.morning(day)
             self.afternoon(day)
@@ -105,7 +105,7 @@ class Month:
             self.clock.advance(hours=8)
 
     def morning(self, day: int) -> None:
-        """A session of the shop: what the user says."""
+        """Run a session of the shop with the user's statements."""
         session = f"shop-{day:02}"
         for first, text, _ in PORT:
             if day == first:
@@ -130,7 +130,7 @@ class Month:
         self.clock.advance(hours=3)
 
     def afternoon(self, day: int) -> None:
-        """A session of the agent in one of two projects: findings, and things that nobody wants."""
+        """Run a session of the agent in one of two projects, with findings and worthless statements."""
         session = f"work-{day:02}"
         project = SHOP if day % 2 else BLOG
         for number in range(4):
@@ -147,12 +147,12 @@ class Month:
         self.clock.advance(hours=3)
 
     def take_in(self, session: str, text: str, kind: Kind, polarity: Polarity) -> None:
-        """A memory that comes from another machine's export, past the day dream's own comparison."""
+        """Import a memory from another machine's export, bypassing the day dream's comparison."""
         item = MemoryItem(text, kind=kind, polarity=polarity, project=SHOP, session=session, created_at=self.clock.now())
         self.store.write(item)
 
     def settle_contradictions(self) -> None:
-        """What the user does about pairs that the dream leaves to them: the agent was wrong."""
+        """Resolve the contradictions that the dream leaves to the user: the agent was wrong."""
         for pair in self.sweep.proposals.page().undecided:
             self.asked += [pair.reason]
             for id in (pair.first, pair.second):
@@ -169,7 +169,7 @@ class Month:
         source: Source = Source.USER,
         polarity: Polarity = Polarity.KNOW,
     ) -> None:
-        """One statement on its way through the day dream."""
+        """Pass one statement through the day dream."""
         said = Candidate(
             text, kind, polarity, source, at=self.clock.now(), uuids=(f"{session}:{text[:20]}",), scope=Scope.PROJECT
         )
@@ -179,14 +179,14 @@ class Month:
     # What is asked
 
     def ask(self, question: str, **filters: object) -> list[MemoryItem]:
-        """What a session of the shop is given for a question."""
+        """Return what a session of the shop gets for a question."""
         query = replace(Query(text=question, project=SHOP, now=self.clock.now()), **filters)  # type: ignore[arg-type]
         return [hit.item for hit in self.store.search(query, 8)]
 
     def current(self, text: str) -> list[MemoryItem]:
-        """All active memories with these words."""
+        """Return all active memories with these words."""
         return [item for item in self.store.all() if item.status is Status.ACTIVE and text in item.content]
 
     def active(self, project: str) -> int:
-        """How many active memories a project has."""
+        """Count the active memories of a project."""
         return sum(item.status is Status.ACTIVE and item.project == project for item in self.store.all())

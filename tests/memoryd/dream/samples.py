@@ -1,4 +1,4 @@
-"""Short ways to make memories and to look at plans."""
+"""Helpers that create memories and inspect plans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
 
 
 def memory(content: str, *, days: float = 10, **fields: object) -> MemoryItem:
-    """A fact that the agent found `days` ago in project p."""
+    """Create a fact that the agent found `days` ago in project p."""
     made = NOW - timedelta(days=days)
     base = MemoryItem(content, kind=Kind.FACT, source=Source.AGENT_STEP, project="p", session="s1", created_at=made)
     out = replace(base, **fields)  # type: ignore[arg-type]
@@ -22,11 +22,11 @@ def memory(content: str, *, days: float = 10, **fields: object) -> MemoryItem:
 
 
 def applied(items: Iterable[MemoryItem], plan: Plan) -> list[MemoryItem]:
-    """The store after the plan."""
+    """Return the store after the plan."""
     by_id = {item.id: item for item in items} | {change.id: change.after for change in plan.changes}
     return list(by_id.values())
 
 
 def active(items: Iterable[MemoryItem]) -> list[str]:
-    """What is said now, sorted."""
+    """Return the contents of active memories, sorted."""
     return sorted(item.content for item in items if item.status is Status.ACTIVE)

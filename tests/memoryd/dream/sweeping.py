@@ -18,17 +18,17 @@ Planner = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
 
 
 def item(content: str, **fields: object) -> MemoryItem:
-    """A memory that the user said in a session."""
+    """Create a memory that the user said in a session."""
     return replace(MemoryItem(content=content, project="shop", session="s1"), **fields)  # type: ignore[arg-type]
 
 
 def fill(service: Orchestrator, count: int = 12) -> list[str]:
-    """So many unrelated memories; their ids."""
+    """Write unrelated memories and return their ids."""
     return service.write_many([item(f"Fact number {number} about module {number}.") for number in range(count)])
 
 
 def merge(service: Orchestrator, clock: FakeClock, *ids: str) -> list[Change]:
-    """The changes that merge these memories."""
+    """Return the changes that merge these memories."""
     sources = [service.require(id) for id in ids]
     new = replace(
         sources[0],
@@ -45,25 +45,25 @@ def merge(service: Orchestrator, clock: FakeClock, *ids: str) -> list[Change]:
 
 
 def archive(service: Orchestrator, clock: FakeClock, id: str) -> Change:
-    """The change that archives a memory."""
+    """Return the change that archives a memory."""
     old = service.require(id)
     return Change("prune", Action.ARCHIVE, old, replace(old, status=Status.SUPERSEDED, expired_at=clock.now()), "low value")
 
 
 def decay(service: Orchestrator, id: str, relevancy: float = 0.5) -> Change:
-    """The change that lowers a memory's relevancy."""
+    """Return the change that lowers a memory's relevancy."""
     old = service.require(id)
     return Change("decay", Action.DECAY, old, replace(old, relevancy=relevancy), "not used")
 
 
 def link(service: Orchestrator, id: str, other: str) -> Change:
-    """The change that links two memories."""
+    """Return the change that links two memories."""
     old = service.require(id)
     return Change("link", Action.LINK, old, replace(old, links=(*old.links, Link(LinkType.RELATES_TO, other))), "share Makefile")
 
 
 def planned(changes: Iterable[Change] = (), undecided: Iterable[Undecided] = ()) -> Planner:
-    """A planning that always says this, leaving out what is done already."""
+    """Return a planner with these fixed results, without what is already done."""
     wanted = list(changes)
 
     def plan(items: Sequence[MemoryItem], protected: frozenset[str]) -> Plan:
@@ -75,10 +75,10 @@ def planned(changes: Iterable[Change] = (), undecided: Iterable[Undecided] = ())
 
 
 def sweep_of(service: Orchestrator, state: State, settings: Settings, clock: FakeClock, planning: Planner) -> Sweep:
-    """A sweep over a store."""
+    """Create a sweep over a store."""
     return Sweep(service, state, settings, clock, planning)
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """All memory files by relative path."""
+    """Return all memory files by relative path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.md"))}

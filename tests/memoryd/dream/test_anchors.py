@@ -26,7 +26,7 @@ def world(store: Orchestrator, state: State, settings: Settings, clock: FakeCloc
 
 @pytest.fixture
 def code(tmp_path: Path, world: World) -> Path:
-    """A project whose session wrote a memory about src/app.py."""
+    """Create a project whose session wrote a memory about src/app.py."""
     root = tmp_path / "shop"
     (root / ".git").mkdir(parents=True)
     (root / "src").mkdir()

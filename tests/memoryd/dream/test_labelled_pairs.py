@@ -54,7 +54,7 @@ def test_without_vectors_fewer_are_merged_and_still_none_wrongly(half: list[Pair
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [TRAINING, HELD_OUT], ids=["training", "held out"])
 def test_the_whole_plan_decides_as_the_comparison_does(half: list[Pair], vectors: dict[str, FloatArray]) -> None:
-    """Each pair in a project of its own, blocking included: what is found in a plan is what the numbers above say."""
+    """Each pair is in its own project, including blocking: plans find what the scores above measure."""
     merged, closed = set(), set()
     items = [item for number, pair in enumerate(half) for item in _items(number, pair)]
     plan = make_plan(items, now=NOW, vectors={item.id: vectors[item.content] for item in items})

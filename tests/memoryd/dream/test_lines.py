@@ -1,4 +1,4 @@
-"""Changes of memories as lines of their files."""
+"""Changes of memories as diffs of their files."""
 
 from __future__ import annotations
 

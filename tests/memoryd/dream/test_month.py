@@ -30,7 +30,7 @@ QUESTIONS = (("Which port does the staging database listen on?", PORT), ("In whi
 
 
 def numbered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids in the order in which they are given, so that two runs can be compared byte by byte."""
+    """Assign ids in order, so that two runs can be compared byte by byte."""
     numbers = count(1)
     monkeypatch.setattr(codec, "new_id", lambda: f"mem_{next(numbers):012x}")
 

@@ -1,4 +1,4 @@
-"""The file of what waits for consent."""
+"""The file of pending proposals."""
 
 from __future__ import annotations
 

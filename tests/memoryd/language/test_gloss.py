@@ -1,4 +1,4 @@
-"""What a text says in English, word by word."""
+"""Word-by-word glosses in English."""
 
 from __future__ import annotations
 

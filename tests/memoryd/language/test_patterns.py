@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used."""
+"""Patterns that are compiled on first use."""
 
 from __future__ import annotations
 

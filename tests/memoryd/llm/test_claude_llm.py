@@ -25,7 +25,7 @@ RESULT: dict[str, Any] = {
 
 
 def client(tmp_path: Path, body: str, timeout: float = HANGS_SECONDS, environ: dict[str, str] | None = None) -> ClaudeLLM:
-    """A ClaudeLLM over a stand-in: a Python script that gets the same arguments, input and environment."""
+    """Return a ClaudeLLM with a fake client: a Python script that gets the same arguments, input and environment."""
     script = tmp_path / "claude"
     script.write_text(f"#!{sys.executable} -IS\nimport json, os, sys, time, subprocess\n{body}\n")
     script.chmod(0o755)
@@ -38,7 +38,7 @@ def printing(answer: Any) -> str:
 
 
 def wait_for_the_end_of(pids: Path) -> None:
-    """A process that was killed needs a moment."""
+    """Wait for a killed process to disappear."""
     for pid in pids.read_text().split():
         until(lambda pid=int(pid): _ended(pid), f"process {pid} is left")  # type: ignore[misc]
 

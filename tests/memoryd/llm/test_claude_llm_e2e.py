@@ -1,4 +1,4 @@
-"""The real client against a scripted model server on loopback; needs CLAUDE_BIN."""
+"""The real client with a scripted model server on loopback; needs CLAUDE_BIN."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXT = "Always run make check before a commit"
 
 
 class Model(ThreadingHTTPServer):
-    """Speaks as much of the Messages API as one text turn needs."""
+    """Implements the part of the Messages API that one text turn needs."""
 
     daemon_threads = True
 
@@ -102,7 +102,7 @@ def model() -> Iterator[Model]:
 
 
 def environment(tmp_path: Path, model: Model, **more: str) -> dict[str, str]:
-    """A client of its own, with a memory file and a hook that must both stay out."""
+    """Create a client configuration with a memory file and a hook, which must both be ignored."""
     config = tmp_path / "config"
     config.mkdir(exist_ok=True)
     (config / "CLAUDE.md").write_text("Speak like a pirate.")

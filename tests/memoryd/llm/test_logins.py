@@ -1,4 +1,4 @@
-"""The login of a session: in memory only, of the right session, and taken out of the environment."""
+"""A session's login: only in memory, of the right session, and removed from the environment."""
 
 from __future__ import annotations
 

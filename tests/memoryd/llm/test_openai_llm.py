@@ -17,7 +17,7 @@ from memoryd.llm import OpenAILLM
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Answers /chat/completions with what it is told and keeps the requests."""
+    """Answers /chat/completions with given responses and records the requests."""
 
     daemon_threads = True
 

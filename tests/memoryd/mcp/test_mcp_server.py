@@ -40,7 +40,7 @@ GOOD = {
 def talk(
     work: Callable[..., Any], api: FakeApi | None = None, budget: int = 2000, folder: str = "/proj", mode: str = "legacy"
 ) -> Any:
-    """Run `work(client)` against an in-memory server, which must not hang."""
+    """Run `work(client)` against an in-memory server, with a timeout."""
     api = api or FakeApi()
 
     async def call(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def test_the_prompt_says_when_there_is_nothing() -> None:
 
 
 def exchange(*messages: Any) -> dict[Any, Any]:
-    """Raw lines to `serve_lines` and what comes back, by id."""
+    """Send raw lines to `serve_lines` and return the answers, by id."""
     api = FakeApi()
     sent: list[Any] = []
 

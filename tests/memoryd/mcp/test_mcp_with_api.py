@@ -1,4 +1,4 @@
-"""The tools against the real API: schemas and answers agree (the client checks each answer against its schema)."""
+"""The tools with the real API: schemas and answers agree (the client checks each answer against its schema)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from memoryd.testing import FakeClock
 
 
 class Desk:
-    """An injector with everything behind it."""
+    """An injector with all its dependencies."""
 
     def __init__(self, service: Orchestrator, settings: Settings, clock: FakeClock, folder: Path) -> None:
         self.service, self.settings, self.clock = service, settings, clock

@@ -1,4 +1,4 @@
-"""The quick look before two statements are compared never decides otherwise than the comparison."""
+"""The quick check before comparing two statements never contradicts the comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The learned router: its fit, its comparison with the rules, and what happens with files that can't be used."""
+"""The learned router: its fit, its comparison with the rules, and unusable files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORES = {"n": 40, "folds": 10, "p": 0.01, "learned": {"accuracy": 0.9}, "rules"
 
 
 def always(backend: Backend, *, used: bool = True) -> RouterModel:
-    """A model that prefers one backend by its bias alone."""
+    """Return a model that prefers one backend by its bias alone."""
     weights = np.zeros((2, EMBEDDER.dimensions + len(FEATURES) + 1), dtype=np.float32)
     weights[0, -1] = 5.0
     other = Backend.GRAPH if backend is not Backend.GRAPH else Backend.HYBRID
@@ -196,7 +196,7 @@ def test_labels_that_can_not_be_used_are_refused_with_the_form_to_write(tmp_path
 
 
 class Counting(HashEmbedder):
-    """Counts the queries that were embedded."""
+    """Counts the embedded queries."""
 
     queries = 0
 

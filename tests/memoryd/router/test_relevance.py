@@ -27,7 +27,7 @@ def frequency(stems: list[frozenset[str]]) -> Callable[[str], int]:
 
 
 def best(query: str, memories: tuple[str, ...] = MEMORIES) -> tuple[int, float]:
-    """Position and estimate of the best memory, from words alone."""
+    """Return the position and estimate of the best memory, from words alone."""
     stems = [item_terms(text) for text in memories]
     weights = term_weights(query, frequency(stems), len(stems))
     model, foreign = load_model(), is_foreign(query)
@@ -129,7 +129,7 @@ def by_keys(
     cosines: tuple[float, ...] = (),
     translated: tuple[float, ...] = (),
 ) -> float:
-    """The estimate for one memory with keys among a few others."""
+    """Return the estimate for one memory with keys among a few others."""
     stems = [*map(item_terms, MEMORIES), item_terms("\n".join((statement, *keys)))]
     weights = term_weights(query, frequency(stems), len(stems))
     matcher = KeyMatcher(query, weights, sense_weights(query, frequency(stems), len(stems)))

@@ -1,4 +1,4 @@
-"""Helpers of the Markdown store's tests."""
+"""Helpers for the tests of the Markdown store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def an_id(number: int) -> str:
 
 
 def an_item(number: int = 0, content: str = "The cache lives in redis.", **values: Any) -> MemoryItem:
-    """Number 0 means: no id yet."""
+    """Create an item; number 0 means that it has no id yet."""
     return MemoryItem(content, an_id(number) if number else "", **{"project": "app", "created_at": NOW, **values})
 
 
@@ -43,5 +43,5 @@ def ids(store: MarkdownStore, text: str, k: int = 50, **query: Any) -> list[str]
 
 
 def files(folder: Path) -> list[str]:
-    """Relative paths of all Markdown and temporary files."""
+    """Return the relative paths of all Markdown and temporary files."""
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file() and path.suffix != ".json")

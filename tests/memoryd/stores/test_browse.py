@@ -1,4 +1,4 @@
-"""Every filter runs on the index for browsing, which an older index file is given when it is opened."""
+"""Every filter uses the index for browsing, which is added to an older index file when it is opened."""
 
 from __future__ import annotations
 

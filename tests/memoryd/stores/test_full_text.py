@@ -1,4 +1,4 @@
-"""The full-text tables stand project by project: what moves between projects, and an index of before."""
+"""The full-text tables are grouped by project: moves between projects, and older indexes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_shelf_whose_transaction_failed_is_made_again(tmp_path: Path) -> None:
 
 
 def unshelve(path: Path) -> None:
-    """Give the index the form of before: the texts in the order of the memories."""
+    """Convert the index to the older format, with texts in the order of the memories."""
     db = Database(path)
     items = db.execute("SELECT rowid, payload FROM memory")
     for table in sorted(TABLES, reverse=True):

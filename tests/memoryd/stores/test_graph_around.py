@@ -1,4 +1,4 @@
-"""What lies around a node: bounded, nearest first, fair to every branch."""
+"""The neighbourhood of a node: limited, nearest first, fair to every branch."""
 
 from __future__ import annotations
 

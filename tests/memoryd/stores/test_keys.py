@@ -1,4 +1,4 @@
-"""Keys (`asked_as`) are searched by words and by meaning beside the statement, and change with the memory."""
+"""Keys (`asked_as`) are searched by words and by meaning in addition to the statement, and change with the memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quick ways of the literal index give what one plain SQL query over everything gives."""
+"""The optimised queries of the literal index return the same as one plain SQL query."""
 
 from __future__ import annotations
 

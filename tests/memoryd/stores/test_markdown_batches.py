@@ -1,4 +1,4 @@
-"""Many items at once: their files are staged and synced together."""
+"""Batches of items: their files are staged and synced together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index is derived: whatever happens to it, the files decide. And what a crash or a second process leaves."""
+"""Damaged indexes are restored from the files; also after a crash or with a second process."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_first_sync_of_a_new_home_tells_of_all_files(tmp_path: Path) -> None
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing catches it."""
+    """Simulates the end of the process: nothing catches it."""
 
 
 def killed(*_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""A file that can't be a memory costs itself only: it is named, and the note beside it is there."""
+"""An invalid memory file only affects itself: it is reported, and the other files are read."""
 
 from __future__ import annotations
 

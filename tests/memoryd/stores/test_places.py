@@ -1,4 +1,4 @@
-"""Which rows of the matrix a filter leaves is kept over writes, and never differs from what the table says."""
+"""The cached rows that match a filter are kept across writes and always equal the table."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .vector_samples import START, ClusterEmbedder, item
 
 @pytest.fixture(params=["matrix", "table"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Opens a store on one file, as often as wanted; each search path in turn."""
+    """Open a store on one file, repeatedly; with each search path in turn."""
     stores = []
 
     def open(embedder: Any = None, **options: Any) -> VectorStore:
@@ -166,7 +166,7 @@ def _mixed(n: int) -> MemoryItem:
 
 @pytest.fixture(scope="module")
 def both_ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[VectorStore]]:
-    """The same memories searched by matrix and by table."""
+    """Return the same memories searched by matrix and by table."""
     stores = [VectorStore(tmp_path_factory.mktemp(name) / "v.db", ClusterEmbedder(), matrix_bytes=size)
               for name, size in (("matrix", 2**20), ("table", 0))]  # fmt: skip
     for store in stores:
@@ -195,7 +195,7 @@ def test_both_ways_of_exact_search_give_the_answer_of_brute_force(both_ways: lis
 
 
 def _clear(ranked: Any) -> Any:
-    """Whether no two different vectors are nearly equally far: only then the order is settled."""
+    """Return whether no two different vectors are nearly equally distant: only then the order is determined."""
     gaps = np.diff([cosine for cosine, _ in ranked])
     return not ((gaps > 0) & (gaps < 3e-6)).any()
 
@@ -335,7 +335,7 @@ def test_a_damaged_page_is_reported_as_damage_when_used(tmp_path: Path) -> None:
 
 
 class BrokenEmbedder(ClusterEmbedder):
-    """Fails, or answers with what it was told."""
+    """Fails, or returns a given result."""
 
     def __init__(self, answer: Any = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The store behind a browser test: a home folder with a running daemon."""
+"""The store of a browser test: a home folder with a running daemon."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Store:
         self.client = Client(self.settings.paths)
 
     def stop(self) -> None:
-        """End the daemon."""
+        """Stop the daemon."""
         self.client.stop(HANGS_SECONDS)
 
     def link(self, cwd: str = "") -> str:
-        """A fresh one-time link."""
+        """Return a new one-time link."""
         return str(self.client.call("console_open", {"cwd": cwd})["url"])
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """An API method."""
+        """Call an API method."""
         return self.client.call(method, params, 2 * HANGS_SECONDS)  # a dream over 5,000 memories takes a while
 
 
 def read_session(store: Store, said: Sequence[str], session: str = "s-read", day: str = "2026-11-02") -> None:
-    """A session whose log memory reads now; one minute for each thing that is said."""
+    """Write a session's log and read it; the texts are one minute apart."""
     folder, lines = store.projects / "harbour-api", []
     for number, text in enumerate(said):
         message = {"role": "user", "content": text}
@@ -55,7 +55,7 @@ def read_session(store: Store, said: Sequence[str], session: str = "s-read", day
 
 
 def write_twice(store: Store, names: str, project: str, rules: Sequence[str]) -> None:
-    """A rule in two sessions' files, worded in two ways: the next dream merges them."""
+    """Write a rule to two sessions' files in two wordings, which the next dream merges."""
     for number, name in enumerate(names):
         path = store.settings.paths.memories / f"project-{project}" / f"s-{name}" / f"mem_00000000000{name}.md"
         path.parent.mkdir(parents=True)
@@ -66,18 +66,18 @@ def write_twice(store: Store, names: str, project: str, rules: Sequence[str]) ->
 
 
 def finish_jobs(store: Store) -> None:
-    """Wait until no day dream waits or runs."""
+    """Wait until no day dream is pending or running."""
     until(lambda: not store.call("jobs")["waiting"], "the day dreams did not end")
 
 
 def enter(page: Any, link: str) -> None:
-    """Open the console by a one-time link and wait until the page that takes the ticket has left for the start page."""
+    """Open the console by a one-time link, and wait for the redirection to the start page."""
     page.goto(link)
     page.wait_for_url(lambda url: "ticket=" not in url)
 
 
 def purge(store: Store, *ids: str) -> None:
-    """Purge memories; one may be gone already as an earlier wording of another."""
+    """Purge memories; one may already be gone as an earlier wording of another."""
     for id in ids:
         with suppress(NotFoundError):
             store.call("forget", id=id, purge=True)

@@ -1,8 +1,8 @@
-"""A real daemon with a store, and a real browser. Marked slow by the tests that use it.
+"""A real daemon with a store, and a real browser. Tests that use it are marked slow.
 
-`opened(store, width=1440, theme="light")` gives a Playwright page that is let in; `store` is "empty" or "full" (5,000
-memories, shared by all tests of the run: change only what your test made itself). `checked(page)` runs axe-core and the
-other checks that hold for every page. Screenshots go to $CONSOLE_SCREENSHOTS when it is set.
+`opened(store, width=1440, theme="light")` returns a logged-in Playwright page; `store` is "empty" or "full" (5,000
+memories, shared by all tests of the run: only change what your test created). `checked(page)` runs axe-core and the
+other checks for every page. Screenshots are written to $CONSOLE_SCREENSHOTS if it is set.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Opened = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """One browser for all tests."""
+    """Start one browser for all tests."""
     sync_api = pytest.importorskip("playwright.sync_api")
     if CHROMIUM is None:
         pytest.skip("no Chromium (set CHROMIUM_BIN)")
@@ -43,27 +43,27 @@ def _store(tmp_path_factory: pytest.TempPathFactory, name: str, count: int) -> I
 
 @pytest.fixture(scope="session")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """Nothing was ever remembered."""
+    """Return a store without memories."""
     yield from _store(tmp_path_factory, "empty", 0)
 
 
 @pytest.fixture(scope="session")
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """5,000 memories."""
+    """Return a store with 5,000 memories."""
     yield from _store(tmp_path_factory, "full", 5_000)
 
 
 def note(page: Any, message: Any) -> None:
-    """Keep an error or a warning of the browser's console, unless the test expects it."""
+    """Record an error or a warning of the browser's console, unless the test expects it."""
     if message.type in ("error", "warning") and not any(text in message.text for text in page.expected):
         page.faults.append(message.text)
 
 
 @pytest.fixture
 def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
-    """A page of the console; its faults (console errors, refused resources) are in `page.faults`.
+    """Open a page of the console; its errors (console errors, refused resources) are in `page.faults`.
 
-    What a test provokes it names first, in `page.expected`: the browser may tell of it later than the page does.
+    A test must first list the errors that it provokes in `page.expected`, since the browser may report them late.
     """
     contexts = []
 
@@ -89,7 +89,7 @@ def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
 
 @pytest.fixture
 def checked(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """What holds for every page: no fault, axe-core has no complaint (WCAG A and AA), nothing sticks out sideways."""
+    """Check a page: no errors, no violation reported by axe-core (WCAG A and AA), no horizontal overflow."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
     def check(page: Any, name: str = "") -> None:

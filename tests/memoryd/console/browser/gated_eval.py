@@ -1,4 +1,4 @@
-"""`memeval` with a model that waits for a line on standard input before each answer: a slow run that a test steers."""
+"""`memeval` with a model that waits for a line on standard input before each answer: a slow run controlled by a test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PRICE = 0.01  # US dollars
 
 
 class Gated(ScriptedModel):
-    """At the end of the input it answers without waiting. Each answer has the same made-up price."""
+    """Answers without waiting at the end of the input. Each answer has the same fictitious price."""
 
     def complete(self, messages: list[Message], **more: Any) -> Any:  # type: ignore[override]
         sys.stdin.readline()

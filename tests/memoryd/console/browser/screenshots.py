@@ -57,7 +57,7 @@ HIDE = """folder => {
 
 @contextmanager
 def lived_in(count: int) -> Iterator[tuple[Store, Path]]:
-    """The store, with a session that was read, a dream that merged and one whose merge waits for consent; and its folder."""
+    """Return the store with a read session, a dream that merged and one whose merge needs consent; and its folder."""
     with tempfile.TemporaryDirectory(prefix="memoryd-pictures-") as name:
         store = Store(Path(name), count, hostile=False)
         try:
@@ -77,7 +77,7 @@ def lived_in(count: int) -> Iterator[tuple[Store, Path]]:
 
 
 def evaluate(results: Path) -> None:
-    """Two runs of the sample benchmark, and a made-up command of run_bench: with memory and without."""
+    """Create two runs of the sample benchmark, and a fictitious run_bench command with and without memory."""
     command = [str(Path(sys.executable).with_name("memeval")), *_folders(results), "--offline"]
     command += "eval --benchmarks sample --providers bm25 none --answering-model extractive --judge f1".split()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -93,7 +93,7 @@ def _folders(results: Path) -> list[str]:
 
 @contextmanager
 def going_on(results: Path) -> Iterator[None]:
-    """A run in another process, which stands still after ANSWERED answers of a made-up price."""
+    """Start a run in another process, which stops after ANSWERED answers with a fictitious price."""
     command = [sys.executable, str(Path(__file__).with_name("gated_eval.py")), *_folders(results), "eval", "--run-id", LIVE]
     command += "--benchmark sample --provider bm25 --limit 20 --answering-model gated --judge f1 --concurrency 1".split()
     going = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
@@ -108,7 +108,7 @@ def going_on(results: Path) -> Iterator[None]:
 
 
 def addresses(store: Store, results: Path) -> dict[str, str]:
-    """Each page by the name of its picture."""
+    """Return the address of each page by the name of its screenshot."""
     entries = store.call("journal")["entries"]
     entry = min(entries, key=lambda one: one["id"])["id"]
     learnt = store.call("list_memories", project="all", session="s-read")["memories"][0]["id"]
@@ -141,7 +141,7 @@ def addresses(store: Store, results: Path) -> dict[str, str]:
 
 
 def conflict(store: Store, page: Any) -> Callable[[], object]:
-    """On the edit page: the file is changed by hand, then the form is sent. Gives what puts the file back."""
+    """Change the file by hand on the edit page, then send the form. Returns a function that restores the file."""
     path = Path(store.call("get_memory", id=page.url.split("/")[-2])["path"])
     before = path.read_bytes()
     field = page.get_by_label("Text (Markdown)")
@@ -154,7 +154,7 @@ def conflict(store: Store, page: Any) -> Callable[[], object]:
 
 
 def still(page: Any) -> None:
-    """Wait until nothing loads; a page that follows a run never ends loading: until it shows what the run did."""
+    """Wait until nothing is loading; a page that follows a run never finishes, so wait until it shows progress."""
     if page.url.endswith(f"/results/{LIVE}"):
         page.locator("[data-count=answer]", has_text=f"{ANSWERED} of").wait_for()
     else:
@@ -162,7 +162,7 @@ def still(page: Any) -> None:
 
 
 def picture(page: Any, target: Path, png: bool) -> None:
-    """The window, in at most MOST_BYTES: the best quality that fits."""
+    """Take a screenshot of at most MOST_BYTES, with the best quality that fits."""
     if png:
         page.screenshot(path=target.with_suffix(".png"), full_page=True)
         return
@@ -175,7 +175,7 @@ def picture(page: Any, target: Path, png: bool) -> None:
 
 
 def take(store: Store, folder: Path, target: Path, names: list[str], png: bool = False) -> None:
-    """All pictures."""
+    """Take all screenshots."""
     from playwright.sync_api import ViewportSize, sync_playwright
 
     chromium = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium")
@@ -199,7 +199,7 @@ def take(store: Store, folder: Path, target: Path, names: list[str], png: bool =
 
 
 def main() -> None:
-    """Read the arguments and take the pictures."""
+    """Parse the arguments and take the screenshots."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")

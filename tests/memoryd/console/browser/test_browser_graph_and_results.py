@@ -1,4 +1,4 @@
-"""Graph and Results as a person uses them: by keyboard, without scripts, on every width, and while a run goes on."""
+"""Graph and Results in a browser: by keyboard, without scripts, at every width, and during a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN_BEGINS_SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Two runs of a benchmark, and a run_bench command of two cells."""
+    """Create two runs of a benchmark, and a run_bench command of two cells."""
     folder = tmp_path_factory.mktemp("results")
     write(folder, result("run-a", many(60, 40)))
     write(folder, result("run-b", many(60, 20), provider={"name": "dense"}))
@@ -35,7 +35,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def of_results(page: Any, store: Any, folder: Path) -> Any:
-    """The same page with a session that shows this folder."""
+    """Return the same page with a session that shows this folder."""
     enter(page, store.client.call("console_open", {"results": str(folder)})["url"])
     return page
 
@@ -157,7 +157,7 @@ def until_answered(page: Any, number: int) -> None:
 
 
 def until_begun(page: Any, run: str) -> None:
-    """Go to a run, which is there as soon as its process has begun."""
+    """Open a run's page, which exists as soon as its process has started."""
     until = time.monotonic() + RUN_BEGINS_SECONDS
     while not page.get_by_role("link", name=run, exact=True).count():
         assert time.monotonic() < until, "the run has not begun"

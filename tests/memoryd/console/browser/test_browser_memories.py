@@ -1,4 +1,4 @@
-"""Home and Memories as a person uses them: by keyboard, without scripts, against a hand edit, under hostile text."""
+"""Home and Memories in a browser: by keyboard, without scripts, with concurrent edits by hand, with hostile text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def own(full: Any) -> Iterator[Any]:
-    """A memory that only this test has."""
+    """Create a memory that only this test uses."""
     folder = full.projects / realistic.PROJECTS[0]
     id = full.call("remember", cwd=str(folder), content="The ferry leaves at nine from pier four.", kind="fact", tags=["ferry"])[
         "id"
@@ -118,7 +118,7 @@ def test_a_conflict_with_a_hand_edit_is_shown_and_the_person_chooses(opened: Any
 
 @pytest.fixture
 def mortal(tmp_path: Path) -> Iterator[Any]:
-    """A store whose daemon may be killed."""
+    """Return a store whose daemon may be killed."""
     store = Store(tmp_path, 3)
     yield store
     store.stop()

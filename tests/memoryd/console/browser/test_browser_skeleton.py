@@ -1,4 +1,4 @@
-"""Every page of the navigation, on an empty and on a full store, narrow and wide, light and dark."""
+"""Every page of the navigation, with an empty and a full store, narrow and wide, light and dark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First paint and weight of every page on 5,000 memories, as a browser measures them.
+"""First paint and size of every page with 5,000 memories, measured by a browser.
 
     python -m pytest -m slow -s tests/memoryd/console/browser/test_browser_speed.py
 
@@ -45,7 +45,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def places(full: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the addresses name; memories, a session and a dream of these tests alone, and results of two runs and a grid."""
+    """Create what the addresses refer to: memories, a session and a dream for these tests, results of two runs and a grid."""
     results = tmp_path_factory.mktemp("results")
     write(results, result("run-a", many(QUESTIONS, QUESTIONS // 2)))
     write(results, result("run-b", many(QUESTIONS, QUESTIONS // 3), provider={"name": "dense"}))
@@ -81,7 +81,7 @@ def test_a_page_is_painted_at_once_and_weighs_little(
 
 
 def weighed(page: Any, address: str) -> int:
-    """Bytes over the wire of the page and all it loads, headers included, with an empty cache."""
+    """Return the bytes transferred for the page and everything it loads, including headers, with an empty cache."""
     devtools = page.context.new_cdp_session(page)
     devtools.send("Network.enable")
     devtools.send("Network.setCacheDisabled", {"cacheDisabled": True})

@@ -1,4 +1,4 @@
-"""Timeline, dreams and settings as a person uses them: read, take back, change, on every width and in both themes."""
+"""Timeline, dreams and settings in a browser: view, undo and change, at every width and in both themes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULES = ("Run the linter before each commit.", "Before each commit, run the lint
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Some memories, a session that was read, two rules that say the same, and one proposal that waits."""
+    """Return a store with some memories, a read session, two equivalent rules, and one pending proposal."""
     store = Store(tmp_path_factory.mktemp("small"), 60)
     read_session(store, SAID)
     write_twice(store, "ab", "shop", RULES)
