@@ -26,7 +26,7 @@ from memoryd.core.config import Settings
 from memoryd.core.types import Hit, Kind, MemoryItem, Query
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.recall.governance import split_by_floor
-from memoryd.recall.injection import PROMPT_CANDIDATES, PROMPT_CHARACTERS, PROMPT_MARGIN, worth_asking
+from memoryd.recall.injection import PROMPT_CANDIDATES, PROMPT_CHARACTERS, PROMPT_MARGIN, is_searchable
 from memoryd.service import Orchestrator
 
 FIRST = 3
@@ -63,7 +63,7 @@ def ask(prompt: Mapping[str, Any], service: Orchestrator, names: Mapping[str, st
     """One prompt through the hook's way and through that of an explicit search."""
     query = Query(text=prompt["text"], project=prompt["project"] or None)
     shown = service.search(replace(query, text=prompt["text"][:PROMPT_CHARACTERS]), PROMPT_CANDIDATES)
-    hook = [hit for hit in shown if hit.relevancy >= floor + PROMPT_MARGIN] if worth_asking(prompt["text"]) else []
+    hook = [hit for hit in shown if hit.relevancy >= floor + PROMPT_MARGIN] if is_searchable(prompt["text"]) else []
     hits = service.search(query, 8)
     sure, unsure = split_by_floor(prompt["text"], hits, floor)
 
