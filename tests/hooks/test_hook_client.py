@@ -151,7 +151,7 @@ def test_the_daemon_is_reached_over_loopback_with_its_token(hooks: Hooks) -> Non
 
 
 @pytest.mark.parametrize("says", [b"", ANSWER, b"proof x y\n", b"proof " + b"5" * 32 + b" " + b"6" * 64 + b"\n" + ANSWER])
-def test_a_stranger_at_the_port_of_a_dead_daemon_is_neither_told_nor_believed(hooks: Hooks, says: bytes) -> None:
+def test_a_stranger_at_the_port_of_a_dead_daemon_gets_and_is_believed_nothing(hooks: Hooks, says: bytes) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     heard = []
 

@@ -97,7 +97,7 @@ def test_a_damaged_cache_file_is_not_printed(ready: Hooks) -> None:
     assert ready.run("SessionStart") == b""
 
 
-def test_without_an_environment_the_user_is_told_that_it_is_built(hooks: Hooks) -> None:
+def test_without_an_environment_the_user_is_notified_that_it_is_built(hooks: Hooks) -> None:
     assert "being set up" in json.loads(hooks.run("SessionStart"))["systemMessage"]
 
 
@@ -115,7 +115,7 @@ def test_a_failed_setup_is_named_with_its_log(hooks: Hooks) -> None:
     assert str(hooks.home / "logs" / "launcher.log") in message
 
 
-def test_readiness_is_told_once_beside_the_answer(hooks: Hooks, daemon: Make) -> None:
+def test_readiness_is_reported_once_beside_the_answer(hooks: Hooks, daemon: Make) -> None:
     daemon(answer=CACHED)
     (hooks.data / "announce").write_text("memoryd is ready.")
     first, second = json.loads(hooks.run("SessionStart")), json.loads(hooks.run("SessionStart"))
@@ -123,13 +123,13 @@ def test_readiness_is_told_once_beside_the_answer(hooks: Hooks, daemon: Make) ->
     assert second == json.loads(CACHED)
 
 
-def test_readiness_is_told_when_there_is_nothing_else_to_say(hooks: Hooks, daemon: Make) -> None:
+def test_readiness_is_reported_when_there_is_nothing_else_to_say(hooks: Hooks, daemon: Make) -> None:
     daemon(answer=b"")
     (hooks.data / "announce").write_text("memoryd is ready.")
     assert json.loads(hooks.run("SessionStart")) == {"systemMessage": "memoryd is ready."}
 
 
-def test_why_no_daemon_can_start_is_told_until_the_configuration_changes(ready: Hooks) -> None:
+def test_why_no_daemon_can_start_is_reported_until_the_configuration_changes(ready: Hooks) -> None:
     (ready.home / "run").mkdir(parents=True, exist_ok=True)
     (ready.home / "run" / "start-problem").write_text("config.toml, line 3: floor is no number. Fix: write 0.5.")
     assert "floor is no number" in json.loads(ready.run("SessionStart"))["systemMessage"]

@@ -44,7 +44,7 @@ def test_the_first_answer_comes_quickly(proxies: Proxies, daemon: FakeMcpDaemon)
     once_within(1.0, lambda: proxies.client().ask("initialize", 0, **INITIALIZE))  # 0.4 s is wanted; test machines are busy
 
 
-def test_the_project_folder_that_the_client_names_is_told(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
+def test_the_project_folder_that_the_client_names_is_reported(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
     proxies.env["CLAUDE_PROJECT_DIR"] = "/some/where"
     proxies.client().greet()
     assert daemon.folders == ["/some/where"]
@@ -86,7 +86,7 @@ def test_discovery_before_the_handshake_is_answered_without_a_daemon(proxies: Pr
     assert client.next()["error"]["code"] == -32601
 
 
-def test_a_late_daemon_takes_over_and_the_client_is_told(proxies: Proxies) -> None:
+def test_a_late_daemon_takes_over_and_the_client_is_notified(proxies: Proxies) -> None:
     client = proxies.client()
     client.greet()
     daemon = FakeMcpDaemon(proxies.home)

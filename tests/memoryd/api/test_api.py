@@ -98,7 +98,7 @@ def test_a_model_has_no_other_methods(desk: Desk, method: str) -> None:
         desk.model(method)
 
 
-def test_a_project_that_is_off_is_off_for_tools_and_hooks_alike(desk: Desk) -> None:
+def test_a_project_that_is_off_is_off_for_tools_and_hooks(desk: Desk) -> None:
     desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")
     desk.user("off")
     with pytest.raises(InputError, match="switched off"):
@@ -125,7 +125,7 @@ def test_a_project_known_only_from_its_files_can_be_named(desk: Desk, settings: 
         desk.user("list_memories", project="nowhere-1234")
 
 
-def test_a_failing_day_dream_is_told_at_the_next_session_start(desk: Desk, clock: FakeClock) -> None:
+def test_a_failing_day_dream_is_reported_at_the_next_session_start(desk: Desk, clock: FakeClock) -> None:
     log = desk.folder / "gone.jsonl"
     desk.api.drain_spool_record("Stop", {"session_id": "s1", "cwd": str(desk.folder), "transcript_path": str(log)}, {})
     desk.api.tick()
@@ -258,7 +258,7 @@ def test_a_session_that_claims_to_be_from_the_future_beats_nobody(desk: Desk, cl
     assert newer["status"] in ("new", "superseded")
 
 
-def test_a_known_project_at_a_new_place_is_told_of_once(desk: Desk, tmp_path: Path) -> None:
+def test_a_known_project_at_a_new_place_is_reported_once(desk: Desk, tmp_path: Path) -> None:
     def start(folder: Path) -> str:
         payload = {"session_id": folder.name, "cwd": str(folder), "transcript_path": "", "source": "startup"}
         answer = desk.api.hook("SessionStart", payload, {})

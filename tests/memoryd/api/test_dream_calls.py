@@ -125,7 +125,7 @@ def test_what_recall_returned_to_a_model_is_on_record_with_its_session(desk: Des
     assert ("s1", "returned") in [(use["session"], use["how"]) for use in desk.user("why", id=id)["uses"]]
 
 
-def test_what_a_kill_left_half_done_is_mended_before_anybody_can_see_it(desk: Desk, settings: Settings, clock: FakeClock) -> None:
+def test_what_a_kill_left_half_done_is_repaired_before_anyone_sees_it(desk: Desk, settings: Settings, clock: FakeClock) -> None:
     path = said_twice(desk, settings)[0]
     desk.api.close()
     before = path.read_bytes()

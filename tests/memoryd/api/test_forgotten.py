@@ -325,7 +325,7 @@ def test_a_statement_with_a_secret_says_that_it_was_left_out(desk: Desk) -> None
         desk.call("remember", content="ghp" + "_" + "a7Kd9Qx2Lm4Zp8Rta7Kd9Qx2Lm4Zp8Rta7Kd")
 
 
-def test_what_stands_in_private_is_kept_by_no_way_of_keeping(desk: Desk) -> None:
+def test_what_is_in_private_is_kept_by_no_way_of_keeping(desk: Desk) -> None:
     answer = desk.call("remember", content="Always wash the pears <private>for the zirkonglobe</private> before lunch.")
     assert "<private>" in answer["left_out_secrets"]
     id = str(answer["id"])

@@ -82,7 +82,7 @@ def test_the_next_session_is_given_once_where_the_last_one_left_off(desk: Desk) 
     assert desk.user("handoff")["handoffs"], "asking still answers"
 
 
-def test_a_session_that_goes_on_is_not_told_its_own_end(desk: Desk) -> None:
+def test_a_session_that_continues_does_not_get_its_own_handoff(desk: Desk) -> None:
     desk.session("s1", "Please make the cart round to cents.")
     assert "cart round" not in desk.start("s1")
 
@@ -179,7 +179,7 @@ def test_a_handoff_of_something_else_is_kept(handoff: str, memory: str) -> None:
     assert not holds(handoff, memory)
 
 
-def test_what_is_off_or_forgotten_is_not_told(desk: Desk) -> None:
+def test_what_is_off_or_forgotten_is_not_reported(desk: Desk) -> None:
     id = desk.user("remember", content="Carts round to cents.")["id"]
     desk.session("s1", "Please make the cart round to cents.")
     desk.user("off")

@@ -61,7 +61,7 @@ def test_a_statement_that_both_have_is_active_once(desk: Desk) -> None:
     assert source not in {row["id"] for row in desk.call("projects", "mill")["projects"]}
 
 
-def test_of_two_alike_the_users_stays(desk: Desk) -> None:
+def test_of_two_similar_the_users_stays(desk: Desk) -> None:
     desk.api.call("remember", {"cwd": str(desk.folders["mill"]), "caller": "model", "content": STATEMENTS[1]})
     desk.move()
     query = Query(project=desk.project("mill"), statuses=(Status.ACTIVE,))

@@ -78,7 +78,7 @@ def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest
 
 
 @pytest.mark.parametrize("ranked", [{}, {"graph": [USED], "hybrid": [USED]}, {"graph": [OTHER], "markdown": [OTHER]}])
-def test_what_the_backends_rank_alike_tells_nothing(desk: Desk, clock: FakeClock, ranked: dict[str, Any]) -> None:
+def test_what_the_backends_rank_equally_says_nothing(desk: Desk, clock: FakeClock, ranked: dict[str, Any]) -> None:
     told(desk, (used(desk, clock, USED), PROMPT))
     result = found(desk, clock, ranking(**ranked))
     assert (result.rows, result.undecided) == ([], 1)

@@ -66,7 +66,7 @@ def test_a_report_tells_what_was_kept_and_what_not_and_why(desk: Desk) -> None:
     assert sum(report["skipped"].values()) >= len(refused)
 
 
-def test_no_secret_stands_in_a_report_or_its_file(desk: Desk, settings: Settings) -> None:
+def test_no_secret_is_in_a_report_or_its_file(desk: Desk, settings: Settings) -> None:
     dreamt(desk, *SAID)
     told = orjson.dumps(desk.user("session_report", session="s1"))
     assert b"ghp_0123456789" not in told

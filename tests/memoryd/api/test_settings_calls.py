@@ -23,7 +23,7 @@ def test_every_setting_is_in_one_group() -> None:
     assert COSTS.keys() <= KEYS.keys()
 
 
-def test_a_change_is_written_takes_effect_at_once_and_is_told(desk: Desk, settings: Settings) -> None:
+def test_a_change_is_written_takes_effect_at_once_and_is_reported(desk: Desk, settings: Settings) -> None:
     answer = desk.user("change_settings", values={"session_budget": "50", "lease_minutes": "5"})
     assert (answer["changed"], answer["waiting"]) == (["lease_minutes", "session_budget"], ["lease_minutes"])
     assert settings.paths.config.read_text("utf-8") == "session_budget = 50\nlease_minutes = 5.0\n"
@@ -35,13 +35,13 @@ def test_a_change_is_written_takes_effect_at_once_and_is_told(desk: Desk, settin
     assert told(desk)["session_budget"]["source"] == "default"
 
 
-def test_what_the_environment_overrules_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_environment_overrules_is_reported(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORYD_FLOOR", "0.9")
     assert desk.user("change_settings", values={"floor": "0.1"})["overruled"] == {"floor": "the environment"}
     assert (told(desk)["floor"]["value"], told(desk)["floor"]["overruled_by"]) == (0.9, "the environment")
 
 
-def test_a_broken_file_is_told_and_the_settings_in_force_are_shown(desk: Desk, settings: Settings) -> None:
+def test_a_broken_file_is_reported_and_the_settings_in_force_are_shown(desk: Desk, settings: Settings) -> None:
     settings.paths.config.write_text("floor = 7\n", "utf-8")
     answer = desk.user("settings")
     assert "floor = 7" in answer["problem"]["message"]
@@ -84,7 +84,7 @@ def test_a_forgotten_project_is_silent_and_comes_back_as_it_was(desk: Desk) -> N
     assert desk.user("get_memory", id=kept)["memory"] == before
 
 
-def test_one_change_of_an_entry_is_taken_back_alone_and_shown_as_lines(desk: Desk) -> None:
+def test_one_change_of_an_entry_is_undone_alone_and_shown_as_lines(desk: Desk) -> None:
     ids = [desk.user("remember", content=text)["id"] for text in ("Alpha is a host.", "The parser has no tests at all.")]
     entry = desk.user("forget_project", project="shop")["entry"]
     lines = [tuple(line) for line in desk.user("journal", id=entry, lines=True)["changes"][0]["lines"]]

@@ -169,7 +169,7 @@ def test_no_offer_where_memory_is_switched_off(desk: Desk) -> None:
     assert BLOCK not in desk.prompt()
 
 
-def test_of_two_alike_one_is_shown_and_both_speakers_have_their_places(desk: Desk) -> None:
+def test_of_two_similar_one_is_shown_and_both_speakers_have_their_places(desk: Desk) -> None:
     for number in range(9):
         desk.candidate(f"Finding {number}: module m{number} leaks handle h{number} on exit e{number}.", confidence=0.9)
     desk.candidate("The user wants releases on Mondays, since support is there then.", source=Source.USER, confidence=0.2)

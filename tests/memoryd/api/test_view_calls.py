@@ -89,7 +89,7 @@ def test_memories_are_filtered_by_source_in_lists_and_searches(api: Api, store: 
     assert [hit["id"] for hit in found["hits"]] == [mine]
 
 
-def test_a_search_shows_what_lies_below_the_floor_only_when_asked(api: Api, store: Orchestrator, clock: FakeClock) -> None:
+def test_a_search_shows_what_is_below_the_floor_only_when_asked(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     remember(store, clock, "The checkout uses Stripe.")
     question = {"query": "zebra quantum checkout cheesecake", "project": "all"}
     assert "weak" not in api.call("recall", question)
@@ -153,7 +153,7 @@ def test_a_path_that_memory_never_read_is_not_opened(api: Api, store: Orchestrat
     assert "not opened" in found["reason"]
 
 
-def test_a_log_that_is_gone_is_told(api: Api, store: Orchestrator, clock: FakeClock, tmp_path: Path) -> None:
+def test_a_log_that_is_gone_is_reported(api: Api, store: Orchestrator, clock: FakeClock, tmp_path: Path) -> None:
     path = tmp_path / "gone.jsonl"
     api._state.touch_session("s1", "shop", "", str(path))
     id = remember(store, clock, "Something.", session="s1", evidence=Evidence(str(path), ("u0",)))

@@ -77,14 +77,14 @@ def test_a_home_that_cannot_be_is_a_wrong_setting(tmp_path: Path, home: str) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no /dev/null")
-def test_a_home_that_cannot_be_made_is_told_without_a_traceback() -> None:
+def test_a_home_that_cannot_be_made_is_reported_without_a_traceback() -> None:
     result = run("/dev/null/home", "search", "x")
     assert result.exit_code in (2, 4)
     assert "error" in result.stderr
     assert "Traceback" not in result.output + repr(result.exception)
 
 
-def test_a_home_that_cannot_be_written_is_told_without_a_traceback(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_written_is_reported_without_a_traceback(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "logs").write_text("in the way", "utf-8")

@@ -30,7 +30,7 @@ def test_a_wrong_name_or_value_changes_nothing(terminal: Terminal) -> None:
     assert terminal.paths.config.read_text("utf-8") == before
 
 
-def test_a_wrong_value_in_the_file_is_mended_by_the_command(terminal: Terminal) -> None:
+def test_a_wrong_value_in_the_file_is_repaired_by_the_command(terminal: Terminal) -> None:
     terminal.run("status")  # there is a home
     terminal.paths.config.write_text("dream_floor = 7 # oops\n", "utf-8")
     assert "dream_floor = 7" in terminal.run("config", code=2).output

@@ -122,7 +122,7 @@ def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams:
     assert "1,042 in all" in text and "first=40" in text and "dream-0007" in text
 
 
-def test_what_an_undo_leaves_alone_is_told(dreams: Console) -> None:
+def test_what_an_undo_leaves_alone_is_reported(dreams: Console) -> None:
     left = {"id": "mem_000000000001", "path": "/m/<b>.md", "reason": "it was edited since"}
     dreams.answers["undo"] = {"entry": "", "of": "dream-0007", "restored": [], "refused": [left]}
     dreams.post("/dreams/dream-0007/undo")
@@ -138,7 +138,7 @@ def test_a_fault_of_one_part_leaves_the_other(console: Console) -> None:
 
 
 @pytest.mark.slow
-def test_a_merge_is_dreamt_shown_taken_back_and_brought_back(real_console: Console) -> None:
+def test_a_merge_is_dreamt_shown_undone_and_brought_back(real_console: Console) -> None:
     for number, text in enumerate(("Run the linter before each commit.", "Before each commit, run the linter.")):
         folder = real_console.api._service.folder / "project-shop" / f"s{number}"
         folder.mkdir(parents=True)

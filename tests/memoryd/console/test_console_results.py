@@ -142,7 +142,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_shown(folder: Pa
     assert "broken.json can&#39;t be read" in text and "run-a" in text
 
 
-def test_without_a_folder_and_in_an_empty_one_the_way_on_is_told(tmp_path: Path) -> None:
+def test_without_a_folder_and_in_an_empty_one_the_way_on_is_reported(tmp_path: Path) -> None:
     assert "memoryd console --results" in opened(None).get("/results").text
     assert opened(None).get("/results/run-a").status_code == 404
     assert "memeval eval" in opened(tmp_path).get("/results").text
@@ -175,7 +175,7 @@ def evaluated(made: Run, number: int, value: float) -> None:
     made.store.put(Record(Key(Phase.EVALUATE, "c1", f"q{number}"), Status.DONE, {"scores": scores}))
 
 
-def test_a_run_that_goes_on_is_seen_with_what_it_scored_so_far(tmp_path: Path) -> None:
+def test_a_run_that_continues_is_seen_with_what_it_scored_so_far(tmp_path: Path) -> None:
     made = run(tmp_path, "going")
     evaluated(made, 0, 1.0)
     evaluated(made, 1, 0.0)

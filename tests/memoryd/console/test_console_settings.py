@@ -75,7 +75,7 @@ def test_a_form_that_was_open_while_something_else_changed_takes_nothing_back(pa
     assert "floor = 0.7" in written and "session_budget = 700" in written and "/tmp" in written
 
 
-def test_a_wrong_value_is_told_and_what_was_typed_is_still_there(page: Any) -> None:
+def test_a_wrong_value_is_reported_and_what_was_typed_is_still_there(page: Any) -> None:
     answer = page.post("/settings", shown=["floor", "session_budget"], floor="7<i>", session_budget="450")
     assert answer.status_code == 400
     assert "could not convert" in answer.text or "number" in answer.text
@@ -83,14 +83,14 @@ def test_a_wrong_value_is_told_and_what_was_typed_is_still_there(page: Any) -> N
     assert page.file.read_text("utf-8") == FILE
 
 
-def test_a_broken_file_is_told_and_left_alone(page: Any) -> None:
+def test_a_broken_file_is_reported_and_left_alone(page: Any) -> None:
     page.file.write_text("floor = = 1", "utf-8")
     assert "can&#39;t be read" in told(page)
     assert page.post("/settings", shown="session_budget", session_budget="450").status_code == 400
     assert page.file.read_text("utf-8") == "floor = = 1"
 
 
-def test_a_wrong_value_in_the_file_can_be_mended_on_the_page(page: Any) -> None:
+def test_a_wrong_value_in_the_file_can_be_repaired_on_the_page(page: Any) -> None:
     page.file.write_text("floor = 7\n", "utf-8")
     assert "floor = 7" in told(page)
     page.post("/settings", shown="floor", floor="0.4")

@@ -89,7 +89,7 @@ def test_calls_reach_the_api_and_their_errors_come_back_as_they_were(daemon: Run
     assert (caught.value.message, caught.value.fix) == ("There is no such memory.", "List them.")
 
 
-def test_an_unforeseen_fault_is_told_without_its_details_and_shown_in_the_status(daemon: Running) -> None:
+def test_an_unexpected_error_is_reported_without_its_details_and_shown_in_the_status(daemon: Running) -> None:
     with pytest.raises(DaemonError) as caught:
         daemon.client.call("boom")
     assert "secret detail" not in str(caught.value) and "RuntimeError" in str(caught.value)
@@ -134,7 +134,7 @@ def test_a_broken_hook_request_answers_nothing_and_is_reported(daemon: Running, 
         b"\n",
     ],
 )
-def test_garbage_gets_one_error_line_and_the_daemon_goes_on(daemon: Running, data: bytes) -> None:
+def test_garbage_gets_one_error_line_and_the_daemon_continues(daemon: Running, data: bytes) -> None:
     answer = talk(daemon.paths, data)
     assert answer.startswith(b"error ") and answer.count(b"\n") == 1
     until(daemon.client.is_running)
@@ -548,7 +548,7 @@ def test_a_moment_without_open_files_ends_no_duty(run: Callable[..., Any], monke
         assert not failures and daemon.code == 0
 
 
-def test_accepting_without_open_files_is_told_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_accepting_without_open_files_is_reported_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
     loop = asyncio.new_event_loop()
     context = {"message": "socket.accept() out of system resource", "exception": OSError(errno.EMFILE, "Too many open files")}
     _on_loop_fault(loop, context)

@@ -118,7 +118,7 @@ def test_many_clients_that_start_it_at_once_get_one_daemon(settings: Settings, c
     assert stat.S_IMODE((settings.paths.logs / "daemon.out").stat().st_mode) == 0o600
 
 
-def test_a_daemon_that_can_not_start_is_told_with_its_last_words(settings: Settings) -> None:
+def test_a_daemon_that_can_not_start_is_shown_with_its_last_words(settings: Settings) -> None:
     def told() -> bool:
         with pytest.raises(DaemonUnavailable) as caught:
             ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])
@@ -158,7 +158,7 @@ def test_a_process_ends_with_its_lease(settings: Settings) -> None:
     assert process.returncode == 0
 
 
-def test_a_wrong_setting_is_told_before_anything_starts(settings: Settings) -> None:
+def test_a_wrong_setting_is_reported_before_anything_starts(settings: Settings) -> None:
     environment = daemon_environment(settings) | {"MEMORYD_LEASE_MINUTES": "soon"}
     done = subprocess.run(
         [sys.executable, "-m", "memoryd.daemon"], env=environment, capture_output=True, text=True, timeout=HANGS_SECONDS

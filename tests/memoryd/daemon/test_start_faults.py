@@ -40,7 +40,7 @@ def test_a_broken_config_is_noted_for_the_next_session_and_forgotten_at_a_sound_
     assert not settings.paths.start_problem.exists()
 
 
-def test_a_config_that_breaks_while_the_daemon_runs_is_told_at_the_session_start(
+def test_a_config_that_breaks_while_the_daemon_runs_is_reported_at_the_session_start(
     settings: Settings, clock: FakeClock, tmp_path: Path
 ) -> None:
     api = Api(settings, clock)

@@ -177,7 +177,7 @@ def test_acts_have_the_right_kind_and_polarity(said: str, kind: Kind | None, pol
     assert (act and act.kind, act and act.polarity) == (kind, polarity)
 
 
-def test_of_three_wordings_of_a_wish_the_last_stands() -> None:
+def test_of_three_wordings_of_a_wish_the_last_counts() -> None:
     turns = talk(
         "U: From now on begin branch names with the author's initials.",
         "A: ok",

@@ -38,7 +38,7 @@ def pairs(answer: Any, options: Any = OPTIONS) -> list[tuple[str, str]]:
         (["Server"], "Server: Behind a new endpoint."),
     ],
 )
-def test_an_option_is_told_with_its_description(answer: Any, told: str) -> None:
+def test_an_option_is_shown_with_its_description(answer: Any, told: str) -> None:
     assert pairs(answer) == [(QUESTION, told)]
 
 
@@ -84,7 +84,7 @@ def test_a_permission_or_a_question_back_is_no_memory(question: str, answer: str
     assert contents(answered(question, answer)) == ""
 
 
-def test_a_typed_answer_that_says_of_itself_that_it_stands_is_a_rule_and_an_option_is_none() -> None:
+def test_a_typed_answer_that_explicitly_is_lasting_is_a_rule_and_an_option_is_none() -> None:
     turns = answered("Shall I add a changelog?", "Yes, and from now on always write it with towncrier.")
     found = HeuristicExtractor().extract(Passage(turns)).candidates
     assert [one.kind for one in found if one.status is Status.ACTIVE] == [Kind.RULE]

@@ -74,7 +74,7 @@ def test_a_session_that_falls_silent_is_read(world: World, log: Log) -> None:
     assert (len(llm.calls), world.state.jobs()) == (1, [])
 
 
-def test_each_turn_begins_the_silence_anew(world: World, log: Log) -> None:
+def test_each_turn_begins_the_silence_again(world: World, log: Log) -> None:
     asked, llm = model(world)
     for _ in range(3):
         log.say(SAID[0])

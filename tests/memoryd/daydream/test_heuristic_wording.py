@@ -121,7 +121,7 @@ def test_words_before_a_statement_go_where_that_changes_nothing(text: str, wante
         ("The rule is: keep every line of the log", "The rule is: keep every line of the log"),
     ],
 )
-def test_a_pick_is_told_as_the_option_that_was_picked(text: str, option: str) -> None:
+def test_a_pick_is_shown_as_the_option_that_was_picked(text: str, option: str) -> None:
     assert chosen(text) == option
 
 

@@ -61,7 +61,7 @@ def test_only_active_memories_without_keys_in_projects_that_are_on_are_asked_for
     assert [item.id for item in writer.missing()] == [wanted]
 
 
-def test_it_goes_on_where_it_was_stopped(desk: Desk) -> None:
+def test_it_resumes_where_it_was_stopped(desk: Desk) -> None:
     for number in range(BATCH + 3):
         desk.remember(f"Statement number {number}.")
     full = answer(*[["some other words"]] * BATCH)

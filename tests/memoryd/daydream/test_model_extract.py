@@ -89,7 +89,7 @@ def test_context_and_interrupts_are_no_evidence() -> None:
     assert extract(answer(entry("Run make check", [1])), passage=passage).candidates == ()
 
 
-def test_what_a_subagent_was_told_is_not_the_users() -> None:
+def test_what_a_subagent_was_asked_is_not_the_users() -> None:
     passage = Passage((Turn(TurnKind.USER, "Always run make check", "u", 1, sidechain=True),))
     assert extract(answer(entry("Always run make check", [1])), passage=passage).candidates[0].source is Source.AGENT_STEP
 

@@ -217,7 +217,7 @@ def test_a_long_log_is_read_in_pieces(tmp_path: Path, log: Log) -> None:
     world.state.close()
 
 
-def test_a_stopped_job_goes_on_where_it_was(tmp_path: Path, log: Log) -> None:
+def test_a_stopped_job_resumes_where_it_was(tmp_path: Path, log: Log) -> None:
     world = World(tmp_path, chunk_tokens=5)
     log.say(*SAID)
     world.state.enqueue(str(log.path), "s1", log.cwd, "Stop")

@@ -81,7 +81,7 @@ def test_the_same_statement_in_other_words_is_known(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), DIFFERENT)
-def test_a_statement_that_only_looks_alike_is_kept_beside_the_other(old: str, new: str) -> None:
+def test_a_statement_that_only_looks_similar_is_kept_beside_the_other(old: str, new: str) -> None:
     assert relate(old, new) is Relation.DIFFERENT
     assert reconcile(candidate(new), [known(old)]).action is KeepAction.NEW
 
@@ -172,7 +172,7 @@ def test_a_log_that_is_read_late_does_not_overrule_newer_memories() -> None:
     assert reconcile(late, [known("The API listens on port 9090")]).reason == "older than what is known"
 
 
-def test_a_replaced_statement_read_again_is_known_but_said_anew_it_replaces() -> None:
+def test_a_replaced_statement_read_again_is_known_but_said_again_it_replaces() -> None:
     old = known(
         "The API listens on port 8080",
         status=Status.SUPERSEDED,

@@ -76,7 +76,7 @@ def test_a_random_key_is_found_behind_or_before_its_name(place: str) -> None:
         "pwd -P >| /tmp/session-4f7e-cwd2",
     ],
 )
-def test_what_only_stands_near_such_a_name_stays(text: str) -> None:
+def test_what_only_is_near_such_a_name_stays(text: str) -> None:
     assert redact(text).text == text
 
 

@@ -91,7 +91,7 @@ def test_a_whole_last_line_without_an_end_is_read_when_nobody_writes_any_more(tm
 
 
 @pytest.mark.parametrize("new", ["shorter", "other", "longer"])
-def test_a_rewritten_log_is_read_anew(tmp_path: Path, new: str) -> None:
+def test_a_rewritten_log_is_read_again(tmp_path: Path, new: str) -> None:
     path = write(tmp_path / "a.jsonl", *conversation(2))
     cursor = read_on(path).cursor
     log = Log()
@@ -108,7 +108,7 @@ def test_a_rewritten_log_is_read_anew(tmp_path: Path, new: str) -> None:
     assert not read_on(path, piece.cursor).reset
 
 
-def test_an_emptied_log_starts_anew(tmp_path: Path) -> None:
+def test_an_emptied_log_starts_again(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", *conversation(1))
     cursor = read_on(path).cursor
     path.write_bytes(b"")
@@ -117,7 +117,7 @@ def test_an_emptied_log_starts_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("context", ["{", "[]", '{"v":99}', '{"v":1}', "null"])
-def test_a_damaged_cursor_starts_anew(tmp_path: Path, context: str) -> None:
+def test_a_damaged_cursor_starts_again(tmp_path: Path, context: str) -> None:
     path = write(tmp_path / "a.jsonl", *conversation(1))
     done = read_on(path).cursor
     piece = read_on(path, Cursor(done.transcript, done.session, done.offset, done.line, done.fingerprint, context))

@@ -67,7 +67,7 @@ def test_a_preference_that_changes_twice_ends_at_the_last() -> None:
     assert "8080" in content
 
 
-def test_the_user_stands_above_the_agent_and_tools_where_rules_are_concerned() -> None:
+def test_the_user_ranks_above_the_agent_and_tools_where_rules_are_concerned() -> None:
     user = memory("Run migrations at startup", days=9, kind=Kind.RULE, source=Source.USER)
     agent = memory("Never run migrations at startup", days=1, kind=Kind.RULE, source=Source.AGENT_STEP)
     assert left(user, agent) == [user.content]

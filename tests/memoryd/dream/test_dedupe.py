@@ -46,7 +46,7 @@ def test_duplicates_become_one_memory_with_all_provenance() -> None:
         ("Step 3 of the deploy needs sudo", "Step 4 of the deploy needs sudo"),
     ],
 )
-def test_what_only_looks_alike_is_not_merged(a: str, b: str) -> None:
+def test_what_only_looks_similar_is_not_merged(a: str, b: str) -> None:
     assert not [change for change in plan_of(memory(a), memory(b)).changes if change.action is Action.CREATE]
 
 
@@ -93,7 +93,7 @@ def test_two_notes_in_the_users_hand_stay_both() -> None:
     assert plan_of(*notes, protected=frozenset(note.id for note in notes)).changes == ()
 
 
-def test_a_merge_that_was_taken_back_and_kept_is_not_overwritten() -> None:
+def test_a_merge_that_was_undone_and_kept_is_not_overwritten() -> None:
     one, two = memory("Use pnpm", days=5), memory("use pnpm.", days=4)
     taken = memory("Something else", id=merged_id(one.id, two.id), status=Status.SUPERSEDED)
     assert not [change for change in plan_of(one, two, taken).changes if change.action is Action.CREATE]

@@ -90,7 +90,7 @@ def test_a_dry_run_writes_nothing(world: World) -> None:
     assert state.ledger.anchors() == {}
 
 
-def test_a_single_change_is_taken_back_with_what_it_stands_or_falls_with(world: World) -> None:
+def test_a_single_change_is_undone_with_what_depends_on_it(world: World) -> None:
     store, _, _, clock = world
     ids = fill(store)
     sweep = sweep_of(*world, planned([*merge(store, clock, *ids[:2]), decay(store, ids[3])]))
@@ -103,7 +103,7 @@ def test_a_single_change_is_taken_back_with_what_it_stands_or_falls_with(world: 
     assert store.require(ids[3]).relevancy == 1.0
 
 
-def test_what_was_taken_back_is_not_done_again_the_next_night(world: World) -> None:
+def test_what_was_undone_is_not_done_again_the_next_night(world: World) -> None:
     store, _, _, clock = world
     ids = fill(store)
     sweep = sweep_of(*world, planned(merge(store, clock, *ids[:2])))
@@ -308,7 +308,7 @@ def test_contradictions_that_only_the_user_can_settle_are_listed(world: World) -
 # Failing, and one at a time
 
 
-def test_a_plan_that_fails_changes_nothing_and_is_told(world: World) -> None:
+def test_a_plan_that_fails_changes_nothing_and_is_reported(world: World) -> None:
     store, state, _, _ = world
     fill(store)
     before = tree(store.folder)
@@ -402,7 +402,7 @@ def test_an_early_dream_needs_quiet_and_enough_that_is_new(world: World) -> None
     assert not sweep.is_due_when_idle()
 
 
-def test_governance_after_a_dream_shows_what_stands(world: World) -> None:
+def test_governance_after_a_dream_shows_what_is_valid(world: World) -> None:
     store, state, settings, clock = world
     ids = fill(store)
     rule = store.write(item("Never push to main.", kind=MemoryKind.RULE, polarity=Polarity.DONT, source=Source.USER))

@@ -23,7 +23,7 @@ def test_a_pattern_works_as_a_compiled_one() -> None:
     assert (pattern.pattern, pattern.groups, pattern.flags & re.IGNORECASE) == (r"(?P<word>\w+)!", 1, re.IGNORECASE)
 
 
-def test_a_faulty_pattern_is_told_at_its_first_use() -> None:
+def test_a_faulty_pattern_is_reported_at_its_first_use() -> None:
     faulty = later("(")
     with pytest.raises(re.error):
         faulty.match("x")

@@ -99,12 +99,12 @@ def test_what_happened_on_the_day_of_an_event_is_never_lost(at: datetime, before
     st.sampled_from(["on", "before", "until", "since", "after"]),
     st.integers(0, 23),
 )
-def test_evidence_of_the_named_day_lies_in_the_span_whatever_the_word(day: date, word: str, hour: int) -> None:
+def test_evidence_of_the_named_day_is_in_the_span_whatever_the_word(day: date, word: str, hour: int) -> None:
     span = asked_span(f"what happened {word} {day.isoformat()}?", NOW)
     assert within(span, datetime(day.year, day.month, day.day, hour, tzinfo=UTC))
 
 
-def test_questions_about_the_past_are_told_from_those_about_order() -> None:
+def test_questions_about_the_past_are_distinguished_from_those_about_order() -> None:
     for text in (
         "What did we use before uv?",
         "Which port was it originally?",

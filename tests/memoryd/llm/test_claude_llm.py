@@ -121,7 +121,7 @@ def test_a_run_that_ends_without_a_result_is_a_failure(tmp_path: Path) -> None:
         client(tmp_path, printing(stopped)).complete(ASK)
 
 
-def test_an_old_client_is_told_to_be_updated(tmp_path: Path) -> None:
+def test_an_old_client_must_be_updated(tmp_path: Path) -> None:
     body = "sys.stderr.write(\"error: unknown option '--safe-mode'\"); sys.exit(1)"
     with pytest.raises(ModelError, match="too old") as caught:
         client(tmp_path, body).complete(ASK)

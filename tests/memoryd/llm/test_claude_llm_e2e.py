@@ -169,7 +169,7 @@ def test_the_real_clients_failures_are_understood(tmp_path: Path, model: Model, 
     assert caught.value.transient is transient
 
 
-def test_a_missing_login_is_told(tmp_path: Path, model: Model) -> None:
+def test_a_missing_login_is_reported(tmp_path: Path, model: Model) -> None:
     llm = ClaudeLLM(Settings(home=tmp_path / "home", claude_command=CLAUDE), environment(tmp_path, model, ANTHROPIC_API_KEY=""))
     with pytest.raises(ModelError, match="ogged in") as caught:
         llm.complete([Message("user", "hello")])

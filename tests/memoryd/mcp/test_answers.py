@@ -44,14 +44,14 @@ def test_details_go_before_entries() -> None:
     assert "get_memory" in answer["note"] and "left_out" not in answer
 
 
-def test_more_that_the_api_held_back_is_told_even_when_all_fits() -> None:
+def test_more_that_the_api_held_back_is_reported_even_when_all_fits() -> None:
     assert fit(tools()["list_memories"].tool, {"memories": [], "total": 9, "left_out": 9}, 500)["note"].startswith(
         "9 more; narrow by kinds"
     )
 
 
 @pytest.mark.parametrize("text", ["记忆" * 4000, '"\\' * 9000, "x" * 30_000])
-def test_one_long_text_is_cut_and_that_is_told(text: str) -> None:
+def test_one_long_text_is_cut_and_that_is_reported(text: str) -> None:
     answer = fit(tools()["get_memory"].tool, {"memory": {"id": "m", "content": text}}, 400)
     assert size(answer) <= 400 and answer["memory"]["content"].endswith("…") and "cut" in answer["note"]
     assert orjson.loads(render(answer)) == answer

@@ -118,7 +118,7 @@ def test_null_and_whole_floats_are_taken_as_models_mean_them() -> None:
     assert api.calls == [("recall", {"query": "x", "k": 8, "cwd": "/proj", "caller": "model"})]
 
 
-def test_a_foreseen_fault_becomes_a_tool_error_and_the_connection_goes_on() -> None:
+def test_a_expected_error_becomes_a_tool_error_and_the_connection_continues() -> None:
     async def work(client: Client) -> Any:
         first = await client.call_tool("get_memory", {"id": "mem_000000000000"})
         return first, await client.call_tool("recall", {"query": "x"})
@@ -276,7 +276,7 @@ INITIALIZE = {
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
-def test_a_client_that_probes_for_a_newer_protocol_goes_on_with_initialize() -> None:
+def test_a_client_that_probes_for_a_newer_protocol_continues_with_initialize() -> None:
     call = {"name": "recall", "arguments": {"query": "x"}, "_meta": {"progressToken": 2, "claudecode/toolUseId": "t"}}
     answers = exchange(DISCOVER, INITIALIZE, READY, {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call})
     assert answers["probe"]["error"]["code"] == types.METHOD_NOT_FOUND

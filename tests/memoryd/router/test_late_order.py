@@ -117,7 +117,7 @@ def test_what_the_user_of_a_chat_asks_is_no_mere_question() -> None:
         ("What did I tell you?", False),
     ],
 )
-def test_who_asks_for_what_the_assistant_told_gets_it_as_readily_as_what_the_user_said(text: str, told: bool) -> None:
+def test_who_asks_for_what_the_assistant_said_gets_it_as_readily_as_what_the_user_said(text: str, told: bool) -> None:
     rows = features([replace(turn("a", "I hike."), tags=(USER_TAG,)), turn("b", "Try the north trail.")], {}, text=text)
     assert ("user" not in rows["a"]) is told
 
@@ -163,7 +163,7 @@ def test_what_is_higher_in_the_one_feature_that_counts_comes_first(rows: dict[st
     assert all(scores[a] >= scores[b] - 1e-9 for a in known for b in known if known[a] > known[b])
 
 
-def test_a_candidate_without_vectors_stands_where_its_words_place_it() -> None:
+def test_a_candidate_without_vectors_is_ranked_where_its_words_place_it() -> None:
     similar = {"own": 0.5, "pair": 0.5, "around": 0.5, "session": 0.5, "bm25": 1.0}
     rows = {"a": similar, "b": {**similar, "own": 0.4, "bm25": 0.5}, "new": {"bm25": 9.0}}
     scores = late_scores(rows, frozenset(), WEIGHTS)

@@ -50,7 +50,7 @@ def test_the_fit_reaches_the_minimum_of_its_loss() -> None:
     assert np.abs(gradient).max() < 1e-4
 
 
-def test_what_is_clearly_told_apart_by_words_beats_the_rules_and_is_used() -> None:
+def test_what_is_clearly_distinguished_by_words_beats_the_rules_and_is_used() -> None:
     graph = [Labelled(f"please show number {n} neighbourhood", Backend.GRAPH) for n in range(20)]
     words = [Labelled(f"kindly fetch item {n} verbatim", Backend.MARKDOWN) for n in range(20)]
     model = train(graph + words, EMBEDDER.embed_queries, EMBEDDER.name)

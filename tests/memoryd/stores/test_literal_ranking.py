@@ -91,7 +91,7 @@ def test_the_newest_are_the_same_whether_few_rows_or_all_are_walked_through(
         assert [hit.item.id for hit in store.search(query, k)] == [id for (id,) in plain][:k]
 
 
-def test_a_project_without_memories_is_told_before_anything_is_looked_up(tmp_path: Path) -> None:
+def test_a_project_without_memories_is_reported_before_anything_is_looked_up(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1, project="a"))
     assert store.holds(Query()) and store.holds(Query(project="a")) and not store.holds(Query(project="b"))
@@ -118,7 +118,7 @@ def test_pages_and_numbers_are_those_of_the_whole_list(store: MarkdownStore, que
     assert pages == every
 
 
-def test_a_number_that_was_told_before_is_counted_anew_after_a_change(tmp_path: Path) -> None:
+def test_a_number_that_was_returned_before_is_counted_again_after_a_change(tmp_path: Path) -> None:
     store, other = open_store(tmp_path), open_store(tmp_path)
     everything = Query(statuses=tuple(Status))
     assert (store.count(everything), store.count(everything)) == (0, 0)

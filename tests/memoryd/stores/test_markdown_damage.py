@@ -123,7 +123,7 @@ def test_an_error_that_is_no_damage_is_raised(tmp_path: Path, monkeypatch: pytes
         ids(store, "redis")
 
 
-def test_a_rebuild_is_told_of_by_the_next_sync(tmp_path: Path) -> None:
+def test_a_rebuild_is_reported_by_the_next_sync(tmp_path: Path) -> None:
     store = filled(tmp_path)
     store.sync()
     store.rebuild()
@@ -242,7 +242,7 @@ def test_two_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     assert (report.changed, report.removed, report.broken) == ((), (), ())
 
 
-def test_a_store_goes_on_after_another_one_rebuilt_the_index(tmp_path: Path) -> None:
+def test_a_store_continues_after_another_one_rebuilt_the_index(tmp_path: Path) -> None:
     one, two = filled(tmp_path), open_store(tmp_path)
     assert len(list(two.all())) == 39
     one.rebuild()

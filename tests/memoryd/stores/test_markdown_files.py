@@ -26,7 +26,7 @@ from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files,
         ({"project": "", "session": ""}, "project-none/none"),
     ],
 )
-def test_a_file_lies_in_the_folder_of_its_scope_and_session(tmp_path: Path, values: dict[str, Any], folder: str) -> None:
+def test_a_file_is_in_the_folder_of_its_scope_and_session(tmp_path: Path, values: dict[str, Any], folder: str) -> None:
     store = open_store(tmp_path)
     store.write(replace(an_item(1), **values))
     assert files(tmp_path / "memories") == [f"{folder}/{an_id(1)}.md"]
@@ -176,7 +176,7 @@ def test_an_operation_that_must_change_a_foreign_note_pins_its_id_and_time(tmp_p
         ("x.md", Scope.USER, "", "manual"),
     ],
 )
-def test_a_note_belongs_to_the_folder_it_lies_in(tmp_path: Path, relative: str, scope: Scope, project: str, session: str) -> None:
+def test_a_note_belongs_to_the_folder_it_is_in(tmp_path: Path, relative: str, scope: Scope, project: str, session: str) -> None:
     put_file(tmp_path, relative, "Text")
     (item,) = open_store(tmp_path).all()
     assert (item.scope, item.project, item.session) == (scope, project, session)
@@ -203,7 +203,7 @@ def test_broken_files_are_reported_and_skipped_and_never_rewritten(tmp_path: Pat
     assert bad.read_bytes() == before
 
 
-def test_a_memory_whose_file_breaks_is_gone_until_it_is_mended(tmp_path: Path) -> None:
+def test_a_memory_whose_file_breaks_is_gone_until_it_is_repaired(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1))
     path = store.path_of(an_id(1))
@@ -354,7 +354,7 @@ def test_a_touched_file_is_no_change(tmp_path: Path) -> None:
 # Trash
 
 
-def test_a_deleted_memory_lies_in_the_trash_and_comes_back(tmp_path: Path) -> None:
+def test_a_deleted_memory_is_in_the_trash_and_comes_back(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1))
     path = store.path_of(an_id(1))

@@ -95,7 +95,7 @@ def test_an_odd_file_is_named_and_the_note_beside_it_is_taken_in(tmp_path: Path,
 
 
 @pytest.mark.parametrize("odd", ["a pipe", "a link out of the vault", "a linked folder", "a number of 50,000 digits"])
-def test_the_watcher_is_told_of_the_odd_file_itself(tmp_path: Path, odd: str) -> None:
+def test_the_watcher_is_notified_of_the_odd_file_itself(tmp_path: Path, odd: str) -> None:
     store = open_store(tmp_path)
     store.sync()
     folder = tmp_path / "memories" / "user"

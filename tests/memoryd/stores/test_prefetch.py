@@ -26,7 +26,7 @@ def test_what_was_begun_is_waited_for_and_made_once() -> None:
     ahead.close()
 
 
-def test_a_failure_is_told_to_the_one_who_asks_and_tried_again() -> None:
+def test_a_failure_is_reported_to_the_one_who_asks_and_tried_again() -> None:
     answers = [EmbeddingError("no", fix="wait"), "yes"]
 
     def make(text: str) -> object:
@@ -64,7 +64,7 @@ def test_after_closing_nothing_begins_but_who_asks_is_answered() -> None:
     assert ahead.get("a") == "A"
 
 
-def test_two_works_are_done_at_once_and_a_failure_is_told_to_the_one_who_waits() -> None:
+def test_two_works_are_done_at_once_and_a_failure_is_reported_to_the_one_who_waits() -> None:
     beside, here, there = WorkerThread("test"), threading.Event(), threading.Event()
 
     def work() -> bool:

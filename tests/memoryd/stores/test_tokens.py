@@ -87,7 +87,7 @@ def test_rows_of_another_model_and_damaged_rows_wait_to_be_encoded_again(store: 
     assert store.score("alpha", list("abc"), even).keys() == {"c"}
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path: Path, encoder: Counting) -> None:
+def test_a_file_that_is_no_database_is_reported(tmp_path: Path, encoder: Counting) -> None:
     (tmp_path / "tokens.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(IndexDamagedError):
         TokenStore(tmp_path / "tokens.db", encoder)

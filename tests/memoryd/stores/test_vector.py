@@ -236,7 +236,7 @@ def test_a_new_model_makes_the_rows_count_as_missing_until_written_again(open_st
     assert len(old.search(Query(text="1"), 10)) == 2 == 6 - old.stale_count()
 
 
-def test_a_model_that_changed_its_dimensions_under_the_same_name_starts_anew(open_store: Callable[..., Any]) -> None:
+def test_a_model_that_changed_its_dimensions_under_the_same_name_starts_again(open_store: Callable[..., Any]) -> None:
     open_store().write_many([item(1), item(2)])
     store = open_store(ClusterEmbedder(8))
     store.write_many([item(1), item(3)])
@@ -299,7 +299,7 @@ def test_score_gives_the_cosine_of_each_known_id(open_store: Callable[..., Any])
         7,
     ],
 )
-def test_a_damaged_vector_counts_as_missing_and_is_mended_by_writing(
+def test_a_damaged_vector_counts_as_missing_and_is_repaired_by_writing(
     open_store: Callable[..., Any], tmp_path: Path, blob: Any
 ) -> None:
     store = open_store()
@@ -357,7 +357,7 @@ def test_a_failing_embedder_leaves_the_store_as_it_was(open_store: Callable[...,
         store.search(Query(text="x"))
 
 
-def test_reading_goes_on_while_the_embedder_works(open_store: Callable[..., Any]) -> None:
+def test_reading_continues_while_the_embedder_works(open_store: Callable[..., Any]) -> None:
     class SlowEmbedder(ClusterEmbedder):
         started, release = threading.Event(), threading.Event()
 

@@ -105,7 +105,7 @@ def test_one_proposal_is_accepted_and_the_rest_refused(opened: Any, small: Any) 
     assert small.call("proposals")["proposals"] == []
 
 
-def test_a_setting_is_changed_a_wrong_one_is_told_and_kept(opened: Any, checked: Any, small: Any) -> None:
+def test_a_setting_is_changed_a_wrong_one_is_reported_and_kept(opened: Any, checked: Any, small: Any) -> None:
     page = opened("small", 390)
     page.goto(f"{page.base}/settings")
     page.get_by_label("session budget", exact=True).fill("450")
