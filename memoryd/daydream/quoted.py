@@ -94,6 +94,7 @@ from memoryd.daydream.quoted_signs import (
     PAIRED,
     PAIRS,
     PART_OF_FORM,
+    PASSED_ON,
     PASTED_ALONE,
     PATCHED,
     PLAIN_VERBS,
@@ -931,7 +932,7 @@ def introduces(head: str) -> bool:
         return True
     if is_about_text(head) and not OWN_LABEL.search(head):
         return True
-    if noun and STATES_AT_END.search(head) or CITES.search(head) or MADE_TEXT.match(head):
+    if noun and STATES_AT_END.search(head) or CITES.search(head) or MADE_TEXT.match(head) or PASSED_ON.search(head):
         return True
     if OWN_LABEL.search(head):
         return False

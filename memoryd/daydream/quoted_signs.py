@@ -28,7 +28,7 @@ SPEECH_WORDS = frozenset(
 )
 SPEECH = f"(?:{'|'.join(sorted(SPEECH_WORDS))})"
 REPORT_WORDS = SPEECH_WORDS | frozenset(
-    "specifies mandates dictates according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
+    "argue think suggest specifies mandates dictates according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
     "disait prétend afirma".split()
 )
 SPEECH_ZH = r"(?:说|写道|写着|写的是|提到|表示|要求|建议)"
@@ -91,7 +91,7 @@ LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
-    r"tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
+    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
     r"sms|whatsapp|telegram|signal|discord|teams|mattermost|messenger|description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
@@ -300,6 +300,7 @@ SAID_BY_OTHERS = later(
     r"\b(?:(?:my|our|the|an?|his|her|their|some)(?: [\w-]{1,30}){1,3}|he|she|it|they|someone|somebody) (?:(?:always|just|also|now|usually) )?"
     r"(?:says|said|keeps? (?:saying|telling)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
     r"(?-i:\b(?!I\b|We\b|You\b)[A-Z][\w.+#-]{0,30}(?: [\w.+#-]{1,20}){0,3}) (?:says|states|stated|specifies|mandates|dictates|demands|recommends|advises)\b|"
+    r"\b(?:(?:some|many|most|other|several|a few) )?(?:people|folks|others|colleagues|developers|reviewers|guides|posts|articles) (?:say|claim|think|insist|argue|recommend|suggest)\b|"
     r"\b(?:the|a) user (?:types|enters|sends)\b|(?<!я )\b(?:пишет|говорит|сказал[аи]?|считает),?(?: что)?\s*[:：]?|[\u4e00-\u9fff]{1,6}(?<!我)(?<!我们)(?:说|认为)(?:道)?[：:，]|が?言った[：:]|"
     r"\b(?:mein\w*|unser\w*|der|die|das|er|sie)(?: \w{1,30})? (?:sagte?|meinte?|behauptet)\b|"
     r"\b(?:mon|ma|notre|le|la|il|elle)(?: \w{1,30})? (?:dit|disait|prétend)\b|\b(?:mi|nuestr[oa]|el|la)(?: \w{1,30})? (?:dice|dijo|afirma)\b",
@@ -309,6 +310,12 @@ SAID_BY_OTHERS = later(
 CITES = later(
     r"\b(?:page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
     r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
+    re.IGNORECASE,
+)
+# A text that was passed on, or on which an opinion is asked for, before a colon.
+PASSED_ON = later(
+    r"^\W*(?:fwd?|forwarded|weitergeleitet|transféré|reenviado)\b|\b(?:what do you (?:think|make)|your (?:opinion|thoughts|take)|any thoughts|was (?:hältst|meinst|denkst) du|"
+    r"qu'en penses-tu|que penses-tu|qué (?:opinas|piensas|te parece)|что (?:думаешь|скажешь))\b|你(?:怎么看|觉得)",
     re.IGNORECASE,
 )
 # A text that the work is about, before a colon: a slogan, a label, test data. Plurals and bare topics ("Commit messages: …") are excluded.
@@ -483,7 +490,7 @@ STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|
 QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
 # Somebody else speaks after the colon.
 SPEAKS = later(
-    r"\b(?:says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
+    r"\b(?:says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит|написал[аи]?|сказал[аи]?|ответил[аи]?)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
     re.IGNORECASE,
 )
 FIRST_PERSON = later(r"\b(?:i|we|ich|wir|je|nous|yo|я|мы)\b|我", re.IGNORECASE)
