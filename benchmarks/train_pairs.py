@@ -51,7 +51,7 @@ AXES = 160
 READER_RIDGE = 100.0
 # Near misses and the labelled pairs of the dream's tests weigh less beside pairs whose relation was judged in full.
 READER_NEAR = 0.15
-READ_REPLACES, READ_CONFLICT = 0.9, 0.8
+READ_REPLACES, READ_CONFLICT = 0.9, 0.85
 # Without a word of change few statements of an assistant replace another; too few to choose a threshold from.
 READ_UNMARKED = 0.65
 

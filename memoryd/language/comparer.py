@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 
 from memoryd.core.protocols import Embedder, FloatArray, PairReader
-from memoryd.core.text import jaccard
+from memoryd.core.text import CJK, jaccard
 from memoryd.language.classifier import Model, load, load_reader, states_of
 from memoryd.language.compare import (
     CONFLICTS,
@@ -41,6 +41,7 @@ NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
 # Statements further apart in meaning are not read together: few of them are about the same thing, and reading costs 10 ms.
 READ_COSINE = 0.6
+FEWEST_WORDS = 4
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
@@ -105,7 +106,7 @@ class Comparer:
             return Comparison(Relation.SAME, "the same in other words")
         numbers = features(old, new, a, b, rules)
         marked = (old.by_user and new.by_user) or has_correction(new.text)
-        if not (read and self.would_read(cosine)):
+        if not (read and self.would_read(cosine)) or is_brief(old, a) or is_brief(new, b):
             model = load()
             mergeable = is_near(a, b, cosine) and may_be_same(old, new, a, b)
             return weighed(model, rules, model.chances(numbers), old.by_user and new.by_user, mergeable, marked=marked)
@@ -132,6 +133,11 @@ class Comparer:
         assert self._embedder is not None
         vector: FloatArray = self._embedder.embed([text])[0]
         return vector
+
+
+def is_brief(said: Said, read: Reading) -> bool:
+    """Return whether a statement is too short to be read: without a word of change, fragments all look like each other."""
+    return len(read.statement.tokens) < FEWEST_WORDS and not CJK.search(said.text) and not has_correction(said.text)
 
 
 def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:

@@ -246,3 +246,11 @@ def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_cha
     assert said_soon(early, late)
     assert not said_soon(early, Said("b"))
     assert not said_soon(early, Said("b", at=noon + timedelta(days=2)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Note three.", "Note four."), ("After the storm.", "Under the storm."), ("Blue pen.", "Red cup.")]
+)
+def test_fragments_neither_replace_nor_contradict_each_other(reader: Comparer, old: str, new: str) -> None:
+    for source in (True, False):
+        assert reader.compare(Said(old, by_user=source), Said(new, by_user=source)).relation is Relation.DIFFERENT
