@@ -99,9 +99,9 @@ def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) 
 
 
 def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """The logs of folders where memory is off, with the reason. The client names their folder after the project's.
+    """Return the logs of folders where memory is off, with the reason. The client names their folder after the project's.
 
-    A log in a folder of another name is looked at for the folder that it was written in, and for nothing else.
+    A log in a folder of another name is only searched for the folder that it was written in.
     """
     from memoryd.daydream.transcript import first_folder
     from memoryd.transfer.importing import slug_of

@@ -163,7 +163,7 @@ class ProjectRegistry:
         return sorted(entry.dirs) if entry else []
 
     def folders(self, project: str) -> list[str]:
-        """The folders that the project is at work in: for a repository the one that holds `.git`."""
+        """Return the folders of the project: for a repository the one with `.git`."""
         return [anchor.removesuffix("/.git") or "/" for anchor in self.anchors(project)]
 
     def find(self, text: str) -> str | None:

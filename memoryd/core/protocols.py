@@ -111,7 +111,7 @@ class PairReader(Protocol):
     """Reads two texts together, as a cross-encoder does."""
 
     def read(self, first: str, second: str) -> FloatArray:
-        """Numbers that tell how the texts relate, always of the same shape. Raises EmbeddingError."""
+        """Return numbers on the relation of the texts, always with the same shape. Raises EmbeddingError."""
         ...
 
 

@@ -37,7 +37,7 @@ class CrossEncoder:
         self._loaded: Loaded | None = None
 
     def read(self, first: str, second: str) -> FloatArray:
-        """The states of both texts' tokens, shape (layers, 3, width): of the whole, and the means of each text.
+        """Return the states of both texts' tokens, shape (layers, 3, width): of the whole, and the means of each text.
 
         Raises EmbeddingError.
         """

@@ -89,7 +89,7 @@ class Comparer:
     def compare_read(
         self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
     ) -> Comparison:
-        """The same, of statements whose words were read before. `cosine` of their vectors, None when there is none.
+        """Like `compare`, for statements that were already parsed. `cosine` is that of their vectors, if known.
 
         `read` False leaves it to their words where they would be read together.
         """

@@ -257,7 +257,7 @@ def names_other_things(a: Reading, b: Reading) -> bool:
 
 
 def _labelled_otherwise(a: Reading, b: Reading) -> bool:
-    """Whether a thing has another letter: "sensor A" and "sensor B"."""
+    """Return whether a thing has another letter: "sensor A" and "sensor B"."""
     labels, others = dict(_labels(a)), dict(_labels(b))
     return any(labels[thing] != others[thing] for thing in labels.keys() & others.keys())
 
@@ -267,7 +267,7 @@ def _labels(reading: Reading) -> list[tuple[str, str]]:
 
 
 def _two_values_differ(a: Reading, b: Reading) -> bool:
-    """Whether two values differ, one of them a name ("orders.created has 12, orders.closed has 3"): one names the thing."""
+    """Return whether two values differ and one is a name: "orders.created has 12, orders.closed has 3"."""
     left, right = _surplus(a.values, b.values), _surplus(b.values, a.values)
     named = [any(not _is_number(value) for value in side) for side in (left, right)]
     return len(left) >= 2 and len(right) >= 2 and all(named)
@@ -375,7 +375,7 @@ def _adds_little(extra: frozenset[str]) -> bool:
 
 
 def turned_round(a: Reading, b: Reading) -> bool:
-    """Whether most of what one of them denies stands in the other."""
+    """Return whether the other contains most of what one of them denies."""
     return _denies(a.clauses, b.clauses, CONTAINED) or _denies(b.clauses, a.clauses, CONTAINED)
 
 

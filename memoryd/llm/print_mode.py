@@ -41,12 +41,12 @@ _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
 def arguments(command: str, model: str, system: str) -> list[str]:
-    """The command line; without a model the client chooses one."""
+    """Return the command line; without a model the client chooses one."""
     return [command, *FLAGS, *(["--model", model] if model else []), *(["--system-prompt", system] if system else [])]
 
 
 def split(messages: Sequence[Message]) -> tuple[str, str]:
-    """The system prompt, and all other messages as one prompt, since the client accepts only one."""
+    """Return the system prompt, and all other messages as one prompt, since the client accepts only one."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     said = [message for message in messages if message.role != "system"]
     if len(said) == 1:
@@ -63,7 +63,7 @@ class RunOutput:
     code: int
 
     def report(self) -> dict[str, Any] | None:
-        """The client's report; None where it wrote none."""
+        """The client's report; None if there is none."""
         try:
             value = orjson.loads(self.stdout)
         except orjson.JSONDecodeError:
@@ -114,13 +114,13 @@ class Failure(StrEnum):
 
 
 def answer_of(report: Mapping[str, Any]) -> str | None:
-    """The answer's text; None when the report tells of an error."""
+    """Return the answer's text; None if the report contains an error."""
     text = report.get("result")
     return None if report.get("is_error") or not isinstance(text, str) else text
 
 
 def failure_of(report: Mapping[str, Any]) -> tuple[Failure, str]:
-    """The kind of the error in a report, and the client's words for it."""
+    """Return the kind of the error in a report, and the client's message."""
     said = str(report.get("result") or report.get("errors") or report.get("subtype") or "no reason")
     reason = shorten(one_line(said), REASON_CHARACTERS)
     status = report.get("api_error_status")
@@ -134,7 +134,7 @@ def failure_of(report: Mapping[str, Any]) -> tuple[Failure, str]:
 
 
 def model_of(report: Mapping[str, Any], default: str) -> str:
-    """The model that answered."""
+    """Return the model that answered."""
     return next(iter(report.get("modelUsage") or {}), default)
 
 
