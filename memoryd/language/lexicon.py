@@ -142,6 +142,21 @@ debug info warning
 debug release profile
 login logout signup
 scale-up scale-down
+old new
+left right
+top bottom
+upper lower
+minimum maximum
+internal external
+inbound outbound
+incoming outgoing
+upstream downstream
+source target
+sender receiver
+parent child
+north south east west
+blue green
+primary secondary
 """
 
 # Different members of one class are exclusive answers to one question.
