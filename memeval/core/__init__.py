@@ -1,1 +1,1 @@
-"""What every room is built on: values, errors, protocols, calls that may fail and cost, files, text and its overlap."""
+"""Shared foundations: types, errors, protocols, retries and budgets, files, and text overlap metrics."""

@@ -1,4 +1,4 @@
-"""Calls that may fail and cost: retries with jitter, the budget, the stop flag."""
+"""Retries with jitter, the cost budget and the stop flag."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 class RetryPolicy:
     """Full jitter: the n-th wait is a random share of `backoff` × 2^n seconds, at most `maximum`.
 
-    What a server asks for with Retry-After is waited in full, with jitter on top, but never beyond `patience`.
+    Honour a server's Retry-After in full, with jitter on top, but never wait longer than `patience`.
     """
 
     retries: int = 4
@@ -28,35 +28,35 @@ class RetryPolicy:
     patience: float = 600.0
 
     def wait(self, attempt: int, asked: float | None, share: float) -> float:
-        """Seconds before the next attempt; `share` is random in [0, 1)."""
+        """Return the seconds to wait before the next attempt; `share` is random in [0, 1)."""
         own = min(self.maximum, self.backoff * math.pow(2, attempt)) * share
         return own if asked is None else min(self.patience, asked + min(own, 1.0))
 
 
 class Stop:
-    """A flag that ends a run tidily; waits end with it."""
+    """A flag that stops a run cleanly and interrupts its waits."""
 
     def __init__(self) -> None:
         self._event = Event()
         self.reason = ""
 
     def set(self, reason: str = "stopped by the user") -> None:
-        """Ask everything to end; the first reason is kept."""
+        """Request a stop. The first reason given is kept."""
         self.reason = self.reason or reason
         self._event.set()
 
     @property
     def is_set(self) -> bool:
-        """Whether the run is to end."""
+        """Whether a stop was requested."""
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raises StoppedError once the flag is set."""
+        """Raise StoppedError if the flag is set."""
         if self.is_set:
             raise StoppedError(f"The run was {self.reason}.", fix="Resume it with --resume.")
 
     def sleep(self, seconds: float) -> None:
-        """Wait, but no longer than until the flag is set; then StoppedError."""
+        """Sleep, but raise StoppedError as soon as the flag is set."""
         self._event.wait(seconds)
         self.check()
 
@@ -64,7 +64,7 @@ class Stop:
 def with_retries(
     call: Callable[[], Result], policy: RetryPolicy, stop: Stop, chance: Callable[[], float] = random.random
 ) -> Result:
-    """The result of the call; transient errors are tried again, others and the last one are raised."""
+    """Return the call's result, retrying transient errors. Other errors, and the last transient one, are raised."""
     attempt = 0
     while True:
         stop.check()
@@ -78,7 +78,7 @@ def with_retries(
 
 
 class Budget:
-    """US dollars that all model calls of one command may cost together. Safe for threads."""
+    """A limit in US dollars on the total cost of a command's model calls. Thread-safe."""
 
     def __init__(self, limit: float | None = None, spent: float = 0.0) -> None:
         self.limit = limit
@@ -89,20 +89,20 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """What was paid so far."""
+        """US dollars spent so far."""
         return self._spent
 
     def add(self, cost: float) -> None:
-        """Count what an earlier part of the same run has paid."""
+        """Add what an earlier part of the same run has spent."""
         with self._lock:
             self._spent += cost
 
     @contextmanager
     def reserve(self, estimate: float | None) -> Iterator[Callable[[float | None], None]]:
-        """Room for one call while it lasts; gives the function that takes what it cost.
+        """Reserve budget for one call; yield the function that records its actual cost.
 
-        Without an estimate the dearest call so far stands for it. Raises BudgetError before the call when the
-        room is not there, and after it when its cost is unknown, since a budget can't be kept then.
+        Without an estimate, assume the most expensive call so far. Raises BudgetError before the call if the
+        budget doesn't suffice, and after it if the cost is unknown, since the budget can't be enforced then.
         """
         amount = self._take(estimate)
         try:

@@ -1,4 +1,4 @@
-"""Code of the user's own, named by a YAML file as `./file.py:Name`."""
+"""Load the user's own code, referenced from a YAML file as `./file.py:Name`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def load_object(reference: str, base: Path, where: str) -> Any:
-    """The object that `./file.py:Name` names, relative to the folder `base`. Raises ConfigError that begins with `where`."""
+    """Load the object that `./file.py:Name` refers to, relative to `base`. Raises ConfigError, prefixed with `where`."""
     file, colon, name = reference.rpartition(":")
     if not colon or not file.endswith(".py") or not name.isidentifier():
         raise ConfigError(f"{where} is {reference!r}.", fix="Write ./file.py:Name.")
@@ -31,7 +31,7 @@ def load_object(reference: str, base: Path, where: str) -> Any:
 
 
 def _module(path: Path, where: str) -> Any:
-    """The file as a module: once for each state of it, under a name that nothing else has."""
+    """Import the file under a unique module name, once per version of its content."""
     digest = hashlib.sha256(f"{path}\0{path.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     name = f"memeval_own_{digest}"
     if name in sys.modules:
@@ -40,7 +40,7 @@ def _module(path: Path, where: str) -> Any:
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module  # dataclasses and pickle look their module up there
-    sys.path.insert(0, str(path.parent))  # it may import what lies beside it, as a script may
+    sys.path.insert(0, str(path.parent))  # let it import its neighbours, as a script can
     try:
         found.loader.exec_module(module)
     except BaseException as error:
@@ -54,17 +54,17 @@ def _module(path: Path, where: str) -> Any:
 
 
 def place_of_fault(error: BaseException) -> str:
-    """What an exception says, with the file and line that raised it."""
+    """Format an exception with the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"{said.rstrip('.')} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else said
 
 
 def guarded(name: str, what: str, call: Callable[[], Result]) -> Result:
-    """The result of the user's code. Whatever it raises is a ProviderError that names the place; memeval's own errors pass."""
+    """Call the user's code. Turn what it raises into a ProviderError with file and line; let memeval's own errors pass."""
     try:
         return call()
     except MemevalError:
         raise
-    except Exception as error:  # noqa: BLE001 - code of the user may raise anything
+    except Exception as error:  # noqa: BLE001 - user code may raise anything
         raise ProviderError(f"{name}: {what} failed: {place_of_fault(error)}.", fix="Correct that code.") from error

@@ -1,4 +1,4 @@
-"""Vectors for what is measured with them: the metric relevancy and the judge `semantic`. Not for systems under test."""
+"""Embeddings for the relevancy metric and the `semantic` judge. Not used by systems under test."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ Vectors = npt.NDArray[np.float32]
 Vector = list[float]
 DEFAULT = "bge-small"
 CHARACTERS = 480
-"""Of each text; results name the embedder, and this is the same for all."""
+"""Characters embedded per text, the same for every embedder so that results stay comparable."""
 KEPT = 20_000
 
 
 class TextEmbedder(Protocol):
-    """Texts to vectors; a query may be embedded in another way than what is searched."""
+    """Embeds texts; queries may be embedded differently from documents."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Shape (texts, dimensions)."""
+        """Embed texts; shape (texts, dimensions)."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimensions,)."""
+        """Embed a query; shape (dimensions,)."""
         ...
 
 
 class RememberingEmbedder:
-    """Embeds each text once: the questions of a case retrieve the same pieces again and again. Safe for threads."""
+    """Caches embeddings, since the questions of a case retrieve the same passages repeatedly. Thread-safe."""
 
     def __init__(self, inner: TextEmbedder) -> None:
         self._inner = inner
@@ -38,7 +38,7 @@ class RememberingEmbedder:
         self._lock = Lock()
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """A vector for each text, in order."""
+        """Embed each text, in order."""
         with self._lock:
             if len(self._known) > KEPT:
                 self._known.clear()
@@ -48,6 +48,6 @@ class RememberingEmbedder:
             return [self._known[text] for text in texts]
 
     def embed_query(self, text: str) -> Vector:
-        """The vector of a question."""
+        """Embed a question."""
         with self._lock:
             return cast(Vector, self._inner.embed_query(text).tolist())

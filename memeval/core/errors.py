@@ -1,4 +1,4 @@
-"""One tree of errors. Each says what happened, where, and in `fix` what to do.
+"""The error hierarchy. Each error says what happened and where, and `fix` says what to do.
 
 MemevalError
 ├── ConfigError       a YAML file, flag or variable is wrong (file, line and key named)
@@ -7,7 +7,7 @@ MemevalError
 ├── ModelError        a model failed; `transient` likewise
 ├── BudgetError       the next call would pass the budget
 ├── RunError          a run can't start or resume; UnknownRunError: there is none of that name
-├── StoppedError      the user asked to stop; what was done is kept
+├── StoppedError      the user asked to stop; finished work is kept
 └── DependencyError   a library or program is missing
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 
 class MemevalError(Exception):
-    """Root of all foreseeable faults."""
+    """Base class of all expected errors."""
 
     def __init__(self, message: str, *, fix: str = "") -> None:
         super().__init__(message)
@@ -42,11 +42,11 @@ class _Transient(MemevalError):
 
 
 class ProviderError(_Transient):
-    """A memory system failed. `retry_after` in seconds, if it said so."""
+    """A memory system failed. `retry_after` is in seconds, if the server sent one."""
 
 
 class ModelError(_Transient):
-    """A model failed. `retry_after` in seconds, if it said so."""
+    """A model failed. `retry_after` is in seconds, if the server sent one."""
 
 
 class BudgetError(MemevalError):
@@ -62,7 +62,7 @@ class UnknownRunError(RunError):
 
 
 class StoppedError(MemevalError):
-    """The user asked to stop; what was done is kept and the run can be resumed."""
+    """The user asked to stop. Finished work is kept and the run can be resumed."""
 
 
 class DependencyError(MemevalError):

@@ -1,6 +1,6 @@
-"""What runs need of files beyond `memoryd.core.files`: lines that are appended whole, and the lock that keeps runners apart.
+"""Files of a run, beyond `memoryd.core.files`: atomic line appends, and the lock that allows one runner per run.
 
-An appended line is there whole after a kill -9, or not at all once the next one is appended.
+After a kill -9 a line is either complete, or a torn line that readers skip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RETRY_SECONDS = 0.02
 
 
 def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The JSON objects among lines; a torn line, or one of another kind, is left out."""
+    """Yield the JSON objects in lines, skipping torn lines and other values."""
     for line in lines:
         try:
             value = json.loads(line)
@@ -30,7 +30,7 @@ def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append one line in one write; a line that a killed writer left without its end is closed first."""
+    """Append a line in a single write, first terminating one that a killed writer left unfinished."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -44,24 +44,26 @@ def append_line(path: Path, line: str) -> None:
 
 
 class RunLock:
-    """An exclusive lock on a run; the system frees it when its process ends, however it ends."""
+    """An exclusive lock on a run. The operating system releases it when the process exits, however it exits."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stream: IO[bytes] | None = None
 
     def acquire(self, tries: int = 3) -> None:
-        """Take it. Raises RunError when another runner has it; one that only looks whether it is held lets go between tries."""
+        """Acquire the lock. Raises RunError if another runner holds it; brief probes by readers are waited out."""
         for number in range(tries):
             if number:
                 time.sleep(RETRY_SECONDS)
             if (stream := try_lock(self._path, private=False)) is not None:
                 self._stream = stream
                 return
-        raise RunError(f"Another runner works on {self._path.parent.name}.", fix="Wait for it to end, or give another run id.")
+        raise RunError(
+            f"Another process is already running {self._path.parent.name}.", fix="Wait for it to end, or give another run id."
+        )
 
     def release(self) -> None:
-        """Let it go; without effect when it is not held."""
+        """Release the lock; a no-op if it isn't held."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

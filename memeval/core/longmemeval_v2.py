@@ -1,9 +1,9 @@
-r"""LongMemEval-V2's scores of an answer that need no model.
+r"""Score answers to LongMemEval-V2 questions that need no model.
 
-The answer is what the last `\\boxed{}` of a reply holds, else the reply. A question names its function, with options:
+The answer is the content of the reply's last `\\boxed{}`, or the whole reply. Each question names a function, with options:
 
-    norm_phrase_set_match          every phrase of the gold stands in the answer, as whole words, in normal form
-    norm_phrase_set_match_ordered  the same, each behind the one before it
+    norm_phrase_set_match          every gold phrase occurs in the normalised answer, as whole words
+    norm_phrase_set_match_ordered  the same, with the phrases in order
     mc_choice_match                the letter is the gold's
     mc_choice_set_match            the letters are the gold's, in any order
 
@@ -18,13 +18,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 BY_MODEL = ("llm_abstention_checker", "llm_gotchas_checker")
-"""Functions that ask a model."""
+"""Functions that are judged by a model."""
 _BOX = "\\boxed{"
 _FILLERS = frozenset("AND ANSWER ANSWERS CHOICE CHOICES FINAL LETTER LETTERS OPTION OPTIONS".split())
 
 
 def boxed(text: str) -> str:
-    """What the last box holds, braces within it included; the whole text when there is none, or an empty one."""
+    """Return the content of the last box, including nested braces; the whole text if there is none or it is empty."""
     start = text.rfind(_BOX)
     if start < 0:
         return text.strip()
@@ -39,12 +39,12 @@ def boxed(text: str) -> str:
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether the answer says that it is not known, which is never right."""
+    """Whether the answer is UNKNOWN, which is never right."""
     return answer.strip().lower() == "unknown"
 
 
 def parse_function(spec: str) -> tuple[str, dict[str, Any]]:
-    """Name and options of `name|key=value|…`. Raises ValueError."""
+    """Parse `name|key=value|…` into name and options. Raises ValueError."""
     name, *parts = (part.strip() for part in spec.split("|"))
     options: dict[str, Any] = {}
     for part in filter(None, parts):
@@ -73,7 +73,7 @@ def _value(key: str, text: str) -> Any:
 
 
 def score(spec: str, answer: str, gold: str) -> bool:
-    """Whether an answer is right by the function of a question. Raises ValueError for an unknown one."""
+    """Score an answer by the question's function. Raises ValueError for an unknown function."""
     name, options = parse_function(spec)
     return FUNCTIONS[name](answer, gold, options)
 
@@ -149,7 +149,7 @@ FUNCTIONS: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
 
 
 def binary_label(reply: str) -> float | None:
-    """The 0 or 1 of a judge's reply: the `label` of its JSON object, else of what looks like one; None when there is none."""
+    """Read a judge's 0 or 1 from the `label` of its JSON object, falling back to a regex; None if there is none."""
     text = reply.strip()
     lines = text.splitlines()
     if text.startswith("```") and text.endswith("```") and len(lines) >= 3:
@@ -161,6 +161,6 @@ def binary_label(reply: str) -> float | None:
             if label in (0, 1, "0", "1"):
                 return float(label)
         except (ValueError, TypeError):
-            pass  # not strict JSON: what looks like a label is next
+            pass  # not strict JSON: fall back to the regex
     match = re.search(r"""["']label["']\s{0,9}:\s{0,9}([01])|\blabel\b\s{0,9}[:=]\s{0,9}([01])""", text, re.IGNORECASE)
     return float(match[1] or match[2]) if match else None

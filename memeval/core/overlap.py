@@ -1,4 +1,4 @@
-"""How much an answer and its gold have in common, without a model. One file for each formula."""
+"""Overlap metrics between an answer and its gold answers, without a model."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _IRREGULAR = {
     "canning": "canning", "howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
 }  # fmt: skip
 Rule = tuple[str, str, Callable[[str], bool]]
-"""Suffix, what takes its place, and the condition on what is left."""
+"""Suffix, replacement, and the condition on the remaining stem."""
 
 
 @lru_cache(maxsize=200_000)
 def porter_nltk(word: str) -> str:
-    """Stem of a word in NLTK's reading of the algorithm."""
+    """Stem a word with NLTK's variant of the Porter algorithm."""
     word = word.lower()
     if word in _IRREGULAR:
         return _IRREGULAR[word]
@@ -50,7 +50,7 @@ def _consonants(word: str) -> list[bool]:
 
 
 def _measure(stem: str) -> int:
-    """How often a vowel is followed by a consonant."""
+    """Count the vowel-consonant sequences (Porter's m)."""
     kinds = _consonants(stem)
     return sum(after and not before for before, after in zip(kinds, kinds[1:], strict=False))
 
@@ -64,7 +64,7 @@ def _doubled(word: str) -> bool:
 
 
 def _short(word: str) -> bool:
-    """Ends in consonant, vowel, consonant (not w, x, y), or is a vowel and a consonant."""
+    """Whether the stem ends in consonant, vowel, consonant (not w, x, y), or is a vowel and a consonant."""
     kinds = _consonants(word)
     if len(word) >= 3 and kinds[-3:] == [True, False, True] and word[-1] not in "wxy":
         return True
@@ -80,7 +80,7 @@ def _large(stem: str) -> bool:
 
 
 def _apply(word: str, rules: Sequence[Rule]) -> str:
-    """The first rule whose suffix fits decides, whether or not its condition holds."""
+    """Apply the first rule with a matching suffix; if its condition fails, no later rule is tried."""
     for suffix, other, condition in rules:
         if word.endswith(suffix):
             stem = word[: len(word) - len(suffix)]
@@ -110,7 +110,7 @@ def _past(word: str) -> str:
 
 
 def _restored(stem: str) -> str:
-    """The stem before `ed` or `ing`, with what English dropped there."""
+    """Restore the letters that English drops before `ed` or `ing`."""
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
     if _doubled(stem):
@@ -175,7 +175,7 @@ def _final_ll(word: str) -> str:
 
 
 def normal_stems(text: str) -> list[str]:
-    """Stems of LoCoMo's normal form: what its F1 compares."""
+    """Return the stems of LoCoMo's normal form, as its F1 compares them."""
     return [porter_nltk(word) for word in normalize_answer(text).split()]
 
 
@@ -195,7 +195,7 @@ class EventOrder:
 
 
 def event_order(gold: Sequence[str], said: Sequence[str]) -> EventOrder:
-    """Scores of a list whose items are written as in the gold where they are the same event."""
+    """Score an ordered list whose matched items are already replaced by their gold wording."""
     common = len(set(gold) & set(said))
     extra = sum(item not in gold for item in said)
     missing = sum(item not in said for item in gold)
@@ -208,13 +208,13 @@ def event_order(gold: Sequence[str], said: Sequence[str]) -> EventOrder:
 
 
 def _ranks(items: Sequence[str], union: Sequence[str]) -> list[int]:
-    """The place of each item of the union; of an item that occurs twice the last one, as the script has it."""
+    """Rank each item of the union; a repeated item takes its last position, as in the official script."""
     places = {item: place for place, item in enumerate(items, start=1)}
     return [places.get(item, len(union) + 1) for item in union]
 
 
 def tau_b(first: Sequence[int], second: Sequence[int]) -> float | None:
-    """Kendall's tau with ties; None when a side has no two different values."""
+    """Kendall's tau-b; None if either side is constant."""
     difference = pairs = tied_first = tied_second = 0
     for (a, x), (b, y) in combinations(zip(first, second, strict=True), 2):
         pairs += 1
@@ -229,14 +229,14 @@ Vector = Sequence[float]
 
 
 def cosine(left: Vector, right: Vector) -> float:
-    """Between -1 and 1; 0 when one of them is zero. Different lengths are a ValueError."""
+    """Cosine similarity, 0 if either vector is zero. Raises ValueError for different lengths."""
     dot = math.fsum(a * b for a, b in zip(left, right, strict=True))
     length = math.hypot(*left) * math.hypot(*right)
     return max(-1.0, min(1.0, dot / length)) if length else 0.0
 
 
 def rouge_l(answer: str, gold: str) -> float:
-    """ROUGE-L between 0 and 1; 0 when a side is empty."""
+    """Compute ROUGE-L between 0 and 1; 0 if either side is empty."""
     said, wanted = normal_stems(answer), normal_stems(gold)
     common = longest_common_subsequence(said, wanted)
     if not common:
@@ -246,12 +246,12 @@ def rouge_l(answer: str, gold: str) -> float:
 
 
 def best_rouge_l(answer: str, golds: Sequence[str]) -> float:
-    """The highest ROUGE-L over several accepted golds."""
+    """Return the highest ROUGE-L over the accepted gold answers."""
     return max((rouge_l(answer, gold) for gold in golds), default=0.0)
 
 
 def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
-    """Length of the longest common subsequence, in O(|left|·|right|) time and one row of memory."""
+    """Return the length of the longest common subsequence, in O(|left|·|right|) time and one row of memory."""
     row = [0] * (len(right) + 1)
     for item in left:
         diagonal = 0
@@ -263,7 +263,7 @@ def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int
 
 
 def token_f1(answer: str, gold: str) -> float:
-    """F1 between 0 and 1; 0 when nothing is common, also when a side is empty."""
+    """Compute token F1 between 0 and 1; 0 if no token is shared or either side is empty."""
     said, wanted = normal_stems(answer), normal_stems(gold)
     common = sum((Counter(said) & Counter(wanted)).values())
     if not common:
@@ -273,24 +273,24 @@ def token_f1(answer: str, gold: str) -> float:
 
 
 def best_f1(answer: str, golds: Sequence[str]) -> float:
-    """The highest F1 over several accepted golds."""
+    """Return the highest F1 over the accepted gold answers."""
     return max((token_f1(answer, gold) for gold in golds), default=0.0)
 
 
 def exact_match(answer: str, golds: Sequence[str]) -> float:
-    """1 if the answer equals one of the golds in normal form, else 0."""
+    """Return 1 if the normalised answer equals a gold answer, else 0."""
     return float(normalize_answer(answer) in {normalize_answer(gold) for gold in golds})
 
 
 def contains(answer: str, golds: Sequence[str]) -> float:
-    """1 if one of the golds stands in the answer as whole words, in normal form, else 0. An empty gold is in nothing."""
+    """Return 1 if the normalised answer contains a gold answer as whole words, else 0. An empty gold never matches."""
     said = f" {normalize_answer(answer)} "
     wanted = (normalize_answer(gold) for gold in golds)
     return float(any(f" {gold} " in said for gold in wanted if gold))
 
 
 def substring(answer: str, golds: Sequence[str]) -> float:
-    """1 if one of the golds occurs in the answer letter by letter, also within a word, else 0."""
+    """Return 1 if a gold answer is a substring of the answer, even within a word, else 0."""
     return float(any(gold in answer for gold in golds if gold))
 
 
@@ -310,7 +310,7 @@ _NOTHING = re.compile(
 
 
 def says_nothing_known(answer: str) -> bool:
-    """Whether the answer abstains: it is empty, or its first sentence says that the memory has no answer."""
+    """Whether the answer abstains: it is empty, or its first sentence says that the answer isn't known."""
     parts = sentences(answer)
     return not parts or _NOTHING.search(parts[0]) is not None
 
@@ -322,12 +322,12 @@ CATEGORIES = {
     QuestionType.FACT_RECALL: 4,
     QuestionType.ABSTENTION: 5,
 }
-"""Numbers of the official code; several vendors number the categories otherwise."""
+"""Numbers of the official code; several vendors number the categories differently."""
 _REFUSALS = ("no information available", "not mentioned")
 
 
 def locomo_f1(answer: str, gold: str, category: int) -> float:
-    """The official score of one answer, between 0 and 1. `category` is 1 to 5; anything else is a ValueError."""
+    """Compute the official LoCoMo score, between 0 and 1. Raises ValueError unless `category` is 1 to 5."""
     if category == 1:
         return _multi_answer(answer, gold)
     if category == 3:
@@ -354,7 +354,7 @@ PRIMARY = (
     ("ruler", "substring_exact_match"),
     ("fact", "substring_exact_match"),
 )
-"""The metric that stands for a sub-dataset, by a part of its name. InfBench and LongMemEval are judged by a model."""
+"""The primary metric of a sub-dataset, by a part of its name. InfBench and LongMemEval are judged by a model."""
 CUT_OFFS = (1, 5, 10)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -367,7 +367,7 @@ _LONGEST = 200
 
 
 def scores(sub_dataset: str, answer: str, golds: Sequence[str], titles: Mapping[str, str] | None = None) -> dict[str, float]:
-    """All scores of the sub-dataset. `titles`: name by id of what can be recommended; none for recsys without them."""
+    """Compute all scores of the sub-dataset. `titles` maps ids to names; recsys can't be scored without it."""
     if "recsys" in sub_dataset:
         return _recommended(answer, golds, titles) if titles else {}
     if "ruler_niah" in sub_dataset:
@@ -381,14 +381,14 @@ def scores(sub_dataset: str, answer: str, golds: Sequence[str], titles: Mapping[
 
 
 def primary(sub_dataset: str) -> str:
-    """The metric that stands for a sub-dataset; "" where it is a model's judgement."""
+    """Return the primary metric of a sub-dataset; "" if a model judges it."""
     if "sum" in sub_dataset or "longmemeval" in sub_dataset:
         return ""
     return next((metric for part, metric in PRIMARY if part in sub_dataset), "substring_exact_match")
 
 
 def parsed(answer: str) -> str:
-    """What follows the first "Answer:" on its line, else the first line."""
+    """Extract the text after the first "Answer:" on its line, or the first line."""
     place = answer.lower().find(_PREFIX)
     rest = answer[place + len(_PREFIX) :] if place >= 0 else answer
     line = rest.split("\n", 1)[0].strip()
@@ -396,12 +396,12 @@ def parsed(answer: str) -> str:
 
 
 def normal(text: str) -> str:
-    """SQuAD's normal form: lower case, no ASCII punctuation, no articles, single spaces."""
+    """Normalise as SQuAD does: lower case, no ASCII punctuation, no articles, single spaces."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def plain_f1(answer: str, gold: str) -> float:
-    """Token F1 without stems; a yes or no must be equal to count."""
+    """Compute token F1 without stemming; yes and no must match exactly."""
     said, wanted = normal(answer), normal(gold)
     if said != wanted and (said in _ALONE or wanted in _ALONE):
         return 0.0
@@ -437,13 +437,13 @@ def _title(text: str) -> str:
 
 
 def title_of(name: str) -> str:
-    """The title in a name of the data's table of entities, such as `<http://…/Night_Ferry_(film)>`."""
+    """Extract the title from an entity name such as `<http://…/Night_Ferry_(film)>`."""
     plain = re.sub("[_>-]", " ", name.rsplit("/", 1)[-1])
     return " ".join(_PARENTHESES.sub("", plain).split())[:_LONGEST]
 
 
 def nearest(text: str, names: Sequence[str]) -> str:
-    """The name with the least edit distance to the text, whatever the case."""
+    """Find the name with the smallest edit distance to the text, ignoring case."""
     said = [ord(sign) for sign in text.lower()]
     lower = [name.lower() for name in names]
     width = max(map(len, lower), default=0)

@@ -1,17 +1,17 @@
-"""PrecisionMemBench: the right belief, and only that one.
+"""Score PrecisionMemBench: retrieve the expected beliefs and nothing else.
 
-The harness puts a frame around each search: pinned beliefs and pinned open questions of the scope come from the seed, not
-from the system; a relation that was found brings its participants; and a budget cuts what is handed over. Then
+The harness adds context to each search: pinned beliefs and open questions of the scope come from the seed, not
+from the system; a retrieved relation brings its participants; and a budget truncates the result. Then
 
-    precision = expected and found / found, 0 when nothing was found though something is expected, None when nothing is
+    precision = expected and found / found, 0 if nothing was found but something is expected, None if nothing is expected
     recall = expected and found / expected, None when nothing is expected
-    a case passes when none of its demands fails: one belief too many fails it as one too few does
+    a case passes if it meets all of its demands; an extra belief fails it just as a missing one does
     pass types: active (precision above 0), else structural by the case's category, else trivially empty
 
 In the session part a turn's precision counts what was found or is pinned against what was found, and drift is 1 - precision
 (0 when nothing was found). Source: src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and
-src/utils/buildRetrievalReport.ts of tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with what that code
-returns, and `python -m benchmarks.precisionmembench` recomputes the reports that are published with it.
+src/utils/buildRetrievalReport.ts of tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with that code's
+output, and `python -m benchmarks.precisionmembench` recomputes the reports published with it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ STRUCTURAL = frozenset(
         "Persona prelude content",
     )
 )
-"""Categories whose passes without a precision are called structural."""
+"""Categories whose passes without a precision count as structural."""
 PASS_TYPES = ("active", "structural", "trivial")
 METRIC = "precisionmembench_pass"
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the harness adds to a search: ids of beliefs, all of the query's user and scope.
+    """Belief ids that the harness adds to a search, restricted to the query's user and scope.
 
     `names`: the belief of each turn that a system may find. `relations`: the participants of each relation.
     """
@@ -57,7 +57,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Surfaced:
-    """Ids of what is handed over, in three parts."""
+    """Ids returned to the caller: pinned beliefs, relevant beliefs and open questions."""
 
     pinned: tuple[str, ...]
     relevant: tuple[str, ...]
@@ -66,7 +66,7 @@ class Surfaced:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a case demands. None: it says nothing of this."""
+    """The requirements of a case. None: not specified."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
@@ -81,11 +81,11 @@ class Demands:
     questions_exclude: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
     seed_pinned: tuple[str, ...] = ()
-    """Beliefs of the user that are pinned in any scope: they are no gold of `must_include`."""
+    """Beliefs of the user pinned in any scope; they don't count as gold of `must_include`."""
 
     @property
     def gold(self) -> tuple[str, ...]:
-        """Beliefs that a search is expected to find."""
+        """Return the beliefs that a search is expected to find."""
         if self.only is not None:
             return tuple(dict.fromkeys(self.only))
         return tuple(dict.fromkeys(name for name in self.must_include if name not in self.seed_pinned))
@@ -106,7 +106,7 @@ class Entry:
 
     @property
     def pass_type(self) -> str:
-        """One of `PASS_TYPES`; "" for a case that did not pass."""
+        """Return one of `PASS_TYPES`, or "" for a case that didn't pass."""
         if not self.passed:
             return ""
         if self.precision:
@@ -115,7 +115,7 @@ class Entry:
 
 
 def surfaced(found: Sequence[str], frame: Frame) -> Surfaced:
-    """What is handed over when a search found these beliefs, best first."""
+    """Assemble the result that the harness returns for these retrieved beliefs, best first."""
     hidden = set(frame.pinned)
     known = set(frame.names.values())
     raw = [name for name in dict.fromkeys(found[: frame.max_beliefs]) if name in known and name not in hidden]
@@ -127,7 +127,7 @@ def surfaced(found: Sequence[str], frame: Frame) -> Surfaced:
 
 
 def judge_case(seen: Surfaced, demands: Demands, category: str) -> Entry:
-    """The row of a single-turn case."""
+    """Judge a single-turn case."""
     gold = demands.gold
     hits = sum(name in seen.relevant for name in gold)
     precision = hits / len(seen.relevant) if seen.relevant else (0.0 if gold else None)
@@ -144,7 +144,7 @@ def judge_case(seen: Surfaced, demands: Demands, category: str) -> Entry:
 
 
 def judge_turn(seen: Surfaced, demands: Demands, category: str) -> Entry:
-    """The row of a turn of a session, which counts pinned beliefs among the hits, and also as gold."""
+    """Judge a turn of a session, counting pinned beliefs both as hits and as gold."""
     gold = replace(demands, seed_pinned=()).gold
     hits = sum(name in seen.relevant or name in seen.pinned for name in gold)
     precision = hits / len(seen.relevant) if seen.relevant else None
@@ -188,23 +188,23 @@ def _disorder(found: Sequence[str], first: str, second: str) -> Iterator[str]:
 
 
 def precision_scores(question: Question, pieces: Sequence[Retrieved]) -> Iterator[dict[str, Any]]:
-    """Scores of a question of this benchmark, whose loader put frame and demands into its metadata; of others none."""
-    told = question.metadata.get("precisionmembench")
-    if not told:
+    """Score a question from the frame and demands in its metadata; empty for questions of other benchmarks."""
+    expected = question.metadata.get("precisionmembench")
+    if not expected:
         return
     if pieces and not any(piece.turns for piece in pieces):
         yield _score(METRIC, None, "the provider does not tell sources")
         return
-    frame = frame_from_json(told["frame"])
+    frame = frame_from_json(expected["frame"])
     found = [frame.names[turn] for piece in pieces for turn in piece.turns if turn in frame.names]
-    judge = judge_turn if told["session"] else judge_case
-    entry = judge(surfaced(found, frame), demands_from_json(told["demands"]), question.category)
+    judge = judge_turn if expected["session"] else judge_case
+    entry = judge(surfaced(found, frame), demands_from_json(expected["demands"]), question.category)
     yield _score(METRIC, float(entry.passed), "; ".join(entry.failures)[:500])
     for kind in PASS_TYPES:
         yield _score(f"precisionmembench_{kind}", float(entry.pass_type == kind))
     yield _score("precisionmembench_precision", entry.precision, "nothing is expected, and nothing was found")
     yield _score("precisionmembench_recall", entry.recall, "nothing is expected")
-    if told["session"]:
+    if expected["session"]:
         yield _score("precisionmembench_drift", entry.drift)
 
 
@@ -214,7 +214,7 @@ def _score(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
 
 
 def to_json(value: Frame | Demands) -> dict[str, Any]:
-    """Plain values; what is empty is left out."""
+    """Convert to plain values, omitting empty ones."""
     given = asdict(value)
     return {key: item for key, item in given.items() if item is not None and (item or key == "only" or isinstance(item, int))}
 
@@ -243,7 +243,7 @@ def demands_from_json(data: Mapping[str, Any]) -> Demands:
 
 
 def summary(entries: Sequence[Entry]) -> dict[str, Any]:
-    """The head of a report, under the names and with the rounding of the harness."""
+    """Summarise a report with the harness's names and rounding."""
     latencies = [entry.latency_ms for entry in entries]
     counts = {kind: sum(entry.pass_type == kind for entry in entries) for kind in PASS_TYPES}
     passed = sum(entry.passed for entry in entries)
@@ -289,7 +289,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _total(values: Sequence[float]) -> float:
-    """The sum from left to right, as JavaScript adds: `sum` compensates in newer Pythons, which can move the last digit."""
+    """Add from left to right, as JavaScript does: newer Pythons' `sum` compensates, which can change the last digit."""
     total = 0.0
     for value in values:
         total += value
@@ -306,12 +306,12 @@ def _at(values: Sequence[float], share: float) -> float:
 
 
 def recomputed(row: Mapping[str, Any], demands: Demands, *, session: bool) -> Entry:
-    """A published row, scored again from the ids that it lists."""
+    """Rescore a published row from the ids that it lists."""
     keys = (
         ("pinnedBeliefIds", "retrievedBeliefIds", "") if session else ("pinnedBeliefs", "relevantBeliefs", "retrievedQuestions")
     )
     pinned, relevant, questions = (tuple(row.get(key, ())) for key in keys)
-    if session:  # the rows of sessions don't list questions, so what they say of them is taken over
+    if session:  # session rows don't list question ids, so copy their verdict
         demands = replace(demands, questions_include=(), questions_exclude=())
     judge = judge_turn if session else judge_case
     entry = judge(Surfaced(pinned, relevant, questions), demands, str(row["category"]))

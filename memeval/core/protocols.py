@@ -1,4 +1,4 @@
-"""The contracts of the platform. Phases see these only, never a concrete class."""
+"""Protocols that the run phases depend on, instead of concrete classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Benchmark(Protocol):
         ...
 
     def cases(self) -> Iterator[Case]:
-        """All cases. Raises DataError naming file, record and field."""
+        """Yield all cases. Raises DataError naming file, record and field."""
         ...
 
     def data_hash(self) -> str:
@@ -31,10 +31,10 @@ class Benchmark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a provider takes and reports beyond ingest and search. Each names a method of `Provider` that the engine calls.
+    """Optional features of a provider. Each names a method of `Provider` that the engine calls.
 
-    `retries`: it repeats failed calls itself, so the engine does not. `search_options` are options that act on searches
-    alone: a run may reuse the ingest of one that had other ones.
+    `retries`: the provider retries failed calls itself, so the engine doesn't. `search_options` affect only
+    searches: a run may reuse the ingest of a run with different values.
     """
 
     model: bool = False
@@ -47,15 +47,15 @@ class Capabilities:
     search_options: frozenset[str] = frozenset()
 
     def searching(self, *options: str) -> Capabilities:
-        """The same, with further options that act on searches alone."""
+        """Return a copy with additional search options."""
         return replace(self, search_options=self.search_options.union(options))
 
 
 class Provider(Protocol):
-    """A memory system under test. One scope is one case of one run; scopes never see each other.
+    """A memory system under test. A scope is one case of one run; scopes are isolated from each other.
 
     `ingest` may be called several times for a scope (batches, in time order) and must be idempotent for
-    a session that it has seen. It never gets `source_id`s or gold. `search` returns at most k pieces, best first.
+    sessions already ingested. It never gets `source_id`s or gold. `search` returns at most k passages, best first.
     Raises ProviderError; `transient` ones are retried by the engine. Its class declares `capabilities`; the last six
     methods are called only when they say so.
     """
@@ -68,51 +68,51 @@ class Provider(Protocol):
         ...
 
     def open(self, workdir: Path) -> None:
-        """Prepare; local providers keep the state of all scopes under `workdir`, so that it can be reused."""
+        """Prepare for use. Local providers keep all state under `workdir`, so that it can be reused."""
         ...
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Remember the sessions; the result is recorded (counts, ids, tokens)."""
+        """Store the sessions; the returned counts, ids and tokens are recorded."""
         ...
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Return when everything that was ingested can be found."""
+        """Block until everything ingested is searchable."""
         ...
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Find pieces for a question."""
+        """Retrieve passages for a question."""
         ...
 
     def clear(self, scope: str) -> None:
-        """Forget the scope; an unknown one is fine."""
+        """Delete the scope; a no-op if it doesn't exist."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
         ...
 
     def check(self) -> None:
-        """Raises ConfigError for what is missing, such as a key, before any work is done."""
+        """Raise ConfigError if anything is missing, such as an API key, before any work is done."""
         return
 
     def use_stop(self, stop: Stop) -> None:
-        """End waits once the flag is set."""
+        """Interrupt waits once the flag is set."""
         return
 
     def use_model(self, model: Model) -> None:
-        """Take the model that the option `model` names. Called before `open`."""
+        """Set the model named by the option `model`. Called before `open`."""
         return
 
     def use_memory(self, memory: Any) -> None:
-        """Take the Python object of the caller. Called before `open`."""
+        """Set the caller's Python object. Called before `open`."""
         return
 
     def use_gold(self, scope: str, case: Case) -> None:
-        """Take the gold of a scope's questions (the oracle does). Called before its first search."""
+        """Receive the gold of a scope's questions (for the oracle). Called before the first search."""
         return
 
     def provenance(self) -> Mapping[str, Any]:
-        """What a result should say of the provider, such as the index that it uses in fact."""
+        """Return details to record with results, such as the index actually in use."""
         return EMPTY
 
 
@@ -120,17 +120,17 @@ class Memory(Protocol):
     """A memory system as a Python object, for `memeval.evaluate` and `adapter:`. It needs these two methods and no base class.
 
     They may also take any of `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or `user_id`), or call `k` `limit`
-    or `top_k`: what they name they get. A hit is a text, (text, score), or a mapping or object with `text`, `content` or
-    `memory`, and `score`, `id` and `metadata` where there are such. It is traced to its source by the metadata that `add` got,
-    by the id that `add` returned, or by its text. Methods `clear`, `settle` and `close` are called where they exist.
+    or `top_k`; only the parameters they declare are passed. A hit is a text, (text, score), or a mapping or object with
+    `text`, `content` or `memory`, and optionally `score`, `id` and `metadata`. It is traced to its source by the metadata that
+    `add` got, by the id that `add` returned, or by its text. Methods `clear`, `settle` and `close` are called where they exist.
     """
 
     def add(self, text: str) -> Any:
-        """Remember a text; what it returns may be an id."""
+        """Store a text; may return an id."""
         ...
 
     def search(self, query: str, k: int) -> Any:
-        """At most k hits, best first."""
+        """Return at most k hits, best first."""
         ...
 
 
@@ -138,7 +138,7 @@ class Memory(Protocol):
 class Model(Protocol):
     """An answering or judging model. Raises ModelError (transient or not).
 
-    Classes inherit from it for the defaults of `cache_salt` and `estimate`.
+    Inherit from it for the defaults of `cache_salt` and `estimate`.
     """
 
     @property
@@ -149,21 +149,21 @@ class Model(Protocol):
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """One answer at temperature 0."""
+        """Return one completion at temperature 0."""
         ...
 
     @property
     def cache_salt(self) -> str:
-        """What decides its answers besides its name and the messages, such as its address."""
+        """Everything besides name and messages that affects the answers, such as the address."""
         return ""
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        """The most that a call should cost, in US dollars; None when that is unknown."""
+        """Estimate the maximum cost of a call in US dollars; None if unknown."""
         return None
 
 
 class Judge(Protocol):
-    """Scores a hypothesis against the gold."""
+    """Scores a hypothesis against the gold answer."""
 
     @property
     def name(self) -> str:
@@ -171,16 +171,16 @@ class Judge(Protocol):
         ...
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """One score for each metric that the judge knows; value None where it can't be scored."""
+        """Return one score per metric; value None where it can't be scored."""
         ...
 
     def prompt_hashes(self) -> Mapping[str, str]:
-        """Hashes of its prompts by question type, as recorded with results; classes that have none inherit this."""
+        """Return prompt hashes by question type, as recorded with results. Judges without prompts inherit this."""
         return EMPTY
 
 
 class RetrievalMetric(Protocol):
-    """A pure function of what was retrieved and what was needed, for one question."""
+    """A pure function of the retrieved and the relevant ids of one question."""
 
     @property
     def name(self) -> str:
@@ -188,5 +188,5 @@ class RetrievalMetric(Protocol):
         ...
 
     def __call__(self, ranked: Sequence[Sequence[str]], relevant: Sequence[str], k: int) -> float | None:
-        """Value at cut-off k. `ranked` holds for each retrieved piece the ids it covers; None means unscored."""
+        """Compute the value at cut-off k. `ranked` holds the ids that each retrieved passage covers; None means unscored."""
         ...

@@ -1,4 +1,4 @@
-"""Words, stems, sentences and token counts: the text functions that all parts share.
+"""Shared text functions: words, stems, sentences and token counts.
 
 The only importer of `snowballstemmer` (pure Python, 0.1 MB, no dependencies of its own).
 """
@@ -29,7 +29,7 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words, in order; an apostrophe inside a word belongs to it."""
+    """Split into lower-case words, keeping apostrophes inside words."""
     return [match.group().lower() for match in _WORD.finditer(text)]
 
 
@@ -43,31 +43,31 @@ def _porter() -> Callable[[str], str]:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Stem of a lower-case word by Porter's algorithm (Porter 1980, in the Snowball project's version).
+    """Stem a lower-case word with Porter's algorithm (Porter 1980, in the Snowball project's version).
 
-    A stemmer keeps the word that it works on in itself: two threads in one would mix up their words.
+    Stemmers hold the current word as state and aren't thread-safe.
     """
     with _STEMMER_LOCK:
         return _porter()(word)
 
 
 def stems(text: str) -> list[str]:
-    """Stemmed words, in order."""
+    """Return the stemmed words, in order."""
     return [stem(word) for word in words(text)]
 
 
 def content_stems(text: str) -> list[str]:
-    """Stemmed words without function words: what a text is about."""
+    """Return the stemmed words without function words."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
 def sentences(text: str) -> list[str]:
-    """Sentences and lines, stripped, without empty ones."""
+    """Split into sentences and lines, stripped and non-empty."""
     return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
 
 
 def normalize_answer(text: str) -> str:
-    """LoCoMo's normal form: no commas, lower case, no ASCII punctuation, no a/an/the/and, single spaces.
+    """Normalise as LoCoMo does: no commas, lower case, no ASCII punctuation, no a/an/the/and, single spaces.
 
     Source: normalize_answer in task_eval/evaluation.py of LoCoMo (Maharana et al. 2024), which
     is SQuAD's with `and` dropped, too.
@@ -77,6 +77,6 @@ def normalize_answer(text: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate of model tokens where a model does not tell: 4 characters of Latin text, 1 of CJK."""
+    """Estimate model tokens where a model doesn't report them: 4 characters of Latin text per token, 1 of CJK."""
     wide = len(_CJK.findall(text))
     return wide + (len(text) - wide + 3) // 4

@@ -1,4 +1,4 @@
-"""Every value that crosses a module border of the benchmark platform. All frozen."""
+"""Types shared across modules of the benchmark platform. All are frozen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class QuestionType(StrEnum):
-    """What a question asks of a memory, the same over all benchmarks."""
+    """The ability that a question tests, unified over all benchmarks."""
 
     FACT_RECALL = "fact_recall"
     MULTI_HOP = "multi_hop"
@@ -38,7 +38,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing said. `id` is unique within its case; `role` is user or assistant, `speaker` a name if there is one."""
+    """A message. `id` is unique within its case; `role` is user or assistant, `speaker` an optional name."""
 
     id: str
     role: str
@@ -52,7 +52,7 @@ class Turn:
 class Session:
     """A conversation.
 
-    `id` is opaque: ids of data sets leak the gold answers, so loaders replace them and keep
+    `id` is opaque: some data sets' ids leak the gold answers, so loaders replace them and keep
     the original in `source_id`, which no system under test ever sees.
     """
 
@@ -81,7 +81,7 @@ class Question:
 
     @property
     def is_abstention(self) -> bool:
-        """Whether the right answer is that nothing is known."""
+        """Whether abstaining is the right answer."""
         return self.type is QuestionType.ABSTENTION
 
 
@@ -97,7 +97,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What a provider is asked. `granularity` is session, round or turn."""
+    """A search of a provider. `granularity` is session, round or turn."""
 
     text: str
     k: int
@@ -108,9 +108,9 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """One retrieved piece, best first in a list.
+    """A retrieved passage. Lists are ordered best first.
 
-    `sessions` and `turns` name where it comes from, as far as the provider can tell; without
+    `sessions` and `turns` name its sources, as far as the provider reports them; without
     them retrieval metrics are unscored, not zero.
     """
 
@@ -124,10 +124,10 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A hypothesis for a question, with the hash of the prompt that brought it.
+    """A hypothesis for a question, with the hash of the prompt that produced it.
 
-    `confidence` (0 to 1) is what the model says of it, if it was asked; `withheld` what it would have answered, had that been
-    enough.
+    `confidence` (0 to 1) is the model's own, if it was asked; `withheld` is the answer it would have given with more
+    confidence.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Metrics of answers: right or not, said to be unknown or not, and the one that heads a run."""
+"""Answer metrics: accuracy, abstention, and the choice of a run's headline metric."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one question. `value` None: not scored; then `status` is failed, unscored or skipped."""
+    """The outcome of a question. `value` None: not scored; `status` is then failed, unscored or skipped."""
 
     question_id: str
     group: str
@@ -21,7 +21,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """A row of a table: how many questions, and what they add up to."""
+    """A table row: question counts and the sum of their values."""
 
     total: int
     scored: int
@@ -32,18 +32,18 @@ class AnswerRow:
 
     @property
     def accuracy(self) -> float | None:
-        """Over all questions but skipped ones; None if there are none."""
+        """Accuracy over all questions except skipped ones; None if there are none."""
         return self.sum / self.total if self.total else None
 
     @property
     def accuracy_scored(self) -> float | None:
-        """Over scored questions; None if there are none."""
+        """Accuracy over scored questions; None if there are none."""
         return self.sum / self.scored if self.scored else None
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Overall and per group. `task_averaged` is over groups that have a question."""
+    """Overall and per group. `task_averaged` is the mean over non-empty groups."""
 
     overall: AnswerRow
     groups: Mapping[str, AnswerRow]
@@ -51,7 +51,7 @@ class Accuracy:
 
 
 def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
-    """Accuracy of a run; groups in alphabetical order. A status that is unknown is a ValueError."""
+    """Compute the accuracy of a run, groups in alphabetical order. Raises ValueError for an unknown status."""
     grouped: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         grouped[outcome.group].append(outcome)
@@ -62,7 +62,7 @@ def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
 
 
 def cell(outcomes: Sequence[Outcome]) -> AnswerRow:
-    """Counts and sum of some outcomes."""
+    """Aggregate outcomes into a row."""
     counts = dict.fromkeys(("scored", "failed", "unscored", "skipped"), 0)
     for outcome in outcomes:
         status = _status(outcome)
@@ -81,7 +81,7 @@ def _status(outcome: Outcome) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Means of both runs over `questions` common ones, and how many either run has alone."""
+    """Means of both runs over their `questions` common questions, and how many only one run has."""
 
     questions: int
     on: float
@@ -91,7 +91,7 @@ class Gain:
 
 
 def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> Gain | None:
-    """Gain from values by question id; None if no question is scored in both."""
+    """Compute the gain from values by question id; None if no question is scored in both."""
     both = sorted(question for question, value in on.items() if value is not None and off.get(question) is not None)
     if not both:
         return None
@@ -102,7 +102,7 @@ def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """Counts and both ratios; a ratio without a denominator is None."""
+    """Abstention counts and ratios; a ratio with a zero denominator is None."""
 
     abstained: int
     unanswerable: int
@@ -110,17 +110,17 @@ class Abstention:
 
     @property
     def precision(self) -> float | None:
-        """Of the abstentions, how many were right."""
+        """Share of abstentions that were right."""
         return self.both / self.abstained if self.abstained else None
 
     @property
     def recall(self) -> float | None:
-        """Of the unanswerable questions, how many were left unanswered."""
+        """Share of unanswerable questions that were left unanswered."""
         return self.both / self.unanswerable if self.unanswerable else None
 
 
 def abstention(decisions: Iterable[tuple[bool, bool]]) -> Abstention:
-    """From (abstained, unanswerable) for each question."""
+    """Count abstentions from (abstained, unanswerable) pairs, one per question."""
     pairs = list(decisions)
     return Abstention(
         abstained=sum(said for said, _ in pairs),
@@ -155,10 +155,10 @@ _PREFERRED = tuple(
 
 
 def rank(name: str) -> int:
-    """The place of a metric among those that can stand for a run, from 0."""
+    """Return the priority of a metric as a run's headline, from 0."""
     return next((place for place, pattern in enumerate(_PREFERRED) if pattern.fullmatch(name)), len(_PREFERRED))
 
 
 def headline(names: Iterable[str]) -> str | None:
-    """The metric that stands for the others; None for no names."""
+    """Choose the headline metric; None without names."""
     return min(names, key=lambda name: (rank(name), name), default=None)

@@ -1,9 +1,9 @@
-"""ContextBench: how much of the code that a task needs was handed over, and how much else.
+"""ContextBench: recall and precision of the code that a task needs.
 
     recall = seen and needed / needed       precision = seen and needed / seen, 1 when nothing was seen
     F1 = 2 · seen and needed / (seen + needed)
 
-by file and by line, where lines that are named twice count once; block recall is the share of needed blocks of which a
+by file and by line, where repeated lines count once; block recall is the share of needed blocks of which a
 line was seen. Source: compute_granularity_metrics in contextbench/metrics/compute.py of ContextBench (2026), where recall is
 called coverage. The authors also count definitions of a syntax tree (`symbol`), which is not done here, and sum up sizes
 over all tasks before they divide, where a run has the mean over tasks.
@@ -17,12 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from memeval.core.types import Score
 
 Block = tuple[str, int, int]
-"""Lines of a file, both ends included, from 1."""
+"""Lines of a file, 1-based, both ends inclusive."""
 _JUDGE = "context"
 
 
 def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
-    """Numbers of the lines by file."""
+    """Return the line numbers by file."""
     lines: dict[str, set[int]] = defaultdict(set)
     for file, start, end in blocks:
         lines[file].update(range(start, end + 1))
@@ -30,7 +30,7 @@ def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
 
 
 def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[str, float]:
-    """All values; `seen` holds a file without lines when only the file was looked at. Without gold there are none."""
+    """Compute all values; a file in `seen` without lines was only looked at. Empty without gold."""
     if not gold:
         return {}
     needed = line_sets(gold)
@@ -45,7 +45,7 @@ def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[
 
 
 def context_scores(seen: Mapping[str, set[int]], gold: Sequence[Block], suffix: str = "") -> list[Score]:
-    """The values as scores; `suffix` (`@5`) goes behind each name."""
+    """Return the values as scores, with `suffix` (`@5`) appended to each name."""
     return [Score(f"{name}{suffix}", value, "", _JUDGE) for name, value in context_values(seen, gold).items()]
 
 

@@ -1,4 +1,4 @@
-"""Continual learning over sequences of tasks: what earlier tasks give to later ones, and what later ones take.
+"""Continual-learning metrics over sequences of tasks: transfer, forgetting, plasticity and stability.
 
 With a_ij the value of task j after i tasks of its sequence, a_0j its value without memory, N tasks in the sequence:
 
@@ -16,7 +16,7 @@ Source: SWE-Bench-CL (Joshi et al. 2025), sections 7 and 7.1 of the paper in its
 β to the user, and its formula of the CL-score has no term for TUE though it names a weight for it. It measures all tasks
 after each task; here a task is measured at its first attempt (a_jj, and a_i,i+1 for transfer: the memory holds the i tasks
 before it) and again after the sequence (a_Nj), so the maximum in F is the first attempt and BWT = -F. Figures are means over
-sequences. What can't be known is None, and then so is what needs it: without second attempts there is no forgetting of 0.
+sequences. Unknown figures are None, and so is what depends on them: without second attempts, forgetting is None, not 0.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Continual:
-    """All of it, with the number of tasks behind each figure; None: can't be known from these attempts."""
+    """All figures with the number of tasks behind each; None: unknown from these attempts."""
 
     accuracy: float | None
     plasticity: float | None
@@ -76,7 +76,7 @@ class _Sequence:
 
 
 def continual(attempts: Iterable[Attempt], without: Mapping[str, float | None] | None = None) -> Continual:
-    """Figures of a run. `without`: values by task of a run without memory. Unscored attempts are in no mean."""
+    """Compute the figures of a run. `without`: values by task of a run without memory. Unscored attempts are ignored."""
     seen = [attempt for attempt in attempts if attempt.value is not None]
     first = [attempt for attempt in seen if not attempt.again]
     found = [_of_sequence(group, without or {}) for group in _grouped(seen)]
@@ -130,7 +130,7 @@ def _of_sequence(attempts: Sequence[Attempt], without: Mapping[str, float | None
 
 
 def cl_f(plasticity: float | None, stability: float | None, beta: float = BETA) -> float | None:
-    """Balance of learning and keeping; below 1 for beta weighs learning more."""
+    """Balance plasticity and stability; a beta below 1 favours plasticity."""
     if plasticity is None or stability is None:
         return None
     scale = beta * beta * plasticity + stability
@@ -145,14 +145,14 @@ def cl_score(
     area: float | None,
     balanced: float | None,
 ) -> float | None:
-    """The composite with all weights 1; None as soon as one part is."""
+    """Compute the composite with all weights 1; None if any part is None."""
     if accuracy is None or forgotten is None or forward is None or backward is None or area is None or balanced is None:
         return None
     return accuracy - forgotten + forward + backward + area + balanced
 
 
 def tool_use_efficiency(attempts: Iterable[Attempt]) -> float | None:
-    """Median seconds of solved tasks over those of all; None without a solved task or without times."""
+    """Return the median seconds of solved tasks over the median of all; None without solved tasks or times."""
     timed = [attempt for attempt in attempts if attempt.seconds is not None]
     everything = [attempt.seconds or 0.0 for attempt in timed]
     solved = [attempt.seconds or 0.0 for attempt in timed if attempt.value == 1.0]
@@ -160,7 +160,7 @@ def tool_use_efficiency(attempts: Iterable[Attempt]) -> float | None:
 
 
 def learning_curve(attempts: Iterable[Attempt]) -> dict[int, float]:
-    """Mean value at each position, over all sequences."""
+    """Return the mean value at each position over all sequences."""
     values: dict[int, list[float]] = defaultdict(list)
     for attempt in attempts:
         if attempt.value is not None:

@@ -1,4 +1,4 @@
-"""Metrics of rankings: what was retrieved, in order, against what was needed."""
+"""Ranking metrics: retrieved ids, in order, against the relevant ids."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Formula = Callable[[Sequence[frozenset[str]], frozenset[str], int], float]
 class RankingMetric:
     """A pure function of a ranking and the relevant ids at a cut-off.
 
-    Unscored (None): nothing is relevant, k is below 1, or no retrieved piece says where it comes from.
+    Unscored (None): nothing is relevant, k is below 1, or no retrieved passage has a known source.
     An empty ranking is scored: nothing was found.
     """
 
@@ -29,14 +29,14 @@ class RankingMetric:
     formula: Formula
 
     def __call__(self, ranked: Sequence[Sequence[str]], relevant: Sequence[str], k: int) -> float | None:
-        """Value between 0 and 1 at cut-off k, counted in pieces."""
+        """Compute the value, between 0 and 1, at cut-off k in passages."""
         if not relevant or k < 1 or (ranked and not any(ranked)):
             return None
         return self.formula([frozenset(piece) for piece in ranked[:k]], frozenset(relevant), k)
 
 
 def ranking_metric(name: str) -> Callable[[Formula], RankingMetric]:
-    """Decorator: makes a RankingMetric of a formula and registers it."""
+    """Decorate a formula to turn it into a RankingMetric and register it."""
 
     def make(formula: Formula) -> RankingMetric:
         return registry.metric(name)(RankingMetric(name, formula))
@@ -45,7 +45,7 @@ def ranking_metric(name: str) -> Callable[[Formula], RankingMetric]:
 
 
 def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]:
-    """For each piece whether it brings a relevant id that no piece before it brought: repeats gain nothing."""
+    """For each passage, whether it adds a relevant id not covered by an earlier one."""
     seen: set[str] = set()
     out = []
     for piece in top:
@@ -56,11 +56,11 @@ def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]
 
 
 def rank_by(retrieved: Sequence[Retrieved], level: str) -> list[tuple[str, ...]]:
-    """The ranking at a level, best first.
+    """Convert retrieved passages to a ranking at a level, best first.
 
-    `turn`: one entry for each piece, with the turns that it covers. `session`: each session once, where it
+    `turn`: one entry per passage, with the turns that it covers. `session`: each session once, where it
     came first, so that k counts sessions (LongMemEval widens k in the same way when it turns a ranking of
-    turns into one of sessions). Pieces without a known source keep their place as an empty entry.
+    turns into one of sessions). Passages without a known source keep their rank as an empty entry.
     """
     if level == "turn":
         return [piece.turns for piece in retrieved]
@@ -83,31 +83,31 @@ def _found(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> frozenset
 
 @ranking_metric("recall_any")
 def recall_any(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Whether anything relevant was found."""
+    """Return 1 if any relevant id was retrieved."""
     return float(bool(_found(top, relevant)))
 
 
 @ranking_metric("recall_all")
 def recall_all(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Whether everything relevant was found."""
+    """Return 1 if every relevant id was retrieved."""
     return float(_found(top, relevant) == relevant)
 
 
 @ranking_metric("recall_fraction")
 def recall_fraction(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """How much of what is relevant was found."""
+    """Return the share of relevant ids that were retrieved."""
     return len(_found(top, relevant)) / len(relevant)
 
 
 @ranking_metric("precision")
 def precision(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Share of retrieved pieces that are relevant; a repeated relevant piece counts each time."""
+    """Return the share of retrieved passages that are relevant; repeats count each time."""
     return sum(bool(piece & relevant) for piece in top) / len(top) if top else 0.0
 
 
 @ranking_metric("f1")
 def f1(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """F1 between 0 and 1; 0 when nothing relevant was found."""
+    """Compute F1 between 0 and 1; 0 if nothing relevant was retrieved."""
     found: frozenset[str] = frozenset().union(*top)
     common = len(found & relevant)
     return 2 * common / (len(found) + len(relevant)) if common else 0.0
@@ -115,7 +115,7 @@ def f1(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float
 
 @ranking_metric("mrr")
 def mrr(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Reciprocal rank for one question."""
+    """Return the reciprocal rank for one question."""
     return next((1 / rank for rank, piece in enumerate(top, start=1) if piece & relevant), 0.0)
 
 
@@ -124,13 +124,13 @@ Discount = Callable[[int], float]
 
 @ranking_metric("ndcg")
 def ndcg(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """The standard form."""
+    """Compute NDCG in its standard form."""
     return _normalised(top, relevant, k, lambda rank: math.log2(rank + 1))
 
 
 @ranking_metric("ndcg_official")
 def ndcg_official(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """LongMemEval's form: ranks 1 and 2 weigh the same."""
+    """Compute NDCG in LongMemEval's form, where ranks 1 and 2 have the same weight."""
     return _normalised(top, relevant, k, lambda rank: math.log2(max(rank, 2)))
 
 
@@ -144,9 +144,9 @@ def _dcg(relevances: Iterable[bool], discount: Discount) -> float:
 
 
 def recency(ranked: Sequence[Sequence[str]], relevant: Sequence[str], dates: Mapping[str, datetime]) -> float | None:
-    """Value for one question. `dates` holds when each id was said; of several freshest ids any one counts.
+    """Compute recency for one question. `dates` maps ids to their time; any of several freshest ids counts.
 
-    Unscored when nothing is relevant, a relevant id has no date, or no piece says where it comes from.
+    Unscored if nothing is relevant, a relevant id has no date, or no passage has a known source.
     """
     if not relevant or any(item not in dates for item in relevant) or (ranked and not any(ranked)):
         return None
@@ -156,7 +156,7 @@ def recency(ranked: Sequence[Sequence[str]], relevant: Sequence[str], dates: Map
 
 
 def relevancy(query: Vector, items: Sequence[Vector]) -> float | None:
-    """Value for one question, between -1 and 1; unscored when nothing was retrieved."""
+    """Compute relevancy for one question, between -1 and 1; unscored if nothing was retrieved."""
     if not items:
         return None
     return math.fsum(cosine(query, item) for item in items) / len(items)

@@ -1,32 +1,32 @@
-"""What counts as found, by protocol: LongMemEval's two readings, and the evidence as the data set gives it.
+"""The relevant ids of each protocol: LongMemEval's two variants, and the evidence as the data set gives it.
 
     evidence   every evidence id that exists in the case; questions without one are skipped
     locomo     the same, named after LoCoMo
-    locomo_official  LoCoMo's script: every entry of the evidence as it is written counts, one that leads nowhere is never
+    locomo_official  LoCoMo's script: every evidence entry counts as written, one that resolves to nothing is never
                      found, and a question without evidence counts as found; recall_fraction only
     official   LongMemEval's script: user turns only; `_abs` questions and those without a user-side target are skipped;
-               a session of which turns are indexed counts as two documents, its turns with an answer and the others
+               a session indexed by turn counts as two documents, its turns with an answer and the rest
     community  LongMemEval as most published figures: the evidence of all questions, either side, abstention included (500)
     community_answerable  the same without abstention questions (470), which some figures use
 
-`official` presumes a system that indexes user turns only (`user_side` leaves them); its number is lower in coverage
-(419 of 500 questions), so a figure always names its variant. Sources: LongMemEval, src/retrieval/run_retrieval.py;
+`official` assumes a system that indexes user turns only (see `user_side`); it covers fewer questions
+(419 of 500), so a figure always names its variant. Sources: LongMemEval, src/retrieval/run_retrieval.py;
 LoCoMo, task_eval/evaluation.py. `memeval.metrics.targets` scores rankings against the two official variants.
 
 Rankings scored as the official scripts of LongMemEval and LoCoMo score them.
 
 LongMemEval, variant `official`
-    At turn granularity the documents of a session are two: its turns with an answer, and the others (the script renames
+    At turn granularity a session is two documents: its turns with an answer, and the rest (the script renames
     the latter `noans_...`). At session level k counts such documents, and only the first kind is evidence.
     ndcg_official counts every indexed turn: DCG = rel_1 + Σ_{i>=2} rel_i / log2(i) over the turns down to the one that
     brings the k-th document, divided by that of all relevant turns of the haystack, cut at as many.
-    A haystack that repeats a session id has its turns twice under one name.
+    A haystack that repeats a session id has that session's turns twice under one name.
 
 LoCoMo, variant `locomo_official`
     recall = entries of the evidence that are among the first k pieces / entries, 1 for a question without evidence
 
 Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py.
-Tests compare a stored table of what these scripts return.
+Tests compare with a stored table of these scripts' output.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from memeval.metrics.ranking import rank_by
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The relevant ids of a question at a level; `skipped` says why there are none.
+    """The relevant ids of a question at a level; `skipped` gives the reason if there are none.
 
     Of `official`: `turns` are the user's turns with an answer, `same` maps sessions of a repeated id to the first of them.
-    Of `locomo_official`: `entries` are the ids of the evidence as it is listed, "" for an entry that leads nowhere.
+    Of `locomo_official`: `entries` are the ids of the evidence as it is listed, "" for an unresolved one.
     """
 
     variant: str
@@ -59,7 +59,7 @@ class Targets:
     entries: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; what is empty and rare is left out."""
+        """Convert to plain values, omitting rare empty ones."""
         rare = {"turns": list(self.turns), "same": dict(self.same), "entries": list(self.entries)}
         data = {"variant": self.variant, "level": self.level, "ids": list(self.ids), "skipped": self.skipped}
         return {**data, **{key: value for key, value in rare.items() if value}}
@@ -72,7 +72,7 @@ class Targets:
 
 
 def targets(variant: str, question: Question, case: Case, level: str) -> Targets:
-    """Targets of a question at `session` or `turn` level. An unknown variant or level is a ValueError."""
+    """Return the targets of a question at `session` or `turn` level. Raises ValueError for an unknown variant or level."""
     variant = variant or "evidence"
     if variant not in VARIANTS or level not in ("session", "turn"):
         raise ValueError(f"unknown targets {variant!r} at level {level!r}: one of {', '.join(VARIANTS)}; session or turn")
@@ -80,7 +80,7 @@ def targets(variant: str, question: Question, case: Case, level: str) -> Targets
 
 
 def user_side(session: Session) -> Session:
-    """The session as LongMemEval's official script indexes it: what the user said."""
+    """Return the session as LongMemEval's official script indexes it: user turns only."""
     return replace(session, turns=tuple(turn for turn in session.turns if turn.role == "user"))
 
 
@@ -97,7 +97,7 @@ def _official(question: Question, case: Case, level: str) -> Targets:
     if question.is_abstention:
         return Targets("official", level, skipped="abstention question")
     wanted = set(question.evidence_turns)
-    # the script takes a session for evidence by its name, `answer_...`
+    # the script recognises evidence sessions by their name, `answer_...`
     sessions = [session for session in case.sessions if "answer" in session.source_id or not session.source_id]
     found = [turn.id for session in sessions for turn in session.turns if turn.role == "user" and turn.id in wanted]
     same = _repeated(case)
@@ -107,18 +107,18 @@ def _official(question: Question, case: Case, level: str) -> Targets:
 
 
 def session_of(turn: str) -> str:
-    """The session of a turn by its id (see `benchmarks.base`)."""
+    """Return the session id of a turn id (see `benchmarks.base`)."""
     return turn.rpartition(":")[0]
 
 
 def document(turn: str, same: Mapping[str, str]) -> str:
-    """The turn's id, with the session's first occurrence in place of a later one."""
+    """Return the turn's id, mapping a repeated session to its first occurrence."""
     session, _, number = turn.rpartition(":")
     return f"{same.get(session, session)}:{number}" if session else turn
 
 
 def _repeated(case: Case) -> Mapping[str, str]:
-    """Sessions whose source id was there before, by the first session of that id."""
+    """Map sessions with a repeated source id to the first session of that id."""
     first: dict[str, str] = {}
     out = {}
     for session in case.sessions:
@@ -129,7 +129,7 @@ def _repeated(case: Case) -> Mapping[str, str]:
 
 
 def _locomo_official(question: Question, case: Case, level: str) -> Targets:
-    """Entries as the loader read them: (session, turn) of each, "" where it leads nowhere."""
+    """Return the entries as the loader read them: (session, turn) of each, "" if unresolved."""
     listed = question.metadata.get("evidence_entries")
     if listed is None:
         return Targets("locomo_official", level, skipped="the benchmark does not list its evidence as LoCoMo does")
@@ -158,7 +158,7 @@ _REST = "#rest"
 
 
 def ranking(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> list[tuple[str, ...]]:
-    """The ranking that `target.ids` are looked for in, each document once at session level."""
+    """Return the ranking to match `target.ids` against, with each document once at session level."""
     if target.variant != "official":
         return rank_by(pieces, target.level)
     if target.level == "turn":
@@ -169,7 +169,7 @@ def ranking(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> l
 
 
 def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Scorer:
-    """A function that gives the value of a metric at a cut-off; None where the metric has none."""
+    """Return a function that scores a metric at a cut-off; None if the metric isn't defined."""
     ranked = ranking(pieces, target, granularity)
     if target.variant == "locomo_official":
         return lambda metric, k: _locomo_recall(ranked, target, k) if metric.name == "recall_fraction" else None
@@ -184,7 +184,7 @@ def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Sc
 
 
 def _documents(pieces: Sequence[Retrieved], target: Targets) -> list[str]:
-    """The document of each turn that was found, in order; "" for a piece of unknown source."""
+    """Return the document of each retrieved turn, in order; "" for a passage of unknown source."""
     wanted = set(target.turns)
     out = []
     for piece in pieces:
@@ -212,7 +212,7 @@ def _ndcg(pieces: Sequence[Retrieved], target: Targets, granularity: str, k: int
 
 
 def _depth(items: Sequence[str], k: int) -> int:
-    """How far down the k-th document is: at least k items, and all of them when there are fewer documents."""
+    """Return the rank of the k-th document: at least k items, or all of them if there are fewer documents."""
     seen: set[str] = set()
     for place, item in enumerate(items, start=1):
         seen.add(item)
@@ -226,7 +226,7 @@ def _dcg(relevances: Sequence[bool]) -> float:
 
 
 def _locomo_recall(ranked: Sequence[Sequence[str]], target: Targets, k: int) -> float | None:
-    """None when no piece tells where it comes from."""
+    """Compute LoCoMo's recall; None if no passage has a known source."""
     if not target.entries:
         return 1.0
     if ranked and not any(ranked):

@@ -1,4 +1,4 @@
-"""What answers took: tokens and dollars, time, and the share of tokens that memory has."""
+"""Usage metrics: tokens, cost, latency, and the memory's share of tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memoryd.core.types import Usage
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Sum of what many calls used."""
+    """Sum the usage of calls."""
     total = Usage()
     for usage in usages:
         total += usage
@@ -29,7 +29,7 @@ class Latency:
 
 
 def latency(seconds: Iterable[float]) -> Latency | None:
-    """Percentiles; None without a measurement. Answers from the cache are the caller's to leave out."""
+    """Compute latency percentiles; None without measurements. The caller must exclude cached answers."""
     ordered = sorted(seconds)
     if not ordered:
         return None
@@ -38,7 +38,7 @@ def latency(seconds: Iterable[float]) -> Latency | None:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """Percentile of values in ascending order; `share` between 0 and 1. Raises ValueError for no values or a wrong share."""
+    """Return a percentile of ascending values; `share` is 0 to 1. Raises ValueError without values or for a bad share."""
     if not ordered or not 0 <= share <= 1:
         raise ValueError("percentile needs values and a share between 0 and 1")
     position = (len(ordered) - 1) * share
@@ -49,9 +49,9 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def efficiency(memory_tokens: int, total_tokens: int) -> float | None:
-    """Value for one question, between 0 and 1; unscored when the total is unknown (0).
+    """Compute efficiency for one question, between 0 and 1; unscored if the total is unknown (0).
 
-    Memory tokens are an estimate where the model reports only its own total, so the value is cut at 1.
+    Memory tokens are estimated where the model reports only a total, so the value is capped at 1.
     """
     if total_tokens <= 0:
         return None

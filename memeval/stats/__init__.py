@@ -1,10 +1,10 @@
-"""Statistics on per-question values: intervals, paired tests, and their correction. Pure, seeded, one file each."""
+"""Statistics on per-question values: intervals, paired tests and multiple-testing correction. Pure and seeded."""
 
 from memeval.stats.compare import Comparison, compare, holm, mcnemar_exact, paired_permutation
 from memeval.stats.intervals import FEW, Interval, bootstrap_difference, bootstrap_mean, cluster_mean, cluster_p, wilson
 
 SEED = 20240229
-"""Used where no other seed is given; results store the one that was used."""
+"""Default seed; results record the one that was used."""
 
 __all__ = [
     "FEW",

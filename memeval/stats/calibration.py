@@ -1,4 +1,4 @@
-"""Whether a reader knows when it is right, and how sure it should be to answer. Pure functions of values by question."""
+"""Calibration of a reader's confidence, and the best threshold for abstaining. Pure functions of per-question values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An answer: how sure the reader was, what it is worth (0 to 1), what withholding it is worth, and its cluster."""
+    """A judged answer: the reader's confidence, the answer's value (0 to 1), the value of withholding it, and its cluster."""
 
     confidence: float
     value: float
@@ -22,11 +22,11 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What the confidences are worth. `expected_error` is the mean gap between confidence and accuracy (ECE, ten bins).
+    """Calibration figures. `expected_error` is the mean gap between confidence and accuracy (ECE, ten bins).
 
     `threshold` is the best on these questions, `at_threshold` the mean value with it; `held_out` is the mean value where the
-    threshold of each cluster was chosen on the others: what another set of questions can expect. `ranking` (AUROC) is the chance
-    that a right answer is surer than a wrong one; None where all are right or wrong.
+    threshold of each cluster was chosen on the others, an estimate for unseen questions. `ranking` (AUROC) is the probability
+    that a right answer has a higher confidence than a wrong one; None if all are right or all wrong.
     """
 
     questions: int
@@ -42,7 +42,7 @@ class Calibration:
 
 
 def calibrate(answers: Sequence[Judged]) -> Calibration:
-    """All figures. ValueError without answers."""
+    """Compute all calibration figures. Raises ValueError without answers."""
     if not answers:
         raise ValueError("no answers")
     threshold = best_threshold(answers)
@@ -61,12 +61,12 @@ def calibrate(answers: Sequence[Judged]) -> Calibration:
 
 
 def mean_at(answers: Sequence[Judged], threshold: float) -> float:
-    """The mean value when answers below a threshold are withheld."""
+    """Return the mean value if answers below a threshold are withheld."""
     return _mean([one.value if one.confidence >= threshold else one.withheld for one in answers])
 
 
 def best_threshold(answers: Sequence[Judged]) -> float:
-    """The threshold with the best mean value; of equal ones the lowest, which answers most. 0 answers all."""
+    """Return the threshold with the best mean value; ties go to the lowest, which answers most. 0 answers all."""
     ordered = sorted(answers, key=lambda one: one.confidence)
     gain, best, threshold = 0.0, 0.0, 0.0
     for number, one in enumerate(ordered):
@@ -78,7 +78,7 @@ def best_threshold(answers: Sequence[Judged]) -> float:
 
 
 def bins(answers: Sequence[Judged], count: int = BINS) -> list[tuple[float, float, float]]:
-    """Mean confidence, mean value and share of the answers for each tenth of confidence that has some."""
+    """Return mean confidence, mean value and share of answers for each non-empty tenth of confidence."""
     grouped: dict[int, list[Judged]] = defaultdict(list)
     for one in answers:
         grouped[min(count - 1, math.floor(one.confidence * count + 1e-9))].append(one)
@@ -102,7 +102,7 @@ def _held_out(answers: Sequence[Judged]) -> float | None:
 
 
 def _ranking(answers: Sequence[Judged]) -> float | None:
-    """AUROC of right (value at least ½) against wrong, by mean ranks, so that ties count half."""
+    """Compute the AUROC of right (value at least ½) against wrong answers by mean ranks, so that ties count half."""
     ordered = sorted(answers, key=lambda one: one.confidence)
     ranks = 0.0
     position = 0

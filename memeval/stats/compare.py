@@ -1,4 +1,4 @@
-"""Whether two systems differ: McNemar's exact test, the paired permutation test, Holm's correction, and all of it at once."""
+"""Compare two systems: McNemar's exact test, the paired permutation test and Holm's correction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memeval.stats.intervals import RESAMPLES, Interval, bootstrap_difference, c
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Adjusted p-values under the same names, in the same order. A value outside 0 to 1 is a ValueError."""
+    """Adjust p-values by Holm's method, keeping names and order. Raises ValueError for a value outside 0 to 1."""
     if wrong := [name for name, value in p_values.items() if not 0 <= value <= 1]:
         raise ValueError(f"the p-value of {wrong[0]!r} is not between 0 and 1")
     adjusted: dict[str, float] = {}
@@ -27,7 +27,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """The p-value; 1 when no question tells the systems apart. Negative counts are a ValueError."""
+    """Return the p-value; 1 if no question separates the systems. Raises ValueError for negative counts."""
     if only_first < 0 or only_second < 0:
         raise ValueError("counts can't be negative")
     total = only_first + only_second
@@ -40,13 +40,15 @@ _AT_ONCE = 2_000_000
 
 
 def paired_permutation(first: Sequence[float], second: Sequence[float], *, seed: int, resamples: int = 20_000) -> float:
-    """The p-value; 1 when nothing differs. Lengths that differ are a ValueError."""
+    """Return the p-value; 1 if nothing differs. Raises ValueError for different lengths."""
     pairs = np.array(list(zip(first, second, strict=True)), dtype=np.float64).reshape(-1, 2)
     differences = pairs[:, 0] - pairs[:, 1]
-    differences = differences[differences != 0]  # zeros change no pattern
+    differences = differences[differences != 0]  # zero differences don't affect the result
     if not differences.size:
         return 1.0
-    seen = abs(differences.sum()) - 1e-9 * np.abs(differences).sum()  # sums of other signs differ by rounding
+    seen = (
+        abs(differences.sum()) - 1e-9 * np.abs(differences).sum()
+    )  # tolerate rounding: sums with flipped signs differ in the last digits
     if differences.size <= _EXACT:
         return float(np.mean(np.abs(_all_signs(differences.size) @ differences) >= seen))
     extreme = _count_extreme(differences, float(seen), np.random.default_rng(seed), resamples)
@@ -68,12 +70,12 @@ def _count_extreme(differences: npt.NDArray[np.float64], seen: float, random: np
 
 
 LEAST_FOR_SIGNS = 8
-"""Clusters below which turned signs can't give a p under 2/2^7: a test that could never find anything."""
+"""Minimum number of clusters: with fewer, sign flips can't give a p below 2/2^7."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The first run against the second over `questions` that both have scored; `left_out` only one has.
+    """A comparison of two runs over the `questions` that both scored; `left_out` counts those that only one did.
 
     `p_mcnemar` is None unless all values are 0 or 1 and no questions share a cluster; `clusters` and `p_clusters` (t with G - 1)
     are None where none do.
@@ -96,7 +98,7 @@ class Comparison:
 
     @property
     def test(self) -> str:
-        """The test whose p stands for the comparison: mcnemar, cluster t or paired permutation."""
+        """Name of the test that `p` comes from: mcnemar, cluster t or paired permutation."""
         if self.p_mcnemar is not None:
             return "mcnemar"
         few = self.clusters is not None and self.clusters < LEAST_FOR_SIGNS and self.p_clusters is not None
@@ -104,7 +106,7 @@ class Comparison:
 
     @property
     def p(self) -> float:
-        """The p of that test."""
+        """The p-value of `test`."""
         if self.p_mcnemar is not None:
             return self.p_mcnemar
         return self.p_clusters if self.test == "cluster t" and self.p_clusters is not None else self.p_permutation
@@ -119,7 +121,7 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Comparison | None:
-    """Comparison of values by question id; None if no question is scored in both. `clusters`: cluster by question id."""
+    """Compare values by question id; None if no question is scored in both. `clusters` maps question ids to clusters."""
     names = sorted(name for name, value in first.items() if value is not None and second.get(name) is not None)
     if not names:
         return None
@@ -156,11 +158,11 @@ def compare(
 
 
 def _shared(groups: list[str] | None) -> list[str] | None:
-    """The clusters, if some have several questions and there are at least two."""
+    """Return the clusters if there are at least two and some have several questions."""
     return groups if groups and 1 < len(set(groups)) < len(groups) else None
 
 
 def _difference(differences: list[float], groups: list[str], confidence: float) -> Interval | None:
-    """The interval of a mean difference, whose values are no shares even where all are 0 or 1."""
+    """Return the interval of a mean difference, never treating its values as shares even if all are 0 or 1."""
     found = cluster_mean(differences, groups, confidence, graded=True)
     return found and Interval(max(-1.0, found.low), min(1.0, found.high), confidence, found.method, clusters=found.clusters)

@@ -1,4 +1,4 @@
-"""Intervals: Wilson's for shares, the bootstrap for means, and those that count questions of one case as alike."""
+"""Confidence intervals: Wilson's for proportions, the bootstrap for means, and cluster-robust ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Both ends, the confidence (0.95), how it was made, the seed if chance had a part, and the number of clusters if any."""
+    """An interval: both ends, the confidence (0.95), the method, and the seed and number of clusters if any."""
 
     low: float
     high: float
@@ -25,9 +25,9 @@ class Interval:
 
 
 def check_confidence(confidence: float) -> None:
-    """Raises ValueError unless the confidence lies between 0 and 1."""
+    """Raise ValueError unless the confidence is between 0 and 1."""
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, not {confidence}")
+        raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
 
 
 _TINY = 1e-300
@@ -35,7 +35,7 @@ _STEPS = 500
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """The chance of a value at least as far from 0; 0 for an infinite t. Degrees of freedom must be positive."""
+    """Return the two-sided p of t; 0 for an infinite t. Raises ValueError unless the degrees of freedom are positive."""
     if degrees <= 0:
         raise ValueError(f"degrees of freedom must be positive, not {degrees}")
     if math.isinf(t):
@@ -45,7 +45,7 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(confidence: float, degrees: float) -> float:
-    """The t that a value stays within with this confidence, on both sides."""
+    """Return the two-sided critical value of t at this confidence."""
     low, high = 0.0, 1.0
     while two_sided_p(high, degrees) > 1 - confidence and high < 1e12:
         high *= 2
@@ -59,7 +59,7 @@ def t_quantile(confidence: float, degrees: float) -> float:
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """I_x(a, b) for x from 0 to 1."""
+    """Compute I_x(a, b) for x from 0 to 1."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
@@ -86,12 +86,12 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 def _kept(value: float) -> float:
-    """Away from 0, so that it can be divided by."""
+    """Keep a divisor away from 0."""
     return value if abs(value) > _TINY else _TINY
 
 
 def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval | None:
-    """Interval of successes / total; None for no questions. Raises ValueError if successes are not between 0 and total."""
+    """Compute Wilson's interval; None if total is 0. Raises ValueError if successes are not between 0 and total."""
     check_confidence(confidence)
     if total == 0:
         return None
@@ -102,7 +102,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
     scale = 1 + z * z / total
     centre = (share + z * z / (2 * total)) / scale
     half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / scale
-    # the ends are exact there, but for rounding
+    # exact at the ends, up to rounding
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == total else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")
@@ -110,7 +110,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 10_000
-_AT_ONCE = 2_000_000  # drawn values in memory
+_AT_ONCE = 2_000_000  # resampled values held in memory
 
 
 def bootstrap_mean(
@@ -121,7 +121,7 @@ def bootstrap_mean(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
-    """Interval of the mean of any values; None for no values. The same seed gives the same interval."""
+    """Bootstrap the interval of a mean; None without values. The same seed gives the same interval."""
     check_confidence(confidence)
     if not values:
         return None
@@ -141,13 +141,13 @@ def bootstrap_difference(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
-    """Interval of mean(first) - mean(second), paired by position."""
+    """Bootstrap the interval of mean(first) - mean(second), paired by position."""
     differences = [a - b for a, b in zip(first, second, strict=True)]
     return bootstrap_mean(differences, seed=seed, clusters=clusters, confidence=confidence, resamples=resamples)
 
 
 def _grouped(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Floats]:
-    """Sum and count of each unit that is drawn."""
+    """Return sum and count of each resampling unit."""
     if clusters is None:
         return values, np.ones_like(values)
     if len(clusters) != len(values):
@@ -168,11 +168,11 @@ def _resampled_means(sums: Floats, counts: Floats, random: np.random.Generator, 
 
 
 FEW = 20
-"""Clusters below which a reader is warned."""
+"""Fewer clusters than this give a warning in reports."""
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[Floats, Floats]:
-    """Sum and number of the values of each cluster, in order of appearance. Lengths that differ are a ValueError."""
+    """Sum and count the values of each cluster, in order of appearance. Raises ValueError for different lengths."""
     if len(clusters) != len(values):
         raise ValueError(f"{len(clusters)} clusters for {len(values)} values")
     number = {name: position for position, name in enumerate(dict.fromkeys(clusters))}
@@ -184,9 +184,9 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[Floa
 def cluster_mean(
     values: Sequence[float], clusters: Sequence[str], confidence: float = 0.95, *, graded: bool = False
 ) -> Interval | None:
-    """Interval of the mean; None for no values or a single cluster, of which nothing can be said.
+    """Compute the cluster-robust interval of a mean; None without values or with a single cluster.
 
-    `Interval.clusters` is G, which a reader should see. `graded`: values that are no yes or no even where all are 0 or 1.
+    `Interval.clusters` is G. `graded`: don't treat the values as yes or no even if all are 0 or 1.
     """
     check_confidence(confidence)
     sums, counts = cluster_sums(values, clusters) if len(values) else (np.zeros(0), np.zeros(0))
@@ -201,7 +201,7 @@ def cluster_mean(
 
 
 def cluster_p(differences: Sequence[float], clusters: Sequence[str]) -> float | None:
-    """Two-sided p of a mean of 0 by t with G - 1; None for a single cluster. 1 when nothing differs."""
+    """Test for a mean of 0 by t with G - 1, two-sided; None for a single cluster, 1 if nothing differs."""
     sums, counts = cluster_sums(differences, clusters) if len(differences) else (np.zeros(0), np.zeros(0))
     if len(sums) < 2:
         return None
@@ -220,7 +220,7 @@ def _mean_and_error(sums: Floats, counts: Floats) -> tuple[float, float]:
 
 
 def _degrees(counts: Floats) -> float:
-    """G* - 1, at least 1."""
+    """Return G* - 1, at least 1."""
     return max(1.0, float(counts.sum() ** 2 / (counts**2).sum()) - 1)
 
 

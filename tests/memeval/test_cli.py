@@ -96,7 +96,7 @@ def test_a_second_runner_on_the_same_run_is_refused(memeval: Invoke, folder: Pat
         done = memeval("eval", "--resume", "r")
         status = json.loads(memeval("status", "r", "--json").stdout)
     assert done.exit_code == 1
-    assert "Another runner works on r" in done.stderr
+    assert "Another process is already running r" in done.stderr
     assert status[0]["state"] == "running"
 
 
