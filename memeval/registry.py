@@ -1,16 +1,16 @@
-"""Names for what a run is made of: parts that are code, and specs that are YAML files.
+"""Registries of parts (code) and specs (YAML files) by name.
 
-A part registers itself with a decorator; the built-in ones do it in the same way as those of a plug-in:
+A part registers itself with a decorator, built-in parts and plug-ins alike:
 
     @registry.provider("bm25")
     class Bm25Provider: ...
 
-A registry fills itself when it is first asked: it imports the modules of its package, then the entry points of
+A registry is populated on first use: it imports the modules of its package, then the entry points of
 its group (`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.models`).
 
-Specs of providers and benchmarks are searched in this order, the first of a name wins: folders that the caller names, those of
+Specs of providers and benchmarks are searched in this order; the first match wins: folders given by the caller, those of
 `MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`, `memeval/configs`.
-Each holds `providers/*.yaml` and `benchmarks/*.yaml`. The name of a file is the name of what it describes.
+Each holds `providers/*.yaml` and `benchmarks/*.yaml`. A file is named after its spec.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Part = TypeVar("Part", bound=Callable[..., Any])
 
 
 class Registry:
-    """The parts of one kind, by name. Calling it with a name gives the decorator that registers."""
+    """A registry of one kind of part. Call it with a name to get the registering decorator."""
 
     def __init__(self, kind: str, package: str, group: str) -> None:
         self.kind = kind
@@ -46,7 +46,7 @@ class Registry:
         self._lock = RLock()
 
     def __call__(self, name: str) -> Callable[[Part], Part]:
-        """A decorator that registers a class or function under `name`; a name that is taken is a ValueError."""
+        """Return a decorator that registers a class or function as `name`. Raises ValueError if the name is taken."""
 
         def register(part: Part) -> Part:
             known = self._parts.setdefault(name, part)
@@ -58,7 +58,7 @@ class Registry:
         return register
 
     def get(self, name: str) -> Any:
-        """The part of that name. Raises ConfigError with the nearest names."""
+        """Look up a part. Raises ConfigError with the nearest names."""
         self._find()
         try:
             return self._parts[name]
@@ -66,7 +66,7 @@ class Registry:
             raise unknown_name(self.kind, name, self.names()) from None
 
     def names(self) -> list[str]:
-        """All names, sorted."""
+        """List all names, sorted."""
         self._find()
         return sorted(self._parts)
 
@@ -94,7 +94,7 @@ class Registry:
 
 
 def _is_reload(known: Any, part: Any) -> bool:
-    """Whether both are the same definition, met again when its module was imported a second time."""
+    """Whether both are the same definition, from a module that was imported twice."""
     names = [(getattr(one, "__module__", ""), getattr(one, "__qualname__", "")) for one in (known, part)]
     return names[0] == names[1] and bool(names[0][1])
 
@@ -109,7 +109,7 @@ def _import_package(name: str) -> None:
 
 
 def unknown_name(kind: str, name: str, known: list[str]) -> ConfigError:
-    """The error for a name that nothing has: it says what is near and what there is."""
+    """Return the error for an unknown name, with the nearest and all known names."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     return ConfigError(f"There is no {kind} named {name!r}.", fix=f"{hint}Known: {', '.join(known) or 'none'}.")
@@ -120,18 +120,18 @@ benchmark_loader = Registry("benchmark loader", "memeval.benchmarks", "memeval.b
 judge = Registry("judge", "memeval.judges", "memeval.judges")
 metric = Registry("metric", "memeval.metrics", "memeval.metrics")
 model = Registry("model", "memeval.models", "memeval.models")
-"""Models register a factory `(name, options) -> Model` under the part of the name before the first slash."""
+"""Models register a factory `(name, options) -> Model` under the prefix before the first slash."""
 
 
 SHORT_NAMES = {"longmemeval": "longmemeval-s"}
-"""Other names of benchmarks, for what most people mean; a file of that name goes first."""
+"""Aliases of benchmarks for common names; a file of that name takes precedence."""
 BUILT_IN = Path(__file__).parent / "configs"
 Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Finds specs. `environ` gives the variables that files use; `own` are providers that have no file."""
+    """Finds specs. `environ` holds the variables that files use; `own` are providers without a file."""
 
     folders: tuple[Path, ...]
     environ: Mapping[str, str]
@@ -139,7 +139,7 @@ class Catalog:
 
     @classmethod
     def default(cls, extra: Sequence[Path] = (), environ: Mapping[str, str] | None = None) -> Catalog:
-        """The folders above. A folder in `extra` that does not exist is a ConfigError."""
+        """Create a catalog of the folders above. Raises ConfigError for a folder in `extra` that doesn't exist."""
         variables = os.environ if environ is None else environ
         for folder in extra:
             if not folder.is_dir():
@@ -149,21 +149,21 @@ class Catalog:
         return cls((*extra, *named, *own, *_plugin_folders(), BUILT_IN), variables)
 
     def providers(self) -> dict[str, Path]:
-        """Files of providers by name, sorted."""
+        """List provider files by name, sorted."""
         return self._files("providers")
 
     def benchmarks(self) -> dict[str, Path]:
-        """Files of benchmarks by name, sorted."""
+        """List benchmark files by name, sorted."""
         return self._files("benchmarks")
 
     def provider(self, name: str) -> ProviderSpec:
-        """The provider of that name, or in that file. Raises ConfigError."""
+        """Load a provider by name or file. Raises ConfigError."""
         if name in self.own:
             return self.own[name]
         return self._load("provider", name, self.providers(), load_provider_spec)
 
     def benchmark(self, name: str) -> BenchmarkSpec:
-        """The benchmark of that name, or in that file. Raises ConfigError."""
+        """Load a benchmark by name or file. Raises ConfigError."""
         known = self.benchmarks()
         name = name if name in known else SHORT_NAMES.get(name, name)
         return self._load("benchmark", name, known, load_benchmark_spec)
@@ -184,7 +184,7 @@ class Catalog:
 
 
 def _plugin_folders() -> list[Path]:
-    """Folders of installed packages that bring files: the entry point's value is the package."""
+    """Find the config folders of installed plug-ins; the entry point's value is the package."""
     folders = []
     for entry in importlib.metadata.entry_points(group="memeval.configs"):
         folders.append(Path(str(importlib.resources.files(entry.module))))

@@ -1,4 +1,4 @@
-"""What the judges without a model share."""
+"""Shared parts of judges: reading replies, options and the base of text judges."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WRAPPING = re.compile(r"^[\s\"'`*_(]+|[\s\"'`*_).!]+$")
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """True for yes, False for no, None for anything else. Case, quotes, bold and a full stop do not matter."""
+    """Parse yes or no; None for anything else. Ignores case, quotes, bold and a full stop."""
     return {"yes": True, "no": False}.get(_bare(reply))
 
 
 def grade(reply: str) -> float | None:
-    """1 for yes, 0.5 for partly, 0 for no, None for anything else."""
+    """Parse a grade: 1 for yes, 0.5 for partly, 0 for no, None for anything else."""
     return {"yes": 1.0, "partly": 0.5, "no": 0.0}.get(_bare(reply))
 
 
@@ -31,7 +31,7 @@ def _bare(reply: str) -> str:
 
 
 def right_or_wrong(reply: str) -> bool | None:
-    """ConvoMem's label: the reply has `right`, and not `wrong`; None when it has neither.
+    """Parse ConvoMem's label: the reply contains `right` and not `wrong`; None if it contains neither.
 
     Source: verifyAnswerCorrectnessWithPrompt in evaluation/EvaluationUtils.scala of ConvoMem (Pakhomov et al. 2025), which
     asks again where this is None.
@@ -41,7 +41,7 @@ def right_or_wrong(reply: str) -> bool | None:
 
 
 def _object(reply: str) -> Mapping[str, Any]:
-    """The JSON object of a reply, which may be fenced or among words; empty when there is none."""
+    """Extract the JSON object of a reply, which may be fenced or surrounded by text; empty if there is none."""
     start, end = reply.find("{"), reply.rfind("}")
     try:
         found = json.loads(reply[start : end + 1])
@@ -54,13 +54,13 @@ _FLAT = re.compile(r"\{[^{}]*\}")
 
 
 def last_object(reply: str) -> Mapping[str, Any]:
-    """The last JSON object of a reply that holds no other one, as MemoryAgentBench reads scores; empty when there is none."""
+    """Extract the last flat JSON object of a reply, as MemoryAgentBench reads scores; empty if there is none."""
     found = _FLAT.findall(reply)
     return _object(found[-1]) if found else {}
 
 
 def correct_or_wrong(reply: str) -> float | None:
-    """The vendors' label for LoCoMo: 1 for exactly CORRECT, else 0; None without a JSON object that has a label.
+    """Parse the vendors' label for LoCoMo: 1 for exactly CORRECT, else 0; None without a JSON object with a label.
 
     Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails where this is None.
     """
@@ -72,10 +72,10 @@ _LABELLED = re.compile(r"""\{[^{}]{0,2000}"label"\s{0,9}:\s{0,9}["']([^"']{1,200
 
 
 def labelled(reply: str) -> float | None:
-    """LoCoMo-Plus's label: correct 1, partial 1/2, wrong and anything else 0; None for an empty reply, which is 0 there.
+    """Parse LoCoMo-Plus's label: correct 1, partial 1/2, wrong and anything else 0; None for an empty reply (0 officially).
 
-    It is the label of the reply's JSON object or, where that can't be read, the first of the words correct, wrong and partial
-    that occurs, so that "incorrect" counts as correct, as it does there.
+    The label is that of the reply's JSON object or, if that can't be parsed, the first of the words correct, wrong and partial
+    that occurs, so that "incorrect" counts as correct, as in the official code.
 
     Source: _parse_judge_response and label_to_score in evaluation_framework/task_eval/llm_as_judge.py of Locomo-Plus (2026).
     """
@@ -89,7 +89,7 @@ def labelled(reply: str) -> float | None:
 
 
 def json_score(reply: str) -> float | None:
-    """The `score` of BEAM's reply, a JSON object that may be fenced or among words; None when there is none.
+    """Parse the `score` in BEAM's reply, a JSON object that may be fenced or surrounded by text; None if there is none.
 
     Source: parse_json_response in src/evaluation/compute_metrics.py of BEAM (Tavakoli et al. 2025).
     """
@@ -104,19 +104,19 @@ NO_GOLD = "skipped: the question has no gold answer"
 
 
 def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -> None:
-    """Raises ConfigError for an option that the judge does not have; `protocol` and `benchmark` are known to all."""
+    """Raise ConfigError for an unknown option. Every judge accepts `protocol` and `benchmark`."""
     every = known | {"protocol", "benchmark"}
     if unknown := options.keys() - every:
         raise ConfigError(f"Judge {judge} has no option {min(unknown)!r}.", fix=f"Known: {', '.join(sorted(every))}.")
 
 
 def protocol_of(options: Mapping[str, Any]) -> str:
-    """The protocol to judge by: option `protocol`, else the family of the benchmark's name (longmemeval-s: longmemeval)."""
+    """Return the protocol: option `protocol`, else the family of the benchmark's name (longmemeval-s: longmemeval)."""
     return str(options.get("protocol") or str(options.get("benchmark") or "").split("-")[0])
 
 
 class TextJudge(Judge):
-    """A judge that is a pure function of texts. An abstention question is right if the answer abstains."""
+    """A judge that is a pure function of texts. On abstention questions, abstaining is right."""
 
     name = ""
     options: frozenset[str] = frozenset()
@@ -126,7 +126,7 @@ class TextJudge(Judge):
         check_names(self.name, self._options, self.options)
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """One score, named as the judge."""
+        """Return one score, named after the judge."""
         return [self._score(question, answer)]
 
     def _score(self, question: Question, answer: Answer) -> Score:
@@ -138,5 +138,5 @@ class TextJudge(Judge):
         return Score(self.name, self.value(question, answer.text), "", self.name)
 
     def value(self, question: Question, answer: str) -> float:
-        """The value for a question with a gold answer."""
+        """Score the answer to a question that has a gold answer."""
         raise NotImplementedError

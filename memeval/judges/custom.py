@@ -1,8 +1,8 @@
-"""A judge of the user's own: `customEvaluator: ./file.py:name` in a benchmark's file.
+"""Custom judges: `customEvaluator: ./file.py:name` in a benchmark's file.
 
 A function gets the question and the answer's text, and returns a number, a truth value, None (not scored) or a mapping of metric
-to number. A class is made without arguments, or with `model` if it takes one, and has `score(question, answer)`, which may
-also return a list of `Score`.
+to number. A class is instantiated without arguments, or with `model` if it accepts one, and has
+`score(question, answer)`, which may also return a list of `Score`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memeval.core.protocols import Judge, Model
 from memeval.core.types import Answer, Question, Score
 
 METRIC = "accuracy"
-"""What a single number is called."""
+"""Metric name for a single number."""
 
 
 @registry.judge("custom")
@@ -30,9 +30,7 @@ class CustomJudge(Judge):
     def __init__(self, model: Model | None, options: Mapping[str, Any]) -> None:
         where = str(options.get("where") or "customEvaluator")
         if not options.get("reference"):
-            raise ConfigError(
-                "The benchmark has no evaluator of its own.", fix="Add customEvaluator: ./file.py:name to its file."
-            )
+            raise ConfigError("The benchmark has no custom evaluator.", fix="Add customEvaluator: ./file.py:name to its file.")
         self._name = str(options["reference"])
         part = load_object(self._name, Path(str(options["base"])), where)
         if inspect.isclass(part):
@@ -46,20 +44,20 @@ class CustomJudge(Judge):
 
     @property
     def name(self) -> str:
-        """The reference of the file."""
+        """The reference in the benchmark's file."""
         return f"custom({self._name})"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """What the user's code says of an answer."""
+        """Score an answer with the user's code."""
         given = answer if self._whole is not None else answer.text
         call = self._call
         assert call is not None
-        told = guarded(self._name, "the evaluator", lambda: call(question, given))
-        if isinstance(told, Score):
-            return [told]
-        if isinstance(told, list | tuple) and all(isinstance(one, Score) for one in told):
-            return list(told)
-        values = told if isinstance(told, Mapping) else {METRIC: told}
+        result = guarded(self._name, "the evaluator", lambda: call(question, given))
+        if isinstance(result, Score):
+            return [result]
+        if isinstance(result, list | tuple) and all(isinstance(one, Score) for one in result):
+            return list(result)
+        values = result if isinstance(result, Mapping) else {METRIC: result}
         return [Score(str(metric), self._number(metric, value), "", self.name) for metric, value in values.items()]
 
     def _number(self, metric: object, value: Any) -> float | None:

@@ -1,7 +1,7 @@
-"""Judges that ask a model: yes or no with the prompt of the question's type, or each point of a rubric.
+"""LLM judges: yes or no with the prompt of the question type, or a grade for each point of a rubric.
 
-With the official prompts of a benchmark a reply is read as its own code reads it; with the pinned model, too, the score has
-the benchmark's name. Anything else is called `llm_accuracy`, or `rubric`.
+With a benchmark's official prompts, replies are parsed as its own code does; with the pinned model as well, the score has
+the benchmark's name. Otherwise it is named `llm_accuracy` or `rubric`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
 _OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official"})
-_SHOWN = 500  # characters of the reply that are kept as the reason
+_SHOWN = 500  # characters of the reply kept as the reason
 _KEPT_TYPES = {"user_evidence": "user", "abstention_evidence": "abstention"}
 _RUBRICS = ("preference_evidence", "implicit_connection_evidence")
 
 
 def _convomem_key(question: Question) -> str:
-    """The judge of a category; facts of the user have one for a single message and one for several."""
+    """Return the prompt key of a category; user facts have one for a single message and one for several."""
     if question.category in _RUBRICS:
         return "rubric"
     kind = _KEPT_TYPES.get(question.category, "default")
@@ -51,7 +51,7 @@ def _convomem_key(question: Question) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How official code names its score, reads a reply, and chooses the prompt of a question."""
+    """How official code names its score, parses a reply, and selects the prompt of a question."""
 
     metric: str
     read: Callable[[str], float | None]
@@ -76,7 +76,7 @@ PROTOCOLS: Mapping[str, Protocol] = {
 
 
 class PromptedJudge:
-    """A model with prompts by question type.
+    """A judge that prompts a model by question type.
 
     Options: `prompt` (a name, file or text that replaces the benchmark's), `prompt_by_type` (the same by unified
     type), `base` (folder of relative files), `max_tokens`. `official`: the benchmark's own prompts with the model that its
@@ -99,21 +99,21 @@ class PromptedJudge:
         own = self._official.max_tokens if self._official else MAX_TOKENS
         self._limit = int(options["max_tokens"]) if "max_tokens" in options else own
         self._prompt = lru_cache(maxsize=None)(self._find)
-        self._prompt(QuestionType.FACT_RECALL)  # a prompt that can't be read is reported before the run
+        self._prompt(QuestionType.FACT_RECALL)  # report unreadable prompts before the run
 
     @property
     def name(self) -> str:
-        """The kind with the model, which is part of what a number means."""
+        """The kind and the model, as figures of different models aren't comparable."""
         return f"{self.kind}({self._model.name})"
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Hash of the prompt by question type, or by the official code's own key, for the record of the run."""
+        """Return prompt hashes by question type, or by the official code's own key."""
         if self._official:
             return {str(key): prompt.hash for key, prompt in self._official.prompts.items()}
         return {kind.value: self._prompt(kind).hash for kind in QuestionType}
 
     def ask(self, prompt: Prompt, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
-        """The model's reply, and how it is recorded: the judge, the model that answered (a dated snapshot), the prompt's hash."""
+        """Ask the model; return its reply and the provenance to record: judge, answering model (a snapshot), prompt hash."""
         values = {"question": question.text, "answer": gold, "response": answer.text, "evidence": evidence_text(question)}
         reply = self._model.complete(prompt.render(values), max_tokens=self._limit)
         return reply, f"{self.name} {reply.model} {prompt.hash}"
@@ -123,7 +123,7 @@ class PromptedJudge:
 
 
 def evidence_text(question: Question) -> str:
-    """What the gold follows from, in words; several texts are numbered, as ConvoMem's code does."""
+    """Format the evidence texts; several are numbered, as ConvoMem's code does."""
     texts = [str(text) for text in question.metadata.get("evidence_texts", ())]
     if len(texts) <= 1:
         return "".join(texts)
@@ -132,12 +132,12 @@ def evidence_text(question: Question) -> str:
 
 @registry.judge("llm")
 class LLMJudge(PromptedJudge):
-    """Yes or no. Raises ModelError when the model fails; a reply that is neither yes nor no is unscored."""
+    """Judges yes or no; a reply that is neither is unscored. Raises ModelError if the model fails."""
 
     kind = "llm"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """The accuracy of the benchmark's protocol; for LongMemEval also with the official label, from the same reply."""
+        """Score by the benchmark's protocol; for LongMemEval also with the official label, from the same reply."""
         skipped = self._skipped(question)
         if skipped:
             return [Score("llm_accuracy", None, skipped, self.name)]
@@ -160,7 +160,7 @@ class LLMJudge(PromptedJudge):
         return "" if has_gold else NO_GOLD
 
     def _with_label(self, question: Question, gold: str, answer: Answer) -> list[Score]:
-        """The strict verdict and LongMemEval's label, which is named after it if prompts and model are the paper's."""
+        """Return the strict score and LongMemEval's label, named after the benchmark if prompts and model are the paper's."""
         rules = PROTOCOLS["longmemeval"]
         prompt = self._official.prompts[rules.key(question)] if self._official else self._prompt(question.type)
         reply, judge = self.ask(prompt, question, gold, answer)
@@ -168,7 +168,7 @@ class LLMJudge(PromptedJudge):
         named = self._official is not None and self._official.is_model(reply.model)
         return [
             self._scored("llm_accuracy", None if verdict is None else float(verdict), reply, judge),
-            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # usage is counted once
+            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # count usage once
         ]
 
     def _scored(self, metric: str, value: float | None, reply: Completion, judge: str) -> Score:
@@ -177,18 +177,18 @@ class LLMJudge(PromptedJudge):
 
 ORDERED = "event_ordering"
 MOST_LINES = 100
-"""Lines of an answer that are matched: each costs a call for every point that is still free."""
+"""Maximum lines of an answer to match: each costs a call per unmatched point."""
 UNDEFINED = "skipped: tau is undefined, a list has a single rank"
 
 
 @registry.judge("rubric")
 class RubricJudge(PromptedJudge):
-    """One call for each point. Raises ModelError when the model fails."""
+    """Grades each point of a rubric with one call. Raises ModelError if the model fails."""
 
     kind = "rubric"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Both readings of the grades with the verdicts as the reason, and the order of events where it is asked for."""
+        """Score both readings of the grades, with the replies as the reason, and the order of events if asked for."""
         points = [str(point) for point in question.metadata.get("rubric", ())] or list(question.answers)
         if not points:
             return [Score("rubric", None, NO_GOLD, self.name)]
@@ -197,8 +197,8 @@ class RubricJudge(PromptedJudge):
         usage = sum((reply.usage for reply, _ in replies), Usage())
         judge = replies[0][1]
         kept, cut = means([reply.text for reply, _ in replies])
-        told = "; ".join(reply.text[:60] for reply, _ in replies)
-        scores = [Score("rubric", kept, told, judge, usage), Score("rubric_cut", cut, told, judge)]
+        reason = "; ".join(reply.text[:60] for reply, _ in replies)
+        scores = [Score("rubric", kept, reason, judge, usage), Score("rubric_cut", cut, reason, judge)]
         order = self._order(points, answer) if question.category == ORDERED else []
         named = self._official is not None and self._official.is_model(replies[0][0].model)
         return [*([_beam_score(cut, order, judge)] if named else []), *scores, *order]
@@ -222,7 +222,7 @@ class RubricJudge(PromptedJudge):
         ]
 
     def _match(self, points: Sequence[str], line: str, used: set[int]) -> tuple[int | None, Usage]:
-        """The first free point that the model calls the same as the line."""
+        """Find the first unmatched point that the model considers equivalent to the line."""
         usage = Usage()
         for place, point in enumerate(points):
             if place in used:
@@ -244,14 +244,14 @@ class RubricJudge(PromptedJudge):
 
 
 def _beam_score(cut: float | None, order: Sequence[Score], judge: str) -> Score:
-    """BEAM's number of a question: the order of events by Kendall's tau, all else by the grades as its code cuts them."""
+    """Return BEAM's score: Kendall's tau for the order of events, otherwise the grades truncated as in its code."""
     if order:
         return Score("beam_score", order[0].value, order[0].reason, judge)
     return Score("beam_score", cut, "", judge)
 
 
 def means(replies: Sequence[str]) -> tuple[float | None, float | None]:
-    """Mean grade with halves, and with halves cut to 0; both None when a reply can't be read."""
+    """Return the mean grade with halves, and with halves truncated to 0; both None if a reply can't be parsed."""
     read = [grade(reply) if json_score(reply) is None else json_score(reply) for reply in replies]
     grades = [value for value in read if value is not None]
     if not replies or len(grades) < len(replies):

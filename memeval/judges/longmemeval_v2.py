@@ -1,7 +1,7 @@
-"""`longmemeval-v2`: the function that a question names; two of them ask a model, with the official prompts.
+"""`longmemeval-v2`: score by the function that a question names; two of them ask a model, with the official prompts.
 
-`longmemeval_v2_score` is right or wrong by that function. What a model must judge has it only with the official prompts and
-the pinned model, and else stands as `llm_accuracy`, or is skipped where there is no model. An answer UNKNOWN is wrong.
+`longmemeval_v2_score` is right or wrong by that function. Model-judged questions get it only with the official prompts and
+the pinned model; otherwise `llm_accuracy`, or they are skipped without a model. The answer UNKNOWN is wrong.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class LongMemEvalV2Judge(TextJudge):
         self._official: Official | None = self._options.get("official")
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Hashes of the official prompts, where they are used."""
+        """Return hashes of the official prompts, if they are used."""
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """One score; what another model judged has a second one. Raises ModelError."""
+        """Return one score, or two if a model other than the pinned one judged. Raises ModelError."""
         spec = str(question.metadata.get("eval_function") or "")
         if not spec or not question.answers:
             return [Score(MAIN, None, NO_GOLD, self.name)]

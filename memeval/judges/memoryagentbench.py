@@ -1,9 +1,9 @@
-"""`memoryagentbench`: the scores of a question's sub-dataset (see `memeval.core.overlap`).
+"""`memoryagentbench`: score by the metrics of a question's sub-dataset (see `memeval.core.overlap`).
 
 The main one, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. Option `entities`: the
 file `entity2id.json` of Recsys_Redial; without it recommendations are unscored.
 
-Summaries (InfBench) and the part of LongMemEval are judged by a model, with the official prompts:
+Summaries (InfBench) and the LongMemEval part are judged by a model, with the official prompts:
 
     summary F1 = fluency · 2 · recall · precision / (recall + precision)
 
@@ -41,12 +41,12 @@ TYPES = {
     "knowledge-update": "knowledge_update",
     "single-session-preference": "preference",
 }
-"""LongMemEval's types that have a prompt of their own."""
+"""LongMemEval's types with their own prompt."""
 
 
 @registry.judge("memoryagentbench")
 class MemoryAgentBenchJudge(TextJudge):
-    """A score for each metric of the sub-dataset, the reported one first."""
+    """Returns a score for each metric of the sub-dataset, the reported one first."""
 
     name = "memoryagentbench"
     options = frozenset({"entities", "official", "summary_model"})
@@ -58,11 +58,11 @@ class MemoryAgentBenchJudge(TextJudge):
         self._summary_model: Model | None = self._options.get("summary_model") or model
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Hashes of the official prompts, where they are used."""
+        """Return hashes of the official prompts, if they are used."""
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """The main score, then all."""
+        """Return the main score, then all others."""
         if not question.answers:
             return [Score(MAIN, None, NO_GOLD, self.name)]
         kind = str(question.metadata.get("sub_dataset") or "")
@@ -74,7 +74,7 @@ class MemoryAgentBenchJudge(TextJudge):
         return [*first, *(Score(name, value, "", self.name) for name, value in found.items())]
 
     def _by_model(self, kind: str, question: Question, answer: Answer) -> list[Score]:
-        """Main score first, and under a name of its own where the model is not the pinned one. Raises ModelError."""
+        """Score with a model, main score first; named differently unless the model is the pinned one. Raises ModelError."""
         if self._official is None or self._model is None or self._summary_model is None:
             return [Score(MAIN, None, BY_MODEL, self.name)]
         if "infbench" in kind:
@@ -94,9 +94,9 @@ class MemoryAgentBenchJudge(TextJudge):
         usage = sum((reply.usage for reply in replies.values()), Usage())
         judge = f"{self.name}({model.name}) {replies['fluency'].model}"
         value = summary_f1({name: reply.text for name, reply in replies.items()}, len(points))
-        told = " | ".join(reply.text[-120:] for reply in replies.values())
+        reason = " | ".join(reply.text[-120:] for reply in replies.values())
         named = replace(own, model=SUMMARY_MODEL).is_model(replies["fluency"].model)
-        scores = [Score("summary_f1", value, told, judge, usage)]
+        scores = [Score("summary_f1", value, reason, judge, usage)]
         return [Score(MAIN, value, "summary_f1", judge), *scores] if named else [Score(MAIN, None, OTHER_MODEL, judge), *scores]
 
     def _answer(self, own: Official, model: Model, question: Question, answer: Answer) -> list[Score]:
@@ -113,7 +113,7 @@ class MemoryAgentBenchJudge(TextJudge):
 
     @cached_property
     def _titles(self) -> Mapping[str, str]:
-        """Title by id of everything that can be recommended."""
+        """Load the titles of all recommendable items by id."""
         named = str(self._options.get("entities") or "")
         if not named:
             return {}
@@ -121,11 +121,13 @@ class MemoryAgentBenchJudge(TextJudge):
             table = json.loads(Path(named).expanduser().read_text("utf-8"))
             return {str(number): official.title_of(name) for name, number in table.items()}
         except (OSError, ValueError, AttributeError) as error:
-            raise ConfigError(f"{named} is no table of entities: {error}", fix="Give entity2id.json of the data set.") from error
+            raise ConfigError(
+                f"{named} is not a table of entities: {error}", fix="Give entity2id.json of the data set."
+            ) from error
 
 
 def summary_f1(replies: Mapping[str, str], points: int) -> float | None:
-    """Fluency times the F1 of key points and sentences; None when a reply can't be read."""
+    """Compute fluency times the F1 of key points and sentences; None if a reply can't be parsed."""
     try:
         read = {name: last_object(text) for name, text in replies.items()}
         fluency = float(read["fluency"]["fluency"])

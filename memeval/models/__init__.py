@@ -1,15 +1,15 @@
-"""Answering and judging models, by name: the part before the first slash chooses the kind.
+"""Answering and judging models by name: the part before the first slash selects the kind.
 
     openai/gpt-4o-2024-08-06            OpenAI's API (OPENAI_API_KEY)
     openrouter/meta-llama/llama-3.3-70b OpenRouter (OPENROUTER_API_KEY)
     anthropic/claude-haiku-4-5          Anthropic's OpenAI-compatible endpoint (ANTHROPIC_API_KEY)
-    http://localhost:11434/v1#qwen3     any OpenAI-compatible address (MEMEVAL_API_KEY, if it wants one)
+    http://localhost:11434/v1#qwen3     any OpenAI-compatible address (MEMEVAL_API_KEY, if it requires one)
     compatible/qwen3                    the same, with the address in option base_url or in MEMEVAL_BASE_URL
     claude-cli/haiku                    the user's own Claude Code client and subscription, without tools
-    extractive                          no model: the best sentences of what was retrieved
+    extractive                          no model: the best sentences of the retrieved passages
     scripted/replies.json               fixed replies, for tests
 
-A model makes one try and raises ModelError; retries, cache and budget are the caller's.
+A model makes one attempt and raises ModelError; retries, caching and budgets are up to the caller.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from memeval.core.types import EMPTY
 
 
 def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
-    """The model of that name. Raises ConfigError for an unknown kind, a missing key or a wrong option."""
+    """Create a model by name. Raises ConfigError for an unknown kind, a missing key or an invalid option."""
     model = registry.model.get(name.split("/", 1)[0])(name, options)
     if not isinstance(model, Model):
         raise ConfigError(

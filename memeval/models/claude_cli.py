@@ -1,7 +1,7 @@
-"""`claude-cli/<model>`: answers by `claude -p`, the user's own client and subscription, as a plain model.
+"""`claude-cli/<model>`: use `claude -p`, with the user's own client and subscription, as a plain model.
 
 No tools, no plug-ins, no hooks, no MCP servers, no project files, no memory, and no transcript: the client's own
-configuration is neither read for these nor written. The temperature can't be set there. The cost is what the client
+configuration is neither read for these nor written. The temperature can't be set. The cost is what the client
 reports: list price, also under a subscription.
 """
 
@@ -33,7 +33,7 @@ from memoryd.llm.print_mode import (
     usage_of,
 )
 
-# Should the memory's hooks run all the same, they do nothing.
+# If the memory's hooks run anyway, they do nothing.
 _SET = {**CHILD_VARIABLES, "MEMORYD_INTERNAL": "1"}
 _SURROUNDING = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE")
 _OPTIONS: dict[str, type | tuple[type, ...]] = {"command": str, "timeout": (int, float)}
@@ -41,7 +41,7 @@ _OPTIONS: dict[str, type | tuple[type, ...]] = {"command": str, "timeout": (int,
 
 @registry.model("claude-cli")
 class ClaudeCli(Model):
-    """One run of the client for each answer; several may run at once. Nothing of a run stays behind."""
+    """Runs the client once per completion; runs may be concurrent and leave nothing behind."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         check_options(name, options, _OPTIONS)
@@ -52,13 +52,13 @@ class ClaudeCli(Model):
 
     @property
     def name(self) -> str:
-        """As it was asked for; without a slash the client chooses the model."""
+        """The requested name; without a slash the client chooses the model."""
         return self._name
 
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """One answer. A schema is told in words. Raises ModelError, DependencyError without a client."""
+        """Return one completion. A schema is described in the prompt. Raises ModelError, or DependencyError without a client."""
         system, prompt = split(messages)
         if schema is not None:
             prompt += (
@@ -77,7 +77,7 @@ class ClaudeCli(Model):
             return PrintRun(command, folder, env).finish(prompt, self._timeout)
         except subprocess.TimeoutExpired as error:
             raise ModelError(
-                f"{self._command} did not answer within {self._timeout:g} s and was ended.",
+                f"{self._command} did not answer within {self._timeout:g} s and was terminated.",
                 fix="Raise option timeout, or check the network.",
                 transient=True,
             ) from error
@@ -94,7 +94,7 @@ class ClaudeCli(Model):
             raise ModelError(
                 f"The Claude Code client ended with code {output.code} and no result{': ' + said if said else '.'}",
                 fix="Run `claude -p hello` in a terminal; update the client if an option is unknown to it.",
-                transient=output.code < 0,  # killed from outside
+                transient=output.code < 0,  # killed by a signal
             )
         text = answer_of(report)
         if text is None:
@@ -103,7 +103,7 @@ class ClaudeCli(Model):
 
 
 def _failure(report: Mapping[str, Any]) -> ModelError:
-    """The client's own report, with what to do about it."""
+    """Turn the client's report into an error with a fix."""
     kind, reason = failure_of(report)
     message = f"The Claude Code client failed: {reason}"
     if kind is Failure.LOGIN:

@@ -1,7 +1,7 @@
-"""The known OpenAI-compatible services, and any other by its address.
+"""Known OpenAI-compatible services, and any other by its address.
 
-Anthropic is asked through its OpenAI-compatible endpoint: answers and judgements are text in, text out, which it
-supports in full, so a second client library would bring nothing. It ignores response_format; schemas are told in words.
+Anthropic is called through its OpenAI-compatible endpoint: answers and judgements are text in, text out, which it
+fully supports, so a second client library isn't needed. It ignores response_format; schemas are described in the prompt.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
     "input_price": (int, float),
     "output_price": (int, float),
 }
-"""Options of all of these models; prices are in US dollars per million tokens."""
+"""Options common to these models; prices are in US dollars per million tokens."""
 
 
 @registry.model("openai")
 def openai_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """`openai/<model>`."""
+    """Create `openai/<model>`."""
     return _hosted(name, options, "https://api.openai.com/v1", "OPENAI_API_KEY", limit_name="max_completion_tokens")
 
 
 @registry.model("openrouter")
 def openrouter_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """`openrouter/<vendor>/<model>`. It tells the cost of each call when asked."""
+    """Create `openrouter/<vendor>/<model>`. OpenRouter reports the cost of each call on request."""
     return _hosted(name, options, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", body={"usage": {"include": True}})
 
 
 @registry.model("anthropic")
 def anthropic_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """`anthropic/<model>`."""
+    """Create `anthropic/<model>`."""
     return _hosted(name, options, "https://api.anthropic.com/v1/", "ANTHROPIC_API_KEY", structured=False)
 
 
 @registry.model("compatible")
 def compatible_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """`compatible/<model>`: the address is option base_url or MEMEVAL_BASE_URL."""
+    """Create `compatible/<model>`; the address is option base_url or MEMEVAL_BASE_URL."""
     url = options.get("base_url") or os.environ.get("MEMEVAL_BASE_URL", "")
     if not url:
         raise ConfigError(f"Model {name} has no address.", fix="Set option base_url, or the variable MEMEVAL_BASE_URL.")
@@ -60,7 +60,7 @@ def compatible_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
 @registry.model("http:")
 @registry.model("https:")
 def address_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """`http://host:port/v1#<model>`."""
+    """Create `http://host:port/v1#<model>`."""
     url, _, model = name.partition("#")
     if not model:
         raise ConfigError(f"Model {name} lacks the model's name.", fix="Add it after a #: http://localhost:11434/v1#qwen3.")

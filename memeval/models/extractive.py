@@ -1,11 +1,11 @@
-"""`extractive`: answers without a model, by quoting the best sentence of what was retrieved; abstains when none fits.
+"""`extractive`: answer without a model by quoting the best retrieved sentence; abstain if none fits.
 
     score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
 
-over stems without function words; N sentences were retrieved, n_t of them hold t. Names of the question that occur in
-nearly every sentence weigh little so. A question about a time is answered with a day. It reads the tags of the built-in
-prompts; of another prompt it takes the last line with a question mark as the question and the rest as memories. A
-baseline, not a reader: it does not combine or count.
+over stems without function words; N sentences were retrieved, n_t of them contain t. So names in the question that occur in
+nearly every sentence weigh little. A question about a time is answered with a date. It reads the tags of the built-in
+prompts; in other prompts the last line with a question mark is the question and the rest are memories. A
+baseline, not a reader: it can't combine or count facts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memeval.prompts import MEMORIES, QUESTION, tagged
 from memoryd.core.types import Completion, Message, Usage
 
 REFUSAL = "No information available"
-"""LoCoMo's own words, which its official score knows."""
+"""LoCoMo's own wording, which its official score recognises."""
 _HEAD = re.compile(r"^\[\d+\](?: (\d{4}-\d{2}-\d{2}) \(\w{3}\) \d{2}:\d{2})?$")
 _SPEAKER = re.compile(r"^(?:\*\*)?(?:user|assistant|[A-Z][\w .'-]{0,30})(?:\*\*)?: ")
 _YESTERDAY = re.compile(r"\b(?:yesterday|last night)\b", re.IGNORECASE)
@@ -35,7 +35,7 @@ _LAST = re.compile(r"\blast (week|weekend|month|year|monday|tuesday|wednesday|th
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _MONTHS = (
     "January February March April May June July August September October November December".split()
-)  # English whatever the locale
+)  # English regardless of the locale
 _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE)
 
 
@@ -48,7 +48,7 @@ class _Sentence:
 
 @registry.model("extractive")
 class Extractive(Model):
-    """Options: `threshold` (0 to 1, the least score that is answered) and `sentences` (the most that are quoted)."""
+    """Options: `threshold` (0 to 1, the minimum score to answer) and `sentences` (the maximum to quote)."""
 
     def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:
         check_options(name, options or {}, {"threshold": (int, float), "sentences": int})
@@ -68,7 +68,7 @@ class Extractive(Model):
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """The best sentences, or the refusal. Uses no tokens of any model, so none are counted."""
+        """Return the best sentences, or the refusal. Usage is zero, as no model is involved."""
         question, memories = _parts(next((m.content for m in reversed(messages) if m.role == "user"), ""))
         best = self._best(set(content_stems(question)), _split(memories))
         text = " ".join(_quoted(sentence, question) for sentence in best) or REFUSAL
@@ -82,13 +82,13 @@ class Extractive(Model):
         if not whole or not said:
             return []
         scored = [(math.fsum(weights[stem] for stem in sorted(asked & one.stems)) / whole, one) for one in said]
-        scored.sort(key=lambda pair: -pair[0])  # stable: equal scores stay in the order of retrieval
+        scored.sort(key=lambda pair: -pair[0])  # stable: ties keep retrieval order
         return [one for score, one in scored[: self._most] if score >= self._threshold]
 
 
 def _parts(prompt: str) -> tuple[str, str]:
     memories = tagged(MEMORIES, prompt)
-    rest = prompt.rpartition(f"</{MEMORIES}>")[2]  # memories may hold anything, tags too
+    rest = prompt.rpartition(f"</{MEMORIES}>")[2]  # memories may contain anything, including tags
     if f"<{QUESTION}>" in rest:
         return tagged(QUESTION, rest), memories
     lines = prompt.splitlines()
@@ -109,13 +109,13 @@ def _split(memories: str) -> list[_Sentence]:
         speaker = _SPEAKER.match(line)
         own = frozenset(content_stems(speaker.group())) if speaker else frozenset()
         for text in sentences(line[speaker.end() :] if speaker else line):
-            if not text.endswith("?"):  # a question that was asked is no answer
+            if not text.endswith("?"):  # a question in a memory is not an answer
                 out.append(_Sentence(text, frozenset(content_stems(text)) | own, day))
     return out
 
 
 def _valid(day: str) -> str:
-    """The day if there is such a day; memories may hold lines that only look like ours."""
+    """Return the date if it exists; memories may contain lines that merely resemble our format."""
     try:
         return day if day and date.fromisoformat(day).year > 1 else ""
     except ValueError:
@@ -132,14 +132,14 @@ def _idf(total: int, count: int) -> float:
 
 
 def _quoted(sentence: _Sentence, question: str) -> str:
-    """The sentence; for a question about a time the day that it speaks of, as far as that can be told."""
+    """Return the sentence or, for a question about a time, the date it refers to, if that can be resolved."""
     if sentence.date and _WHEN.search(question):
         return _day_of(sentence.text, date.fromisoformat(sentence.date))
     return sentence.text
 
 
 def _day_of(text: str, said: date) -> str:
-    """The day on which it was said, moved by words such as "yesterday"; "last week" stays as vague as it is."""
+    """Resolve a date from the message's date and words such as "yesterday"; keep "last week" as it is."""
     if ago := _DAYS_AGO.search(text):
         number = ago.group(1).lower()
         return _shown(said - timedelta(days=_NUMBERS.get(number) or int(number)))

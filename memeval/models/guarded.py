@@ -1,8 +1,8 @@
-"""Model calls by content hash, on disk: the same question to the same model is paid once, over all runs.
+"""An on-disk cache of model calls by content hash, so that a repeated call is paid for once over all runs.
 
-An entry remembers who paid for it (run, phase and question). When a run that was killed between the call and its
-checkpoint asks again, it is the payer: it gets the entry with its full usage, so the resumed report equals an
-undisturbed one. Everyone else gets it as a cached call without cost.
+An entry records its payer (run, phase and question). If a run that was killed between the call and its
+checkpoint asks again, it is the payer and gets the entry with its full usage, so the resumed report equals an
+uninterrupted one. Everyone else gets a cached call without cost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memoryd.core.types import Completion, Message, Usage
 
 
 class Account:
-    """Who pays for model calls, and what they used together. Safe for threads."""
+    """Attributes model calls to payers and sums their usage. Thread-safe."""
 
     def __init__(self, payer: str = "") -> None:
         self.payer = payer
@@ -42,7 +42,7 @@ _account: ContextVar[Account | None] = ContextVar("memeval_account", default=Non
 
 @contextmanager
 def paid_by(payer: str) -> Iterator[Account]:
-    """Within the block model calls of this thread are on the account of `payer`, which is given."""
+    """Attribute this thread's model calls within the block to `payer`; yield the account."""
     account = Account(payer)
     token = _account.set(account)
     try:
@@ -52,13 +52,13 @@ def paid_by(payer: str) -> Iterator[Account]:
 
 
 class ModelCache:
-    """One JSON file per call, named by the hash of all that decides the answer. A broken file counts as absent."""
+    """One JSON file per call, named by the hash of everything that affects the answer. A corrupt file is a cache miss."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def get(self, key: str, payer: str) -> Completion | None:
-        """The stored completion, or None."""
+        """Return the stored completion, or None."""
         if self._folder is None:
             return None
         try:
@@ -84,16 +84,16 @@ class ModelCache:
 def call_key(
     model: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None, salt: str = ""
 ) -> str:
-    """SHA-256 over the model's name and everything that it is sent."""
+    """Hash the model's name and everything sent to it with SHA-256."""
     content = [model, [[m.role, m.content] for m in messages], schema and dict(schema), max_tokens, salt]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 class GuardedModel(Model):
-    """A model behind cache, budget and retries. Raises ModelError, BudgetError, StoppedError.
+    """Wraps a model with cache, budget and retries. Raises ModelError, BudgetError, StoppedError.
 
-    A model whose calls cost more than it estimates (tokens are guessed before a call, and a model may think at length) is
-    expected to do so again.
+    If calls cost more than estimated (tokens are guessed before a call, and a model may reason at length), later
+    estimates are raised accordingly.
     """
 
     def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:
@@ -106,13 +106,13 @@ class GuardedModel(Model):
 
     @property
     def name(self) -> str:
-        """As the model says."""
+        """The model's name."""
         return self._model.name
 
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """The stored answer, or a new one that is then stored."""
+        """Return the cached completion, or make and cache a new one."""
         account = _account.get() or Account()
         made = self._complete(account.payer, messages, schema, max_tokens)
         account.add(made.usage)

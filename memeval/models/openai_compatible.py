@@ -1,7 +1,7 @@
-"""Chat completions of OpenAI-compatible servers, through the repository's one importer of the `openai` library.
+"""Chat completions of OpenAI-compatible servers, through the repository's only importer of the `openai` library.
 
-One try for each call; the library's own retries are off. A server that refuses a parameter (newer models take no
-temperature, some servers no JSON schema) is asked again without it, and the model remembers that.
+One attempt per call; the library's own retries are off. If a server rejects a parameter (newer models take no
+temperature, some servers no JSON schema), the call is repeated without it, and later calls omit it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _FIXES = {
     413: "Retrieve less: lower --top-k.",
 }
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_ASSUMED_OUTPUT = 1024  # tokens, for an estimate when the caller sets no limit
+_ASSUMED_OUTPUT = 1024  # tokens assumed for an estimate if the caller sets no limit
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A server and how it differs from others.
+    """A server and its peculiarities.
 
-    `structured`: it honours a JSON schema in response_format. `limit_name`: what it calls the limit of output tokens.
+    `structured`: supports a JSON schema in response_format. `limit_name`: its parameter for the limit of output tokens.
     """
 
     base_url: str
@@ -53,9 +53,9 @@ class Endpoint:
 
 
 class OpenAICompatible(Model):
-    """One model of one server. Safe for threads; the client and the library are loaded at the first call.
+    """A model on a server. Thread-safe; the client and the library are loaded at the first call.
 
-    `timeout` is the time in seconds without news from the server, `price` decides the cost where the response does not.
+    `timeout` is the read timeout in seconds; `price` gives the cost if the response doesn't.
     """
 
     def __init__(
@@ -82,16 +82,16 @@ class OpenAICompatible(Model):
 
     @property
     def name(self) -> str:
-        """As it was asked for."""
+        """The requested name."""
         return self._name
 
     @property
     def cache_salt(self) -> str:
-        """What else decides the answers: the address and the temperature."""
+        """The address and the temperature, which also affect the answers."""
         return f"{self._endpoint.base_url} {self._temperature} {self._max_tokens}"
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        """About the most that a call costs, in US dollars; None when the price is unknown."""
+        """Estimate the maximum cost of a call in US dollars; None if the price is unknown."""
         if self._price is None:
             return None
         given = sum(estimate_tokens(message.content) + 4 for message in messages)
@@ -100,7 +100,7 @@ class OpenAICompatible(Model):
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """One answer. Raises ModelError, also for an empty one; one that was cut at the limit is an answer."""
+        """Return one completion, which may be truncated at the limit. Raises ModelError, also if it is empty."""
         started = time.monotonic()
         answer = self._ask(messages, schema, max_tokens or self._max_tokens)
         text = self._text(answer)
@@ -130,8 +130,8 @@ class OpenAICompatible(Model):
         if schema is not None and "response_format" not in self._refused:
             request["response_format"] = _format_of(schema)
         elif schema is not None:
-            told = "Answer with one JSON object and nothing else. It follows this JSON schema:"
-            plain.append({"role": "user", "content": f"{told}\n{json.dumps(dict(schema))}"})
+            instruction = "Answer with one JSON object and nothing else. It follows this JSON schema:"
+            plain.append({"role": "user", "content": f"{instruction}\n{json.dumps(dict(schema))}"})
         if self._endpoint.body:
             request["extra_body"] = dict(self._endpoint.body)
         return request
@@ -159,23 +159,23 @@ class OpenAICompatible(Model):
         if not text and reason == "length":
             raise ModelError(f"{self._name} used up its tokens before it answered.", fix="Raise max_tokens.")
         if not text:
-            raise ModelError(f"{self._name} gave an empty answer.", fix="Take another model if it stays so.", transient=True)
+            raise ModelError(f"{self._name} returned an empty answer.", fix="Take another model if it stays so.", transient=True)
         return text
 
-    def _usage(self, told: Any, messages: Sequence[Message], text: str) -> Usage:
-        """From the response; tokens are estimated where it is silent, the cost comes from the price table then."""
-        given = getattr(told, "prompt_tokens", None)
-        taken = getattr(told, "completion_tokens", None)
+    def _usage(self, reported: Any, messages: Sequence[Message], text: str) -> Usage:
+        """Read usage from the response; estimate missing tokens, and take a missing cost from the price table."""
+        given = getattr(reported, "prompt_tokens", None)
+        taken = getattr(reported, "completion_tokens", None)
         given = sum(estimate_tokens(message.content) for message in messages) if given is None else int(given)
         taken = estimate_tokens(text) if taken is None else int(taken)
-        cost = getattr(told, "cost", None)
+        cost = getattr(reported, "cost", None)
         if not isinstance(cost, int | float):
             cost = self._price.cost(given, taken) if self._price else None
         return Usage(1, given, taken, cost)
 
 
 class _Refused(ModelError):
-    """The server said that the request is malformed (400, 422): perhaps it lacks a feature."""
+    """The server rejected the request (400, 422), perhaps because it lacks a feature."""
 
 
 def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +183,7 @@ def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) -> str | None:
-    """The optional parameter of the request that the server complains about."""
+    """Find the optional parameter that the server rejected."""
     signs = {
         "temperature": ("temperature",),
         "response_format": ("response_format", "json_schema", "structured output"),
@@ -195,7 +195,7 @@ def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) 
 
 @contextlib.contextmanager
 def _translated(url: str, timeout: float) -> Iterator[None]:
-    """The faults that `openai_api` tells apart, as those of this platform."""
+    """Translate errors of `openai_api` to memeval's."""
     try:
         with openai_api.translated(url, timeout, fixes=_FIXES, retry_unreadable=True):
             yield

@@ -1,4 +1,4 @@
-"""The dated price table: what tokens cost where the response does not say it."""
+"""The dated price table, used if a response doesn't include its cost."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ _DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens."""
+    """A price in US dollars per million tokens."""
 
     input: float
     output: float
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
-        """US dollars for that many tokens."""
+        """Compute the cost in US dollars."""
         return (input_tokens * self.input + output_tokens * self.output) / 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A table with the day that it holds for; results record it."""
+    """A price table with its date, which results record."""
 
     as_of: str
     models: Mapping[str, Price]
 
     def of(self, model: str) -> Price | None:
-        """Price of `vendor/model`; a dated snapshot has its model's price, OpenRouter the vendor's. None if unknown."""
+        """Look up `vendor/model`; a dated snapshot has its model's price, OpenRouter the vendor's. None if unknown."""
         name = model.removeprefix("openrouter/")
         return self.models.get(name) or self.models.get(_DATED.sub("", name))
 
 
 def load_prices(path: Path | None = None) -> Prices:
-    """The built-in table, or one of the same form. Raises ConfigError naming file and model."""
+    """Load the built-in table, or a file in the same format. Raises ConfigError naming file and model."""
     path = path or TABLE
     try:
         data = tomllib.loads(path.read_text("utf-8"))
@@ -49,7 +49,7 @@ def load_prices(path: Path | None = None) -> Prices:
         raise ConfigError(f"The price table {path} can't be read: {error}", fix="Write it in the form of prices.toml.") from error
     models = data.get("models", {})
     if not isinstance(models, dict):
-        raise ConfigError(f"{path}: [models] is no table.", fix='Write lines such as "openai/gpt-4o" = [2.50, 10.00].')
+        raise ConfigError(f"{path}: [models] is not a table.", fix='Write lines such as "openai/gpt-4o" = [2.50, 10.00].')
     return Prices(str(data.get("as_of", "")), {name: _price(path, name, pair) for name, pair in models.items()})
 
 

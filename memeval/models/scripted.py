@@ -1,7 +1,7 @@
-"""`scripted`: fixed replies, for tests and rehearsals. The same messages always get the same reply, so runs repeat.
+"""`scripted`: fixed replies for tests and dry runs. The same messages always get the same reply, so runs are reproducible.
 
 A file holds `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`;
-the first rule whose texts all stand in the messages gives the reply. Without a default, no match is a ModelError.
+the first rule whose texts all occur in the messages gives the reply. Without a default, no match is a ModelError.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from memoryd.core.types import Completion, Message, Usage
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reply to messages that hold all of some texts."""
+    """A reply to messages that contain all of the given texts."""
 
     contains: tuple[str, ...]
     reply: str
 
 
 class ScriptedModel(Model):
-    """Replies by rule. Tokens are estimates, the cost is 0."""
+    """Replies by rule. Tokens are estimated, the cost is 0."""
 
     def __init__(self, rules: Sequence[Rule] = (), default: str | None = None, name: str = "scripted") -> None:
         self._rules = tuple(rules)
@@ -37,18 +37,18 @@ class ScriptedModel(Model):
 
     @property
     def name(self) -> str:
-        """As it was asked for."""
+        """The requested name."""
         return self._name
 
     @property
     def cache_salt(self) -> str:
-        """The script itself: a changed one is another model."""
+        """The script itself: a changed script is a different model."""
         return repr((self._rules, self._default))
 
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """The reply of the first rule that fits."""
+        """Return the reply of the first matching rule."""
         asked = "\n".join(message.content for message in messages)
         fitting = (rule.reply for rule in self._rules if all(text in asked for text in rule.contains))
         reply = next(fitting, self._default)
@@ -60,7 +60,7 @@ class ScriptedModel(Model):
 
 @registry.model("scripted")
 def scripted_model(name: str, options: Mapping[str, Any]) -> ScriptedModel:
-    """`scripted/<file>`, or `scripted` with the same keys as options. Raises ConfigError."""
+    """Create `scripted/<file>`, or `scripted` with the same keys as options. Raises ConfigError."""
     path = name.partition("/")[2]
     data: Any = options
     if path:
@@ -71,7 +71,7 @@ def scripted_model(name: str, options: Mapping[str, Any]) -> ScriptedModel:
                 f"The script {path} can't be read: {error}", fix="Give a JSON file with rules and default."
             ) from error
     if not isinstance(data, Mapping) or not {"rules", "default"} >= data.keys():
-        raise ConfigError(f"The script of {name} is no object with rules and default.", fix="See memeval.models.scripted.")
+        raise ConfigError(f"The script of {name} is not an object with rules and default.", fix="See memeval.models.scripted.")
     return ScriptedModel([_rule(name, rule) for rule in data.get("rules", ())], data.get("default"), name)
 
 
@@ -81,4 +81,4 @@ def _rule(name: str, data: Any) -> Rule:
             return Rule((text,), reply)
         case {"contains": [*texts], "reply": str() as reply} if all(isinstance(text, str) for text in texts):
             return Rule(tuple(texts), reply)
-    raise ConfigError(f"The script of {name} has a wrong rule: {str(data)[:100]}", fix="Give contains and reply as text.")
+    raise ConfigError(f"The script of {name} has an invalid rule: {str(data)[:100]}", fix="Give contains and reply as text.")

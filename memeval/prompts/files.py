@@ -19,7 +19,7 @@ REQUIRED = {
     "judge": frozenset({"question", "response"}),
     "same": frozenset({"answer", "response"}),
 }
-"""What a prompt of each kind can't do without."""
+"""Required placeholders of each kind of prompt."""
 KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers", "evidence", "final"})
 """question, memories (what was retrieved), date (of the question), answer (the gold), response (the hypothesis), speakers,
 evidence (what the gold follows from, where the benchmark has its text), final (the hypothesis without its reasoning)."""
@@ -28,14 +28,14 @@ _VALUES = {
     "judge": "Question: {question}\n\nCorrect answer: {answer}\n\nResponse: {response}",
     "answer": "<memories>\n{memories}\n</memories>\n\nCurrent date: {date}\n<question>{question}</question>\nAnswer:",
 }
-"""What follows a text in words that names no values itself."""
+"""Appended to an inline text without placeholders."""
 _DASHED = re.compile(r"(\w+)-(answer-con|answer|judge|note)(?:-([a-z-]+))?")
 _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt with its origin. `system` may be empty; `by_time`: it wants memories in order of time, not best first."""
+    """A prompt with its origin. `system` may be empty; `by_time`: list memories by time, not best first."""
 
     name: str
     kind: str
@@ -52,7 +52,7 @@ class Prompt:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
-        """Messages with all placeholders filled in, in one pass: braces inside values stay. Missing values are empty."""
+        """Render messages, filling placeholders in one pass: braces inside values are kept. Missing values are empty."""
 
         def fill(match: re.Match[str]) -> str:
             name = match.group(1)
@@ -71,7 +71,7 @@ def find_prompt(
     by_type: Mapping[str, str] | None = None,
     base: Path | None = None,
 ) -> Prompt:
-    """The prompt of a kind (answer, answer-con, note, judge) for a question type of a benchmark.
+    """Find the prompt of a kind (answer, answer-con, note, judge) for a question type of a benchmark.
 
     First match wins: `by_type` for the type, `override`, the benchmark's file for the type, the benchmark's file,
     the same of its family (`longmemeval` for `longmemeval-s`), the default for the type, the default. Raises ConfigError.
@@ -88,13 +88,13 @@ def find_prompt(
 
 
 def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
-    """A prompt from a built-in name, a file, or text in place: anything with a placeholder, or a sentence.
+    """Load a prompt from a built-in name, a file, or inline text: anything with a placeholder, or a sentence.
 
-    A sentence for judge or answer ("Answer yes if correct, no otherwise.") is followed by the values that it needs.
+    The required values are appended to a sentence for judge or answer ("Answer yes if correct, no otherwise.").
 
     Built-in names are those of the files (`longmemeval/judge.temporal`), or with dashes (`longmemeval-judge-temporal`).
 
-    Paths are taken from `base`, or from the working folder. Raises ConfigError naming file and line.
+    Paths are relative to `base`, or to the working directory. Raises ConfigError naming file and line.
     """
     if _PLACEHOLDER.search(reference):
         return _parse(kind, "inline", reference)
@@ -116,7 +116,7 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
 
 
 def _is_sentence(reference: str, base: Path | None) -> bool:
-    """Whether it is a text in words rather than the name of a file that may be missing."""
+    """Whether a reference is inline text rather than the name of a file that may be missing."""
     words = reference.split()
     return (
         len(words) > 2 and not reference.strip().endswith((".md", ".txt")) and not ((base or Path()) / reference[:200]).is_file()
@@ -124,12 +124,12 @@ def _is_sentence(reference: str, base: Path | None) -> bool:
 
 
 def builtin_names() -> list[str]:
-    """Names of all built-in prompts, sorted."""
+    """List the names of all built-in prompts, sorted."""
     return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*.md"))
 
 
 def _file(name: str) -> Path:
-    """The file of a built-in name; one that does not exist for any other text, never one outside the folder."""
+    """Return the file of a built-in name; a non-existent path for any other text, never one outside the folder."""
     if dashed := _DASHED.fullmatch(name):
         folder, kind, question_type = dashed.groups()
         name = f"{folder}/{kind}" + (f".{question_type.replace('-', '_')}" if question_type else "")
@@ -151,7 +151,7 @@ def _parse(kind: str, name: str, text: str) -> Prompt:
 
 
 def _split_header(text: str) -> tuple[dict[str, str], str, int]:
-    """Header values, body, and the number of lines before the body."""
+    """Split into header values, body, and the number of lines before the body."""
     head, separator, body = text.partition("\n---\n")
     lines = head.splitlines()
     if not separator or not all(re.match(r"(source|licence|order):", line) for line in lines):
@@ -171,4 +171,4 @@ def _check(kind: str, name: str, body: str, offset: int) -> None:
                 )
             found.add(placeholder)
     if missing := REQUIRED[kind.split("-")[0]] - found:
-        raise ConfigError(f"Prompt {name} lacks the placeholder {{{min(missing)}}}.", fix="Add it where the value shall stand.")
+        raise ConfigError(f"Prompt {name} lacks the placeholder {{{min(missing)}}}.", fix="Add it where the value belongs.")

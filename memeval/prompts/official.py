@@ -1,8 +1,8 @@
-"""Judge prompts of official code, read from the user's copy of it. No word of them is part of this project.
+"""Judge prompts of official code, read from the user's copy of it. None of their text is part of this project.
 
 A benchmark's file names the code at a commit with its SHA-256 (`judge.options.official`); it is fetched into the cache like
-data. Only where it is there, and the model is the one that the paper or the code judges with, has a result the benchmark's name.
-Each reader turns the files of one protocol into prompts by key; a judge knows the key of a question.
+data. A result has the benchmark's name only with that code, and with the model that the paper or the code judges with.
+Each reader turns the files of one protocol into prompts by key; the judge chooses the key of a question.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _AGAIN = "Remove it, so that it is fetched again."
 
 @dataclass(frozen=True, slots=True)
 class Official:
-    """Prompts of official code by key, the model that it judges with, and the tokens that a reply may have (None: any)."""
+    """Prompts of official code by key, its judge model, and the token limit of a reply (None: no limit)."""
 
     prompts: Prompts
     model: str = ""
     max_tokens: int | None = None
 
     def is_model(self, answered: str) -> bool:
-        """Whether the model that answered is the pinned one, or a dated snapshot of it."""
+        """Whether the answering model is the pinned one or a dated snapshot of it."""
         name = answered.rpartition("/")[2]
         return bool(self.model) and (name == self.model or bool(re.fullmatch(re.escape(self.model) + r"-\d{4}-\d\d-\d\d", name)))
 
 
 def official_prompts(protocol: str, files: Sequence[Path]) -> Prompts:
-    """The prompts of a protocol's code. Raises DataError when a file is not what is expected; KeyError: no such protocol."""
+    """Read the prompts of a protocol's code. Raises DataError for an unexpected file, KeyError for an unknown protocol."""
     return READERS[protocol](files)
 
 
 def longmemeval_prompts(script: Path) -> Prompts:
-    """The five prompts of evaluate_qa.py by question type; types without one of their own have the general one. DataError."""
+    """Read the five prompts of evaluate_qa.py by question type; other types get the general one. Raises DataError."""
     order = ("general", "temporal", "knowledge_update", "preference", "abstention")
     assigned = [node.value for node in ast.walk(_parsed(script)) if isinstance(node, ast.Assign)]
     constants = [node for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -56,7 +56,7 @@ def longmemeval_prompts(script: Path) -> Prompts:
 
 
 def _locomo(files: Sequence[Path]) -> Prompts:
-    """The vendors' judge of mem0's llm_judge.py."""
+    """Read the vendors' judge from mem0's llm_judge.py."""
     (script,) = files
     text = _assigned(script, "ACCURACY_PROMPT")
     names = {"gold_answer": "answer", "generated_answer": "response"}
@@ -64,7 +64,7 @@ def _locomo(files: Sequence[Path]) -> Prompts:
 
 
 def _locomo_plus(files: Sequence[Path]) -> Prompts:
-    """The table PROMPT_TEMPLATES of prompt.py by category."""
+    """Read the table PROMPT_TEMPLATES of prompt.py by category."""
     (script,) = files
     table = _value(script, "PROMPT_TEMPLATES")
     if not isinstance(table, dict) or "Cognitive" not in table:
@@ -150,7 +150,7 @@ def _memoryagentbench(files: Sequence[Path]) -> Prompts:
 
 
 def _longmemeval_v2(files: Sequence[Path]) -> Prompts:
-    """The two judges of qa_eval_metrics.py: the system text is a constant, the user's is made in a function."""
+    """Read the two judges of qa_eval_metrics.py: the system text is a constant, the user text is built in a function."""
     (script,) = files
     names = {
         "question_text": "question", "reference_answer": "answer",
@@ -195,7 +195,7 @@ def _parsed(script: Path) -> ast.Module:
 
 
 def _value(script: Path, name: str) -> object:
-    """The literal that a name of the module is set to; the last one counts, as when the module runs."""
+    """Return the literal assigned to a module-level name; the last assignment wins, as at run time."""
     found = None
     for node in _parsed(script).body:
         if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
@@ -203,7 +203,7 @@ def _value(script: Path, name: str) -> object:
     try:
         return ast.literal_eval(found) if found is not None else None
     except ValueError as error:
-        raise DataError(f"{script}: {name} is no plain text.", fix=_AGAIN) from error
+        raise DataError(f"{script}: {name} is not plain text.", fix=_AGAIN) from error
 
 
 def _assigned(script: Path, name: str) -> str:
@@ -226,7 +226,7 @@ def _in_order(text: str, values: Sequence[str]) -> str:
 
 
 def _formatted(text: str, names: Mapping[str, str]) -> str:
-    """A text for `str.format` with our names; doubled braces are single ones there."""
+    """Convert a `str.format` template to our placeholder names, unescaping doubled braces."""
 
     def one(match: re.Match[str]) -> str:
         if match[1] is None:
