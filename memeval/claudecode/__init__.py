@@ -1,1 +1,1 @@
-"""Benchmarks through the real Claude Code client: does memory help it? Run `python -m memeval.claudecode.run_bench --help`."""
+"""Benchmarks through the real Claude Code client. See `python -m memeval.claudecode.run_bench --help`."""

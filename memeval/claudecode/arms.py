@@ -1,4 +1,4 @@
-"""What differs between the arms, and nothing else; and how sessions are run, the same in every arm."""
+"""Define the arms: how they differ, and the conditions that they share."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 
 @dataclass(frozen=True, slots=True)
 class ArmSetup:
-    """Flags and variables of an arm, on top of those that all arms share."""
+    """Flags and variables of an arm, in addition to those that all arms share."""
 
     arm: Arm
     plugin: Path | None = None
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Flags of the client."""
+        """Return the client's flags."""
         return ("--plugin-dir", str(self.plugin)) if self.arm.has_plugin else ()
 
     @property
     def variables(self) -> dict[str, str]:
-        """Variables of the environment. The built-in memory is on by default; `0` says so against a user's setting."""
+        """Return the environment variables. The built-in memory is on by default; `0` keeps it on against a user's setting."""
         return {AUTO_MEMORY_OFF: "0" if self.arm.has_builtin else "1"}
 
     def differences(self, replayed: str) -> dict[str, Any]:
-        """What sets the arm apart, for the result and the user."""
+        """Describe how the arm differs, for the result and the user."""
         return {
             "built_in_memory": self.arm.has_builtin,
             "plugin": self.arm.has_plugin,
@@ -52,7 +52,7 @@ class ArmSetup:
 
 
 def arms_of(mode: str) -> tuple[Arm, ...]:
-    """The arms of a mode, cheapest first; several modes may be joined with commas. Raises ConfigError."""
+    """Return the arms of a mode, cheapest first; modes can be joined with commas. Raises ConfigError."""
     chosen: list[Arm] = []
     for part in (piece.strip() for piece in mode.split(",")):
         if part not in MODES:
@@ -62,7 +62,7 @@ def arms_of(mode: str) -> tuple[Arm, ...]:
 
 
 def find_plugin(named: Path | None) -> Path:
-    """The plugin's folder: the one that is named, else the source folder that this package is in. Raises ConfigError."""
+    """Return the plugin's folder: the given one, else the source folder of this package. Raises ConfigError."""
     folder = named or Path(__file__).resolve().parents[2]
     if not (folder / ".claude-plugin" / "plugin.json").is_file():
         raise ConfigError(
@@ -72,7 +72,7 @@ def find_plugin(named: Path | None) -> Path:
 
 
 def check_plugin(init: Any, arm: Arm) -> str:
-    """What is wrong with the plugin as the client loaded it; empty when the arm is as it should be."""
+    """Return what is wrong with the plugin as the client loaded it; empty if it matches the arm."""
     names = [str(one.get("name") if isinstance(one, dict) else one) for one in _list(init, "plugins")]
     loaded = any(name.split("@")[0] == "memoryd" for name in names)
     if not arm.has_plugin:
@@ -97,14 +97,14 @@ _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 def setting_value(value: str, environ: Mapping[str, str]) -> str | None:
-    """A plugin setting's value: `$NAME` stands for a variable, so that no key is kept with a command; None if it is not set."""
+    """Return a plugin setting's value, None if unset. `$NAME` reads a variable, so that no key is stored with a command."""
     named = _VARIABLE.fullmatch(value)
     return environ.get(named[1]) if named else value
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Times in seconds. `ingest` is how the history gets into memory; `plugin_settings` are memoryd's own."""
+    """Conditions shared by all arms, times in seconds. `ingest` is how history reaches memory."""
 
     ingest: str = REPLAY
     max_turns: int = 30
@@ -117,6 +117,6 @@ class Conditions:
     plugin_settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     def to_json(self) -> dict[str, Any]:
-        """What decides the result: all but the number of workers."""
+        """Convert to JSON everything that affects the result: all but the number of workers."""
         data = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "workers"}
         return data | {"plugin_settings": dict(self.plugin_settings)}

@@ -1,4 +1,4 @@
-"""Which environment a session gets: nothing of the user's configuration, and only the login that was asked for."""
+"""Build the environment of a session: none of the user's configuration, and only the requested login."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUIET = {
 
 
 class AuthKind(StrEnum):
-    """Who pays."""
+    """The kind of login, which decides who pays."""
 
     SUBSCRIPTION = "subscription"
     API_KEY = "api-key"
@@ -50,7 +50,7 @@ class Auth:
     base_url: str = ""
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """What every session gets, whatever its arm. Nothing else of `environ` is inherited."""
+        """Return the variables that every session gets in every arm. Nothing else of `environ` is inherited."""
         kept = {name: value for name, value in environ.items() if _KEPT.fullmatch(name)}
         if self.kind is AuthKind.SUBSCRIPTION:
             return kept | QUIET | {name: environ[name] for name in (TOKEN,) if name in environ}
@@ -58,11 +58,11 @@ class Auth:
         if self.base_url:
             kept["ANTHROPIC_BASE_URL"] = self.base_url
             if not any(kept.get(name) for name in KEYS):
-                kept[KEYS[0]] = "none"  # the client starts no session without one; a gateway that wants none ignores it
+                kept[KEYS[0]] = "none"  # the client refuses to start without a key; a gateway without authentication ignores it
         return kept | QUIET
 
     def check(self, environ: Mapping[str, str]) -> None:
-        """Raises ConfigError when there is no login, or nobody answers at the address."""
+        """Check the login and the address. Raises ConfigError when there is no login, or the address does not answer."""
         if self.kind is AuthKind.SUBSCRIPTION and not environ.get(TOKEN):
             raise ConfigError(
                 f"No login: {TOKEN} is not set, and sandboxes don't read your own configuration folder.",
@@ -75,7 +75,7 @@ class Auth:
 
 
 def make_auth(kind: str | None, base_url: str) -> Auth:
-    """The login that flags ask for: the subscription, or a key where there is an address. Raises ConfigError."""
+    """Return the login that the flags ask for: the subscription, or an API key if an address is given. Raises ConfigError."""
     if base_url and kind == AuthKind.SUBSCRIPTION:
         raise ConfigError(
             "A subscription's token is not sent to another address.", fix="Leave out --base-url, or give --auth api-key."
@@ -90,7 +90,7 @@ def _uses_cloud(environment: Mapping[str, str]) -> bool:
 
 
 def check_reachable(address: str) -> None:
-    """Raises ConfigError when no connection can be made to the address, or to the proxy that leads there."""
+    """Check that the address, or the proxy in front of it, accepts connections. Raises ConfigError."""
     parts = urllib.parse.urlsplit(address)
     host = parts.hostname or ""
     proxies = {} if urllib.request.proxy_bypass(host) else urllib.request.getproxies()
@@ -105,17 +105,17 @@ def check_reachable(address: str) -> None:
 
 
 def _connect(host: str, port: int) -> str:
-    """What is wrong, empty if nothing. In a thread of its own: a name server that is silent blocks for long."""
-    told: list[str] = []
+    """Return the connection error, empty on success. Runs in its own thread because name resolution can block for long."""
+    outcomes: list[str] = []
 
     def attempt() -> None:
         try:
             socket.create_connection((host, port), CONNECT_SECONDS).close()
-            told.append("")
+            outcomes.append("")
         except OSError as error:
-            told.append(str(error))
+            outcomes.append(str(error))
 
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
     thread.join(CONNECT_SECONDS + 1)
-    return told[0] if told else f"no answer within {CONNECT_SECONDS:g} s"
+    return outcomes[0] if outcomes else f"no answer within {CONNECT_SECONDS:g} s"

@@ -1,8 +1,8 @@
-"""Finds, checks and runs the Claude Code client, and reads what it prints. Unknown lines are skipped, never an error.
+"""Find, check and run the Claude Code client, and parse its output. Unknown lines are skipped, never an error.
 
 `claude -p --output-format stream-json --include-hook-events` of 2.1.332 prints a `system/init` line (tools, plugins,
-plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with what a hook printed, and one `result`
-line at the end; without a model's answer it has `is_error`, and after too many turns no `result` text.
+plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and one
+`result` line at the end; without a model's answer it has `is_error`, and after too many turns no `result` text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNKNOWN_OPTION = re.compile(r"unknown option|invalid choice|error: option", re.
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The lines of a run, sorted. `hooks`: (event, what it printed)."""
+    """The parsed lines of a run. `hooks`: (event, hook output)."""
 
     init: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     result: Mapping[str, Any] | None = None
@@ -84,7 +84,7 @@ def _collect(calls: dict[str, ToolCall], blocks: Sequence[Any]) -> None:
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content."""
+    """Return the text of a message's content."""
     if isinstance(content, str):
         return content
     parts = [part.get("text") for part in content or [] if isinstance(part, dict)]
@@ -93,7 +93,7 @@ def text_of(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a run failed, in the client's words, and what to do."""
+    """Why a run failed, in the client's words, and how to fix it."""
 
     kind: ErrorKind
     message: str
@@ -115,7 +115,7 @@ FIXES = {
 
 
 def fault_of(stream: Stream, code: int, stderr: str) -> Fault | None:
-    """What went wrong, None when there is an answer."""
+    """Return the fault of a run, or None if there is an answer."""
     result = stream.result
     if result is None:
         return _no_result(code, stderr)
@@ -172,7 +172,7 @@ def _by_words(said: str) -> ErrorKind | None:
 
 
 def short(text: str) -> str:
-    """One line of at most 300 characters."""
+    """Shorten to one line of at most 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 
@@ -184,7 +184,7 @@ FLAGS = ("--output-format", "stream-json", "--verbose", "--include-hook-events")
 
 
 def find_client(named: str) -> str:
-    """The client's full path. Raises DependencyError."""
+    """Return the client's full path. Raises DependencyError."""
     found = shutil.which(named)
     if found is None:
         raise DependencyError(
@@ -195,14 +195,14 @@ def find_client(named: str) -> str:
 
 
 class ClaudeCode:
-    """The client at a path. `run` may be called from several threads."""
+    """The client at a path. `run` is thread-safe."""
 
     def __init__(self, command: str, processes: Processes | None = None) -> None:
         self._command = command
         self.processes = processes or Processes()
 
     def version(self, environment: Mapping[str, str], cwd: Path) -> str:
-        """As the client tells it. Raises DependencyError when it is too old, or no such client."""
+        """Return the version the client reports. Raises DependencyError if it is too old or not a client."""
         done = self.processes.run([self._command, "--version"], cwd, environment, VERSION_SECONDS)
         match = re.search(r"(\d+)\.(\d+)\.(\d+)", done.stdout)
         if done.code != 0 or match is None:
@@ -218,18 +218,18 @@ class ClaudeCode:
         return match[0]
 
     def run(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """One session. A failure is in the result, not raised; raises DependencyError when the client can't be started."""
+        """Run one session. Failures are returned in the result; raises DependencyError if the client can't be started."""
         started = time.monotonic()
         done = self.processes.run(self.command(spec), spec.cwd, spec.environment, spec.timeout)
         stream = read_stream(done.stdout)
         fault = _fault(spec, done, stream)
-        told = stream.result or {}
+        response = stream.result or {}
         result = SessionResult(
-            text=str(told.get("result") or "").strip(),
-            usage=usage_of(told) if told else Usage(1, cost_usd=0.0),
+            text=str(response.get("result") or "").strip(),
+            usage=usage_of(response) if response else Usage(1, cost_usd=0.0),
             seconds=round(time.monotonic() - started, 3),
-            session_id=str(told.get("session_id") or stream.init.get("session_id") or ""),
-            turns=int(told.get("num_turns") or 0),
+            session_id=str(response.get("session_id") or stream.init.get("session_id") or ""),
+            turns=int(response.get("num_turns") or 0),
             tool_calls=stream.tool_calls,
             init=_about(stream.init),
         )
@@ -238,7 +238,7 @@ class ClaudeCode:
         return result, stream
 
     def command(self, spec: SessionSpec) -> list[str]:
-        """The command line of a session."""
+        """Build the command line of a session."""
         command = [self._command, "-p", spec.prompt, *FLAGS, "--model", spec.model, "--max-turns", str(spec.max_turns)]
         if spec.resume:
             command += ["--resume", spec.resume]
@@ -258,7 +258,7 @@ def _fault(spec: SessionSpec, done: Finished, stream: Stream) -> Fault | None:
 
 
 def _about(init: Mapping[str, object]) -> dict[str, object]:
-    """What is worth keeping of the init line."""
+    """Return the relevant fields of the init line."""
     kept = ("model", "claude_code_version", "tools", "mcp_servers", "plugins", "plugin_errors", "permissionMode")
     return {key: init[key] for key in kept if key in init}
 
@@ -277,13 +277,13 @@ def _scratch(root: Path) -> Iterator[State]:
 
 
 def client_version(client: ClaudeCode, environment: Mapping[str, str], root: Path) -> str:
-    """Version of the client. Raises DependencyError."""
+    """Return the client's version. Raises DependencyError."""
     with _scratch(root) as state:
         return client.version({**environment, **state.variables()}, state.folder)
 
 
 def probe_models(client: ClaudeCode, environment: Mapping[str, str], models: Iterable[str], root: Path) -> None:
-    """A session of a few tokens with each model. Raises ConfigError with what the client says."""
+    """Run a session of a few tokens with each model. Raises ConfigError with the client's message."""
     for model in dict.fromkeys(models):
         with _scratch(root) as state:
             variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}

@@ -1,6 +1,6 @@
-"""What a run_bench command was asked for: read from its flags, kept with it, and the cells that it consists of.
+"""The parameters of a run_bench command: read from its flags, stored with it, and expanded into cells.
 
-What is wrong with the flags is reported before anything is spent.
+Invalid flags are reported before anything is spent.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ class GridRow:
     repeat: int = 1
 
     def run_id(self, group: str) -> str:
-        """Id of its run."""
+        """Return the id of the row's run."""
         model = re.sub(r"[^A-Za-z0-9._-]", "-", self.model)
         return f"{group}.{self.benchmark}.{self.arm}.{model}" + (f".r{self.repeat}" if self.repeat > 1 else "")
 
     @property
     def baseline(self) -> GridRow:
-        """The same without memory."""
+        """Return the same row without memory."""
         return replace(self, arm=Arm.OFF)
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Return the label for people."""
         return f"{self.benchmark} {self.arm} {self.model}" + (f" #{self.repeat}" if self.repeat > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """All that decides the results of a command, kept with it. `data`: own copies of data, by benchmark."""
+    """Everything that affects the results of a command. `data`: the user's own copies of data, by benchmark."""
 
     benchmarks: tuple[str, ...]
     cells: tuple[tuple[str, str], ...]
@@ -79,7 +79,7 @@ class Command:
     cache: bool = True
 
     def all_cells(self) -> list[GridRow]:
-        """In the order in which they are run: benchmark by benchmark, so that the first verdict comes early."""
+        """Return all rows in execution order: benchmark by benchmark, so that the first comparison is available early."""
         return [
             GridRow(benchmark, Arm(arm), model, repeat)
             for benchmark in self.benchmarks
@@ -88,7 +88,7 @@ class Command:
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Convert to plain JSON values."""
         data = {one.name: getattr(self, one.name) for one in fields(self)}
         shard = self.selection.shard
         data["selection"] = asdict(replace(self.selection, shard=None)) | {"shard": str(shard) if shard else None}
@@ -114,23 +114,23 @@ class Command:
 
 
 def grid_cells(on: Sequence[Arm], models: Sequence[str] = GRID_MODELS) -> tuple[tuple[str, str], ...]:
-    """Haiku with memory, then Haiku, Sonnet and Opus without: the cheapest first."""
+    """Return the grid: Haiku with memory, then Haiku, Sonnet and Opus without, the cheapest first."""
     haiku = models[0]
     return (*((str(arm), haiku) for arm in on if arm is not Arm.OFF), *((str(Arm.OFF), model) for model in models))
 
 
 def group_file(results: ResultsDir, group: str) -> Path:
-    """Where a command is kept."""
+    """Return the file in which a command is stored."""
     return results.run_dir(group) / "command.json"
 
 
 def save_command(results: ResultsDir, group: str, command: Command) -> None:
-    """Keep it, so that it can be resumed."""
+    """Store the command, so that it can be resumed."""
     write_atomic(group_file(results, group), json.dumps(command.to_json(), indent=1).encode(), private=False)
 
 
 def load_command(results: ResultsDir, group: str) -> Command:
-    """The command of an id. Raises RunError."""
+    """Load a command by its id. Raises RunError."""
     try:
         return Command.from_json(json.loads(group_file(results, group).read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError):
@@ -143,12 +143,12 @@ WITH_RESUME = frozenset(
     ("resume", "retry_failed", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")
     + ("no_probe", "no_cache", "offline", "dry_run", "as_json")
 )
-"""What may be given with --resume: how to go on. All else is the command's own."""
+"""Flags allowed with --resume, which only control execution; the stored command decides all others."""
 _VERSION = re.compile(r"v\d+\.\d+")
 
 
 def refuse_with_resume() -> None:
-    """Raises ConfigError for a flag that a command that goes on would not heed."""
+    """Reject flags that a resumed command would ignore. Raises ConfigError."""
     context = click.get_current_context()
     for param in context.command.params:
         given = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
@@ -159,7 +159,7 @@ def refuse_with_resume() -> None:
 
 
 def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
-    """What is asked for. Raises ConfigError."""
+    """Build the command from the flags. Raises ConfigError."""
     named = tuple(entry for entry in values["data"] if "=" in entry)
     names = families.choose(values["benchmarks"], options, _data(named, []))
     arms = arms_of(values["mode"])
@@ -184,9 +184,9 @@ def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
 
 def _conditions(values: Mapping[str, Any]) -> Conditions:
     settings = pairs(values["settings"], "--plugin-setting")
-    told = resolved(settings)
-    _check_kept(settings, told)
-    check_settings(told, "--plugin-setting")
+    values_by_key = resolved(settings)
+    _check_kept(settings, values_by_key)
+    check_settings(values_by_key, "--plugin-setting")
     return Conditions(
         ingest=values["ingest"],
         max_turns=values["max_turns"],
@@ -201,7 +201,7 @@ def _conditions(values: Mapping[str, Any]) -> Conditions:
 
 
 def resolved(settings: Mapping[str, str]) -> dict[str, str]:
-    """Plugin settings with the values of variables. Raises ConfigError for one that is not set."""
+    """Substitute variables in plugin settings. Raises ConfigError for one that is not set."""
     found = {name: setting_value(text, os.environ) for name, text in settings.items()}
     if missing := [name for name, value in found.items() if value is None]:
         name = missing[0]
@@ -210,7 +210,7 @@ def resolved(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_kept(settings: Mapping[str, str], values: Mapping[str, str]) -> None:
-    """Keys come by variables only: a command is kept in a file."""
+    """Reject literal keys: a command is stored in a file, so keys must come from variables."""
     for name, text in settings.items():
         if name.endswith("_api_key") and values[name] == text:
             raise ConfigError(
@@ -237,7 +237,7 @@ def _selection(values: Mapping[str, Any]) -> Selection:
 
 
 def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Paths by benchmark; a path alone is for the only benchmark."""
+    """Parse --data into paths by benchmark; a path without a name is for the only benchmark."""
     found = {}
     for entry in given:
         name, sign, path = entry.partition("=")
@@ -252,14 +252,14 @@ def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _fitting(found: dict[str, str], names: Sequence[str], flag: str) -> dict[str, str]:
-    """What is meant for a benchmark that is not run was meant otherwise."""
+    """Reject values for a benchmark that is not run."""
     if other := [name for name in found if name and name not in names]:
         raise ConfigError(f"{flag} names {other[0]!r}, which is not run.", fix=f"This command runs {', '.join(names)}.")
     return found
 
 
 def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, Any]:
-    """KEY=VALUE as a mapping, the values as YAML if `typed`. Raises ConfigError."""
+    """Parse KEY=VALUE pairs into a mapping, with the values as YAML if `typed`. Raises ConfigError."""
     found = {}
     for entry in given:
         key, sign, value = entry.partition("=")
@@ -270,7 +270,7 @@ def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, 
 
 
 def budgets_of(given: Sequence[str], names: Sequence[str]) -> dict[str, Budget]:
-    """By benchmark, the empty name for all. Raises ConfigError."""
+    """Parse budgets by benchmark; the empty name applies to all. Raises ConfigError."""
     limits: dict[str, str] = {}
     for entry in given:
         name, _, amount = entry.rpartition("=")
@@ -289,7 +289,7 @@ def _amount(text: str) -> float:
 
 
 def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -> None:
-    """What earlier starts of a command have paid is part of its budgets."""
+    """Charge what earlier starts of the command have paid to its budgets."""
     for name, budget in budgets.items():
         begin = f"{group}.{name}." if name else f"{group}."
         for run in results.run_ids():
@@ -298,7 +298,7 @@ def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -
 
 
 def refuse_taken(results: ResultsDir, group: str) -> None:
-    """Raises ConfigError for an id that another command has: its cells would be taken for those of this one."""
+    """Reject an id that another command has: its cells would be taken for those of this one. Raises ConfigError."""
     if group_file(results, group).exists() or any(run.startswith(f"{group}.") for run in results.run_ids()):
         raise ConfigError(
             f"There is a command {group!r} already.", fix=f"Go on with it by --resume {group}, or take another --run-id."
@@ -306,7 +306,7 @@ def refuse_taken(results: ResultsDir, group: str) -> None:
 
 
 def check_memory(results: ResultsDir, command: Command, families: Mapping[str, Family]) -> None:
-    """Raises ConfigError or RunError when an arm can't begin with what --memory-from names, before any other is paid for."""
+    """Check that every arm can start from --memory-from before any session is paid for. Raises ConfigError, RunError."""
     if not command.memory_from:
         return
     arms = {Arm(arm) for arm, _ in command.cells} - {Arm.OFF}

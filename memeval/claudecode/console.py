@@ -1,6 +1,6 @@
-"""What run_bench prints: lists, plans with an estimate of what they would take, and verdicts, for people or as JSON.
+"""Output of run_bench: lists, plans with an estimate, and comparisons, for people or as JSON.
 
-The estimate of sessions, tokens, dollars and hours is rough on purpose, and said to be.
+The estimate of sessions, tokens, dollars and hours is deliberately rough, and labelled so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memeval.results.files import ResultsDir
 
 
 def list_benchmarks(options: FamilyOptions, *, as_json: bool) -> None:
-    """Name, whether it can run here, and what it needs."""
+    """Print each benchmark, whether it can run here, and its requirements."""
     found = {name: families.needs(name, options) for name in families.known(options)}
     if as_json:
         print_json({name: {"ready": not families.missing(name, options), "needs": needs} for name, needs in found.items()})
@@ -46,7 +46,7 @@ def _told(needs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool) -> None:
-    """Cells with their estimates, and the sum."""
+    """Print the cells with their estimates, and the total."""
     imported = command.conditions.ingest == TRANSCRIPTS
     sequences = {name: list(family.sequences(command.selection)) for name, family in families.items()}
     cells = [
@@ -70,8 +70,8 @@ def _numbers(one: Estimate) -> tuple[str, ...]:
 
 
 def announce(group: str, command: Command) -> None:
-    """The id, and what differs between the arms."""
-    click.echo(f"Run {group}; go on with it by --resume {group}", err=True)
+    """Print the command's id, and how the arms differ."""
+    click.echo(f"Run {group}; resume it with --resume {group}", err=True)
     for arm in dict.fromkeys(Arm(name) for name, _ in command.cells):
         own = "Claude Code's own memory" if arm.has_builtin else ""
         plugin = "the plugin" if arm.has_plugin else ""
@@ -80,7 +80,7 @@ def announce(group: str, command: Command) -> None:
 
 
 def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
-    """Cells and verdicts."""
+    """Print the cells and comparisons."""
     if as_json:
         print_json(summary)
         return
@@ -103,7 +103,7 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def show_files(results: ResultsDir, summary: Mapping[str, Any]) -> None:
-    """Where it all is."""
+    """Print the paths of the files."""
     for cell in summary["cells"]:
         with results.open(cell["run_id"]) as store:
             click.echo(str(results.root / store.meta("result_file")))
@@ -115,7 +115,7 @@ def _percent(value: float | None) -> str:
 
 
 BASE_TOKENS = {StepKind.REPLAY: 10_000, StepKind.QUESTION: 10_000, StepKind.TASK: 25_000}
-"""The client's own prompt and tools (about 9,000 were measured with three tools)."""
+"""Tokens of the client's own prompt and tools (about 9,000 were measured with three tools)."""
 CALLS = {StepKind.REPLAY: 1, StepKind.QUESTION: 2, StepKind.TASK: 15}
 OUTPUT_TOKENS = {StepKind.REPLAY: 100, StepKind.QUESTION: 250, StepKind.TASK: 6_000}
 SECONDS = {StepKind.REPLAY: 5.0, StepKind.QUESTION: 9.0, StepKind.TASK: 150.0}
@@ -125,7 +125,10 @@ _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """`cost_usd` None: the model's price is unknown. `hours` is wall time with the workers that were asked for."""
+    """Estimated effort of a cell.
+
+    `cost_usd` is None if the model's price is unknown; `hours` is wall time with the given number of workers.
+    """
 
     sessions: int = 0
     input_tokens: int = 0
@@ -145,13 +148,13 @@ class Estimate:
 
 
 def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
-    """The steps that are sessions of the client: without memory nothing is replayed, an import needs no session."""
+    """Return the steps that need a client session: without memory nothing is replayed, and an import needs none."""
     skip = arm is Arm.OFF or (imported and not arm.has_builtin)
     return [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
 
 
 def estimate(arm: Arm, model: str, sequences: Sequence[StepSequence], workers: int, *, imported: bool) -> Estimate:
-    """For one cell. Cached input is counted at its full price, so the cost is an upper estimate."""
+    """Estimate one cell. Cached input is counted at its full price, so the cost is an upper bound."""
     given = taken = sessions = 0
     seconds = 0.0
     for sequence in sequences:

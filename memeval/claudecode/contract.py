@@ -1,10 +1,11 @@
-"""What driver and families of tasks agree on.
+"""Interfaces between the driver and the benchmark families.
 
-A **family** turns a benchmark into sequences; a **sequence** is a chain of steps that share one memory; a **step** is one session
-of the client. The driver owns client, sandboxes, arms, checkpoints and results; a family owns prompts, folders and grading.
+A **family** turns a benchmark into sequences; a **sequence** is a chain of steps that share one memory; a **step** is one
+session of the client. The driver owns client, sandboxes, arms, checkpoints and results; a family owns prompts, folders and
+grading.
 
-What a sequence remembers (the client's configuration folder, and the plugin's home) is carried from replay to replay and
-from task to task. Every question starts from what was there after the last replay, so questions don't see one another.
+The memory of a sequence (the client's configuration folder and the plugin's home) carries over from replay to replay and from
+task to task. Every question starts from the state after the last replay, so questions don't see one another.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from memoryd.core.types import Usage
 
 
 class Arm(StrEnum):
-    """Which memory a session has."""
+    """The memory that a session has."""
 
     OFF = "off"
     BUILTIN = "builtin"
@@ -30,17 +31,17 @@ class Arm(StrEnum):
 
     @property
     def has_builtin(self) -> bool:
-        """Whether Claude Code's own memory is on."""
+        """Return whether Claude Code's own memory is on."""
         return self in (Arm.BUILTIN, Arm.BOTH)
 
     @property
     def has_plugin(self) -> bool:
-        """Whether memoryd is loaded."""
+        """Return whether memoryd is loaded."""
         return self in (Arm.PLUGIN, Arm.BOTH)
 
 
 class StepKind(StrEnum):
-    """What a step is for."""
+    """The purpose of a step."""
 
     REPLAY = "replay"
     QUESTION = "question"
@@ -97,7 +98,7 @@ class StepSequence:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """One start of the client. `resume` continues a session id whose log is there; times in seconds."""
+    """Arguments of one start of the client. `resume` is a session id whose log exists; times are in seconds."""
 
     prompt: str
     cwd: Path
@@ -113,7 +114,7 @@ class SessionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One use of a tool, with its result as text."""
+    """One tool call, with its result as text."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -123,10 +124,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class SessionResult:
-    """What became of a session. `text` is the final answer; `transcript` its log, if it was written.
+    """The result of a session. `text` is the final answer; `transcript` its log, if one was written.
 
-    `usage` counts cached input as input; `cost_usd` in it is the client's own figure for this start alone. `init` is what the
-    client told of itself: version, model, tools, plugins.
+    `usage` counts cached input as input; its `cost_usd` is the client's own figure for this start only. `init` is what the
+    client reported about itself: version, model, tools, plugins.
     """
 
     text: str
@@ -144,13 +145,13 @@ class SessionResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the session ended with an answer."""
+        """Return whether the session ended with an answer."""
         return self.error is ErrorKind.NONE
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A step that ran, with its scores: what a result is made from. `attempts` counts starts of the client."""
+    """A completed step with its scores, the input of a result. `attempts` counts starts of the client."""
 
     sequence_id: str
     step: Step
@@ -161,7 +162,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Something that a family needs on this machine, whether it is there, and how to get it."""
+    """A requirement of a family: whether this machine meets it, and how to get it."""
 
     name: str
     here: bool
@@ -171,53 +172,53 @@ class Need:
 class Family(Protocol):
     """A benchmark as sequences of sessions. One object serves all arms; its methods are called from several threads.
 
-    Nothing that a step shows to the client (prompt, folder, ids in paths) may hold or lead to gold answers.
-    Its classes inherit from it for the defaults of `check` and `known_options`, and are made with `(name, FamilyOptions)`.
+    Nothing that a step shows to the client (prompt, folder, ids in paths) may contain or lead to gold answers. Subclasses
+    inherit the defaults of `check` and `known_options`, and are constructed with `(name, FamilyOptions)`.
     """
 
     @property
     def name(self) -> str:
-        """Name of the benchmark, as in results."""
+        """Return the name of the benchmark, as in results."""
         ...
 
     def needs(self) -> Sequence[Need]:
-        """What has to be there. Cheap: no download, no data read."""
+        """List the requirements. Cheap: no download, no data read."""
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """For the result's `benchmark`: data hash, number of cases and questions, spec."""
+        """Return the result's `benchmark` entry: data hash, number of cases and questions, spec."""
         ...
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """The chosen sequences, always in the same order. Raises DataError, ConfigError."""
+        """Return the selected sequences in a stable order. Raises DataError, ConfigError."""
         ...
 
     def prepare(self, step: Step, work: Path) -> None:
-        """Bring the step's folder (`work / step.folder`) to its start, also when an interrupted try left something there.
+        """Reset the step's folder (`work / step.folder`), also after an interrupted attempt.
 
-        Raises DataError or DependencyError when that can't be done here; the step is then unscored.
+        Raises DataError or DependencyError when that is not possible here; the step is then unscored.
         """
         ...
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Scores of a question or task, the main one first; value None is unscored, which is neither failed nor passed.
+        """Return the scores of a question or task, the main one first; value None means unscored (neither failed nor passed).
 
-        Called in the order of the steps, right after the session, also for one that failed. `result.text` is the answer.
+        Called in step order right after the session, also for a failed one. `result.text` is the answer.
         """
         ...
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Further metrics of a whole cell (transfer, forgetting …), for the result; may be empty.
+        """Return additional metrics of a whole cell (transfer, forgetting …); may be empty.
 
-        `without` are the records of the same model without memory, where that cell was run too.
+        `without` are the records of the same model without memory, if that cell was run too.
         """
         ...
 
     def check(self) -> None:
-        """Raises ConfigError for what would else fail after sessions were paid."""
+        """Check what would otherwise fail after sessions were paid for. Raises ConfigError."""
         return
 
     @staticmethod
     def known_options(name: str, options: Any) -> frozenset[str] | None:
-        """Names of the options of a benchmark; None: any is taken."""
+        """Return the names of a benchmark's options; None accepts any."""
         return None

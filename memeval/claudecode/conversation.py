@@ -1,7 +1,7 @@
-"""Conversation memory: each session of a case is replayed, then each of its questions is asked in a session of its own.
+"""Conversation memory: replay each session of a case, then ask each of its questions in a separate session.
 
-For longmemeval, locomo, memoryagentbench, convomem, sample and every other benchmark of conversations in the catalog.
-Where two friends talk (LoCoMo), both have their names before their words, since a client's user and assistant have none.
+For longmemeval, locomo, memoryagentbench, convomem, sample and every other benchmark of conversations in the catalog. Where both
+speakers are people (LoCoMo), their names precede their messages, since a client's user and assistant have none.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ class Conversations(Family):
 
     @staticmethod
     def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
-        """Names of the loader's options."""
+        """Return the names of the loader's options."""
         return known_options(options.context.catalog.benchmark(name))
 
     @property
     def name(self) -> str:
-        """Name of the benchmark."""
+        """Return the name of the benchmark."""
         return self._plan.benchmark.name
 
     def needs(self) -> Sequence[Need]:
-        """The data."""
+        """List the requirements: the data."""
         if self._options.data is not None:
             return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
         try:
@@ -74,15 +74,15 @@ class Conversations(Family):
         return (Need("data", True),)
 
     def check(self) -> None:
-        """Raises ConfigError when there is no such judge, or one has no model that it needs."""
+        """Check that every judge exists and has the model that it needs. Raises ConfigError."""
         self._make_judges()
 
     def about(self) -> Mapping[str, Any]:
-        """Spec and hash of the data."""
+        """Describe the spec and the hash of the data."""
         return {"name": self.name, "data_hash": self._benchmark().data_hash(), "spec": to_plain(self._plan.benchmark)}
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """One for each case with a chosen question; of a case without questions nothing is replayed."""
+        """Return one sequence per case with a selected question; a case without one is not replayed."""
         refs = [
             Ref(case.id, question.id, question.type, question.category)
             for case in self._benchmark().cases()
@@ -103,11 +103,11 @@ class Conversations(Family):
             yield Step(question.id, StepKind.QUESTION, prompt, question=question, flags=TOOLS, payload=payload)
 
     def prepare(self, step: Step, work: Path) -> None:
-        """An empty folder."""
+        """Create an empty folder."""
         (work / step.folder).mkdir(parents=True, exist_ok=True)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """The benchmark's judges; without a judging model those that need none. A judge that fails leaves it unscored."""
+        """Score with the benchmark's judges, or those that need no model; unscored if a judge fails."""
         if step.question is None or not result.ok:
             return ()
         why = came_upon(result, [self._options.data, self._options.context.sources.cache])
@@ -121,12 +121,12 @@ class Conversations(Family):
         return tuple(replace(score, value=None, reason=why) for score in scores) if why else tuple(scores)
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Nothing beyond the scores."""
+        """Return no further metrics."""
         return EMPTY
 
     @property
     def judges(self) -> Sequence[str]:
-        """Names of the judges that are used."""
+        """Return the names of the judges in use."""
         return tuple(judge.name for judge in self._make_judges())
 
     def _benchmark(self) -> Benchmark:
@@ -163,7 +163,7 @@ def _replays(case: Case) -> Iterator[Step]:
 
 
 def _named(session: Session) -> Session:
-    """The session with speakers' names before what they say, where they have some."""
+    """Return the session with speakers' names before their messages, where they have any."""
     turns = tuple(_with_name(turn) for turn in session.turns)
     return replace(session, turns=turns)
 

@@ -1,6 +1,7 @@
-"""The plugin's daemon of a sandbox: started before a session, waited for after it, and ended before its state is copied.
+"""Manage the plugin's daemon in a sandbox: start it before a session, wait for it after, stop it before its state is copied.
 
-A user's daemon runs already when a session starts; a hook that finds none gives up at once. So it is started first.
+A real user's daemon is already running when a session starts, and a hook that finds none gives up at once, so the daemon is
+started first.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ WARM_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the plugin's memory holds after a step, and what its day dreams told."""
+    """Contents of the plugin's memory after a step, and what its day dreams reported."""
 
     memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     daydreams: Sequence[Mapping[str, Any]] = ()
@@ -36,7 +37,7 @@ class Written:
 
 
 def check_settings(settings: Mapping[str, str], where: str) -> None:
-    """Raises ConfigError for a setting that memoryd does not have, a value that it would refuse, or another home."""
+    """Check plugin settings. Raises ConfigError for an unknown setting, an invalid value, or another home."""
     for name, value in settings.items():
         if name == HOME:
             raise ConfigError(f"{where}: each sandbox has a home of its own.", fix=f"Leave {HOME} out.")
@@ -59,13 +60,13 @@ class MemoryDaemon:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Return when it runs and has its embedder at hand."""
+        """Start the daemon and wait until its embedder is loaded."""
         if not self._client.is_running():
             self._process = start_daemon(self._settings, environment=self._environment)
         self._until(lambda status: bool(status["daemon"]["warm"]) and _is_indexed(status), WARM_SECONDS, "start")
 
     def settle(self, timeout: float) -> Written:
-        """Return when every event is handled, every day dream done and each memory indexed; what memory holds then."""
+        """Wait until every event is handled, every day dream done and every memory indexed; return the memory's contents."""
         started = time.monotonic()
         status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
         return Written(
@@ -73,18 +74,18 @@ class MemoryDaemon:
         )
 
     def remember_log(self, log: Path) -> None:
-        """Ask for a day dream of a session's log."""
+        """Request a day dream of a session's log."""
         try:
             self._client.call("daydream", {"transcript": str(log)})
         except MemorydError as error:
             raise ProviderError(f"memoryd could not read a session's log: {error.message}", fix=error.fix) from error
 
     def memories(self) -> dict[str, str]:
-        """Text of each memory's file, by id."""
+        """Return the text of each memory file by id."""
         return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._paths.memories.rglob("mem_*.md"))}
 
     def stop(self) -> None:
-        """End it; nothing of it runs afterwards."""
+        """Stop the daemon; none of its processes outlive the call."""
         try:
             self._client.stop()
         except MemorydError as error:
@@ -105,7 +106,7 @@ class MemoryDaemon:
                 status = self._client.call("memory_status")
                 if good(status):
                     return status
-            except DaemonError as error:  # one that is starting answers a moment later
+            except DaemonError as error:  # a daemon that is still starting answers a moment later
                 if time.monotonic() > deadline or self._has_died():
                     raise ProviderError(
                         f"memoryd did not {doing}: {error.message}{_last_words(self._paths)}", fix=error.fix
@@ -122,12 +123,12 @@ def _last_words(paths: Paths) -> str:
 
 
 def _is_idle(status: Mapping[str, Any]) -> bool:
-    """Jobs that failed wait for another try; they are not waited for."""
+    """Return whether no job is running. Failed jobs that wait for a retry are ignored."""
     waiting = status["daydreams"]["waiting"] - len(status["daydreams"]["failing"])
     return not status["daemon"]["spool_waiting"] and waiting <= 0 and _is_indexed(status)
 
 
 def _is_indexed(status: Mapping[str, Any]) -> bool:
-    """Recall sorts by what is indexed so far, so a session that began sooner would depend on the machine's speed."""
+    """Return whether the index is complete: otherwise recall would depend on the machine's speed."""
     index = status["index"]
     return not index["waiting_for_vectors"] or bool(index["embedder_error"])

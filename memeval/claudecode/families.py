@@ -1,6 +1,6 @@
-"""Families by name of benchmark, and what each needs.
+"""Registry of benchmark families and their requirements.
 
-`@family("sample-code")` registers a class, which is made with `(name, FamilyOptions)`.
+`@family("sample-code")` registers a class, which is constructed with `(name, FamilyOptions)`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from memeval.run.settings import Selection
 GROUP = "memeval.families"
 FETCHED = "(can be fetched)"
 OPTIONAL = "(optional)"
-"""Endings of the names of needs that stop nothing: what a start of the benchmark fetches, and what it can do without."""
+"""Suffix of the names of requirements that block nothing: fetched at the start of the benchmark, or dispensable."""
 families = registry.Registry("benchmark family", "memeval.claudecode", GROUP)
 family = families
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyOptions:
-    """What a factory gets: the benchmark's data (None: as its YAML says), judge, and what all runs of a command share."""
+    """Arguments of a family: the benchmark's data (None: as in its YAML), judge, and options shared by all runs of a command."""
 
     context: RunContext
     data: Path | None = None
@@ -39,13 +39,13 @@ class FamilyOptions:
 
 
 def options_of(name: str, options: FamilyOptions) -> FamilyOptions:
-    """The options that a benchmark knows, of those that a command has for all of its benchmarks. Raises ConfigError."""
+    """Reduce a command's options to those that the benchmark knows. Raises ConfigError."""
     known = known_options(name, options)
     return options if known is None else replace(options, options={k: v for k, v in options.options.items() if k in known})
 
 
 def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
-    """Names of a benchmark's options; None when its family does not tell."""
+    """Return the names of a benchmark's options; None if its family doesn't declare them."""
     return _factory(name).known_options(name, options)
 
 
@@ -54,7 +54,7 @@ def _factory(name: str) -> type[Family]:
 
 
 def open_family(name: str, options: FamilyOptions) -> Family:
-    """The family of a benchmark, with the options that it knows: one of its own name, else conversations. Raises ConfigError."""
+    """Create the family of a benchmark with the options that it knows; conversations by default. Raises ConfigError."""
     make = cast(Callable[[str, FamilyOptions], Family], _factory(name))
     return make(name, options_of(name, options))
 
@@ -64,14 +64,14 @@ ALL = "all"
 
 
 def known(options: FamilyOptions) -> list[str]:
-    """All names, sorted."""
+    """Return all names, sorted."""
     return sorted({*options.context.catalog.benchmarks(), *families.names()} - {"conversation"})
 
 
 def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str] = EMPTY) -> list[str]:
-    """Full names; several may be joined with commas, `all` are those whose needs are met here and now. Raises ConfigError.
+    """Expand to full names: comma-separated lists, and `all` for those whose requirements are met. Raises ConfigError.
 
-    `data` has the user's own copies by full name.
+    `data` maps full names to the user's own copies.
     """
     parts = [part.strip() for name in names for part in name.split(",") if part.strip()]
     if not parts:
@@ -93,9 +93,10 @@ def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> boo
 def opened(
     names: Sequence[str], options: FamilyOptions, data: Mapping[str, str], budgets: Mapping[str, Budget] = EMPTY
 ) -> dict[str, Family]:
-    """The families of benchmarks. An option must be known to one. Raises ConfigError, and DataError when data are missing.
+    """Create the families of several benchmarks. Raises ConfigError for an option that none knows, DataError for missing data.
 
-    `budgets` are those of the sessions, by benchmark, with the empty name for all: what judges cost counts there, too.
+    `budgets` are those of the sessions, by benchmark (the empty name applies to all); the cost of judges counts towards
+    them.
     """
     _check_options(names, options)
     return {name: open_family(name, _paying(with_data(options, data, name), name, budgets)) for name in names}
@@ -107,21 +108,21 @@ def _paying(options: FamilyOptions, name: str, budgets: Mapping[str, Budget]) ->
 
 
 def check(families: Mapping[str, Family]) -> None:
-    """Raises ConfigError for what a family can tell to be wrong before any session is paid for."""
+    """Run every family's own checks before any session is paid for. Raises ConfigError."""
     for family in families.values():
         family.check()
 
 
 def _check_options(names: Sequence[str], options: FamilyOptions) -> None:
     known = [known_options(name, options) for name in names]
-    told = frozenset[str]().union(*(one for one in known if one is not None))
-    if None not in known and (wrong := [key for key in options.options if key not in told]):
+    declared = frozenset[str]().union(*(one for one in known if one is not None))
+    if None not in known and (wrong := [key for key in options.options if key not in declared]):
         who = f"{names[0]} has no" if len(names) == 1 else f"None of {', '.join(names)} has an"
-        raise ConfigError(f"{who} option {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(told)) or 'none'}.")
+        raise ConfigError(f"{who} option {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(declared)) or 'none'}.")
 
 
 def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Callable[[str], None]) -> dict[str, Family]:
-    """Those of which the selection leaves a task: a shard or a list of ids need not fit every benchmark of a command.
+    """Drop the families in which the selection leaves no task: a shard or a list of ids need not fit every benchmark.
 
     Raises ConfigError when it fits none.
     """
@@ -142,12 +143,12 @@ def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Calla
 
 
 def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> FamilyOptions:
-    """The options with the user's own copy of that benchmark's data."""
+    """Return the options with the user's own copy of that benchmark's data."""
     return replace(options, data=Path(data[name])) if name in data else options
 
 
 def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[str]:
-    """What is needed and not here, with what to do; without `fetch` also what could be fetched."""
+    """Describe unmet requirements and how to meet them; without `fetch`, also those that could be downloaded."""
     harmless = (OPTIONAL, FETCHED) if fetch else (OPTIONAL,)
     return [
         f"{need['name']}: {need['fix']}"
@@ -157,7 +158,7 @@ def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[st
 
 
 def needs(name: str, options: FamilyOptions) -> list[dict[str, Any]]:
-    """What a benchmark needs."""
+    """List a benchmark's requirements as plain values."""
     try:
         return [{"name": one.name, "here": one.here, "fix": one.fix} for one in open_family(name, options).needs()]
     except MemevalError as error:

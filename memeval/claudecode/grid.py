@@ -1,8 +1,8 @@
-"""Runs the cells of a command, and says whether memory pays.
+"""Run the cells of a command and compare them.
 
 Arms of a benchmark are compared on the same questions, with Holm's correction over all comparisons of a command: McNemar's exact
-test where all values are 0 or 1, else the paired permutation test. What an infrastructure fault kept from being answered (a
-crash, a limit) is left out and counted; a session that ran out of time or turns counts as wrong.
+test where all values are 0 or 1, else the paired permutation test. Questions lost to an infrastructure fault (a crash, a limit)
+are left out and counted; a session that ran out of time or turns counts as wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memoryd.core.files import write_atomic
 
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:
-    """Run all cells, cheapest first, and compare them. Raises MemevalError; what was done is kept."""
+    """Run all cells, cheapest first, and compare them. Raises MemevalError; completed work is kept."""
     slots, outage = Semaphore(command.conditions.workers), Outage()
     files: dict[GridRow, Path] = {}
     without: dict[GridRow, list[StepRecord]] = {}
@@ -50,7 +50,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
                 without[cell] = step_records(run, sequences)
             elif not baseline:
                 early.append(subject)
-    for subject in early:  # in a grid the cell without memory comes later
+    for subject in early:  # in a grid the cell without memory runs later, so recompute
         if subject.cell.baseline in without:
             with Run.resume(machine.results, subject.run_id) as run:
                 engine.report(run, replace(subject, without=without[subject.cell.baseline]))
@@ -58,7 +58,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
 
 
 def _open(machine: Machine, subject: ClientSubject) -> Run:
-    """The cell's run, new or as it was left."""
+    """Open the cell's run, new or resumed."""
     if subject.run_id not in machine.results.run_ids():
         return engine.start(machine.results, subject.run_id, subject.settings(), subject)
     run, _ = engine.reopen(machine.results, subject.run_id, lambda run: subject)
@@ -68,7 +68,7 @@ def _open(machine: Machine, subject: ClientSubject) -> Run:
 
 
 def write_summary(results_dir: ResultsDir, group: str, command: Command, files: Iterable[Path]) -> dict[str, Any]:
-    """The cells of a command, from their result files, and the comparisons between them."""
+    """Write the summary of a command: its cells, from their result files, and the comparisons between them."""
     results = [json.loads(file.read_text("utf-8")) for file in files]
     summary = {
         "schema_version": 1,
@@ -82,25 +82,25 @@ def write_summary(results_dir: ResultsDir, group: str, command: Command, files: 
 
 
 def _ends(command: Command) -> tuple[str, str]:
-    """The grid's small and large model: the one with memory, and the last of several without."""
+    """Return the grid's small model (with memory) and large model (the last of several without)."""
     small = {model for arm, model in command.cells if arm != Arm.OFF}
     without = [model for arm, model in command.cells if arm == Arm.OFF]
     return (small.pop(), without[-1]) if len(small) == 1 and len(without) > 1 else ENDS
 
 
 def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
-    told = result["claudecode"]
+    meta = result["claudecode"]
     return {
         "run_id": result["run_id"],
         "benchmark": result["benchmark"]["name"],
-        "arm": told["arm"],
-        "model": told["model"],
-        "repeat": told["repeat"],
-        "history": told["differences"]["history"],
+        "arm": meta["arm"],
+        "model": meta["model"],
+        "repeat": meta["repeat"],
+        "history": meta["differences"]["history"],
         "questions": result["totals"],
-        "sessions": told["sessions"],
-        "metrics": told["four_metrics"],
-        "summary": told["summary"],
+        "sessions": meta["sessions"],
+        "metrics": meta["four_metrics"],
+        "summary": meta["summary"],
         "cost_usd": result["usage"]["total"]["cost_usd"],
         "tokens": result["usage"]["total"]["input_tokens"] + result["usage"]["total"]["output_tokens"],
     }
@@ -111,12 +111,12 @@ ENDS = ("haiku", "opus")
 MARGIN = 0.05
 """How far below the baseline still counts as reaching it, if the interval is above that."""
 LEAST = 20
-"""Questions below which an interval is no ground for "within": with few of them a bootstrap is far too narrow."""
+"""Minimum number of questions for the conclusion "within": a bootstrap over fewer is far too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellValues:
-    """Values by question of one cell, the mean over its repeats."""
+    """Values by question of one cell, averaged over its repeats."""
 
     benchmark: str
     arm: Arm
@@ -128,16 +128,16 @@ class CellValues:
 
     @property
     def name(self) -> str:
-        """For tables."""
+        """Return the name for tables."""
         return f"{self.benchmark} {self.arm} {self.model}"
 
 
 def cell_values(results: Sequence[Mapping[str, Any]]) -> list[CellValues]:
-    """Cells from result files; repeats are joined."""
+    """Read cells from results, joining repeats."""
     groups: dict[tuple[str, str, str], list[RunResult]] = defaultdict(list)
     for data in results:
-        told = data["claudecode"]
-        groups[(data["benchmark"]["name"], told["arm"], told["model"])].append(parse_run(data))
+        meta = data["claudecode"]
+        groups[(data["benchmark"]["name"], meta["arm"], meta["model"])].append(parse_run(data))
     return [_cell(benchmark, arm, model, runs) for (benchmark, arm, model), runs in groups.items()]
 
 
@@ -168,7 +168,7 @@ def _value(question: QuestionResult, metric: str) -> float | None:
 
 
 def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS) -> dict[str, Any]:
-    """All comparisons that the cells allow, the verdict of each, and the grid's question in one line each.
+    """Make all comparisons that the cells allow, with a conclusion for each and the grid's question in one line each.
 
     `ends` are parts of the names of the grid's small and large model.
     """
@@ -202,7 +202,7 @@ def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = 
 
 
 def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
-    """Memory against none with the same model, plugin against built-in, the small model with memory against the large without."""
+    """Pair memory with none (same model), plugin with built-in, and the small model with memory with the large one without."""
     out = []
     for first in cells:
         for second in cells:
@@ -254,14 +254,14 @@ def _variance(cell: CellValues) -> dict[str, Any]:
 
 
 def asked(one: Mapping[str, Any]) -> str:
-    """The grid's question in words."""
+    """Phrase the question that a comparison answers."""
     small, large = one["first"]["model"], one["second"]["model"]
     names = ("Haiku", "Opus") if ENDS[0] in small and ENDS[1] in large else (small, large)
     return f"Does {names[0]} with memory reach the {names[1]} baseline?"
 
 
 def lines_of(summary: Mapping[str, Any]) -> list[str]:
-    """The comparisons for people, one line each."""
+    """Format the comparisons for people, one line each."""
     out = []
     for one in summary["comparisons"]:
         first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))

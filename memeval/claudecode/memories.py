@@ -1,4 +1,4 @@
-"""What memory gave to a session, and what of it was used: for trajectories and for the metrics of what was found."""
+"""Extract what memory returned to a session and how much of it was used, for trajectories and retrieval metrics."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _EVIDENCE = re.compile(r"^evidence: .*?lines: \[([^\]]*)\]", re.MULTILINE)
 PLUGIN_TOOL = "mcp__plugin_memoryd_memoryd__"
 READING = frozenset({"recall", "get_memory", "related", "timeline", "list_memories", "governance"})
 USED_SHARE = 0.6
-"""Share of a memory's telling words that must stand in the answer for its content to count as used."""
+"""Share of a memory's distinctive words that must occur in the answer for its content to count as used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A text that memory handed to the model: by which way, and an id if it has one."""
+    """A text that memory passed to the model: the channel, and an id if it has one."""
 
     via: str
     text: str
@@ -33,7 +33,7 @@ class Given:
 
 
 def injected(stream: Stream) -> list[Given]:
-    """What hooks added to the context."""
+    """Return what hooks added to the context."""
     found = []
     for event, printed in stream.hooks:
         found += [Given(f"hook:{event}", text, key) for key, text in _items(_context(printed))]
@@ -50,7 +50,7 @@ def _context(printed: str) -> str:
 
 
 def retrieved(calls: Iterable[ToolCall]) -> list[Given]:
-    """What the model asked memory for: the plugin's tools, and reads of the built-in memory's files."""
+    """Return what the model requested: results of the plugin's tools, and reads of the built-in memory's files."""
     found = []
     for call in calls:
         tool = call.name.removeprefix(PLUGIN_TOOL)
@@ -68,17 +68,17 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
 
 
 def loaded(builtin: Mapping[str, str]) -> list[Given]:
-    """What the client itself puts into the first message: the index of the built-in memory."""
+    """Return what the client itself adds to the first message: the index of the built-in memory."""
     return [Given("builtin", text) for path, text in builtin.items() if path.endswith("/MEMORY.md") and text.strip()]
 
 
 def tokens(given: Iterable[Given]) -> int:
-    """Estimated tokens of all that was given."""
+    """Estimate the tokens of all memory passed to the model."""
     return sum(estimate_tokens(one.text) for one in given)
 
 
 def used(given: Sequence[Given], result: SessionResult) -> list[dict[str, str]]:
-    """Which memories the answer cites, or whose content it repeats."""
+    """Return the memories that the answer cites or whose content it repeats."""
     cited = set(MEMORY_ID.findall(result.text))
     said = content_stems(result.text)
     out = []
@@ -92,7 +92,7 @@ def used(given: Sequence[Given], result: SessionResult) -> list[dict[str, str]]:
 
 
 def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Which session and turn a line of a replayed log stands for."""
+    """Map lines of a replayed log to their session and turn."""
     return {
         stable_id(session_ids[step.id], str(place)): (step.session.id, turn.id)
         for step in sequence.steps
@@ -102,7 +102,7 @@ def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict
 
 
 def pieces(given: Sequence[Given], files: Mapping[str, str], sources: Mapping[str, tuple[str, str]]) -> list[Retrieved]:
-    """As a ranking, in the order in which the model saw them, each once, with the turns that each goes back to."""
+    """Rank the memories in the order in which the model saw them, without duplicates, with the turns that each derives from."""
     out: dict[str, Retrieved] = {}
     for place, one in enumerate(given):
         origin = [sources[line] for line in _evidence(files.get(one.id, "")) if line in sources]
@@ -125,7 +125,7 @@ def _evidence(file: str) -> list[str]:
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, Any]:
-    """What a session wrote: text by id or path."""
+    """Return what a session wrote: text by id or path."""
     return {
         "new": {key: text for key, text in after.items() if key not in before},
         "changed": {key: text for key, text in after.items() if key in before and before[key] != text},

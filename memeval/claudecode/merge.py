@@ -1,6 +1,6 @@
-"""Shards of a run_bench command, merged: cells, learning and comparisons are those of a command that was never divided.
+"""Merge the shards of a run_bench command: cells, learning and comparisons equal those of an undivided command.
 
-All is checked before anything is written, and a merge can be done again under the same id after it was interrupted.
+Everything is checked before anything is written, and an interrupted merge can be repeated under the same id.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from memeval.run.settings import Settings, Shard
 from memoryd.core.types import Usage
 
 _FREE = ("data", "cache")
-"""What may differ between the commands of shards: where their data lay (their hashes are compared), and who paid."""
+"""Settings that may differ between shards: the location of their data (the hashes are compared), and the cache."""
 _ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences", "memory_from")
 
 
 @dataclass(frozen=True, slots=True)
 class MergedCell:
-    """A cell, its whole plan, and the runs of those shards that have a part of it, in order."""
+    """A cell, its whole plan, and the runs of the shards that have a part of it, in order."""
 
     cell: GridRow
     sequences: tuple[StepSequence, ...]
@@ -44,21 +44,24 @@ class MergedCell:
 
 
 def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
-    """Ids of the run_bench commands that runs belong to, each once; empty when a run is not of run_bench."""
+    """Return the unique ids of the run_bench commands that the runs belong to; empty if a run is not of run_bench."""
     groups: dict[str, None] = {}
     for name in names:
         with results.open(name) as store:
-            told = store.meta("claudecode")
-        if told is None:
+            stored = store.meta("claudecode")
+        if stored is None:
             return []
-        groups[told["group"]] = None
+        groups[stored["group"]] = None
     return list(groups)
 
 
 def merge_commands(
     results: ResultsDir, groups: Sequence[str], run_id: str, context: RunContext
 ) -> tuple[dict[str, Any], list[Path]]:
-    """Summary and result files of the merged command. Raises RunError unless these are all shards of one, and complete."""
+    """Merge the shards; return the summary and the result files.
+
+    Raises RunError unless they are all shards of one command, and complete.
+    """
     check_several(groups)
     commands = {group: load_command(results, group) for group in groups}
     whole = _whole(commands)
@@ -76,20 +79,20 @@ def merge_commands(
 
 
 def _ignore(text: str) -> None:
-    """That a selection leaves nothing of a benchmark was told when the shards ran."""
+    """Drop a message: the shards already reported an empty selection."""
 
 
 # Checks
 
 
 def _check_free(results: ResultsDir, run_id: str, whole: Command) -> None:
-    """What another command is kept under is no id for the merged one."""
+    """Check that the id of the merged command is not taken by another command."""
     if group_file(results, run_id).exists() and _decides(load_command(results, run_id), shard=True) != _decides(whole):
         raise RunError(f"Command {run_id} is there already.", fix="Give another --run-id.")
 
 
 def _whole(commands: Mapping[str, Command]) -> Command:
-    """What was asked for, but for the shard. Data are taken from where some shard had them and they still are."""
+    """Return the command without its shard. Data are taken from any shard's location that still exists."""
     name, first = next(iter(commands.items()))
     for other, command in commands.items():
         if field := difference(_decides(first), _decides(command)):
@@ -99,13 +102,13 @@ def _whole(commands: Mapping[str, Command]) -> Command:
 
 
 def _decides(command: Command, *, shard: bool = False) -> dict[str, Any]:
-    told = {key: value for key, value in command.to_json().items() if key not in _FREE}
-    told["selection"] = {**told["selection"], "shard": told["selection"]["shard"] if shard else None}
-    return told | {"conditions": command.conditions.to_json()}
+    stored = {key: value for key, value in command.to_json().items() if key not in _FREE}
+    stored["selection"] = {**stored["selection"], "shard": stored["selection"]["shard"] if shard else None}
+    return stored | {"conditions": command.conditions.to_json()}
 
 
 def _empty_shards(commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]) -> dict[str, str]:
-    """Shards that no task is left for: run_bench refuses to start them, so nobody can name them. By themselves."""
+    """Return the shards in which no task is left: run_bench refuses to start them, so nobody can name them."""
     count = max(one.selection.shard.count if one.selection.shard else 0 for one in commands.values())
     empty = {}
     for shard in {Shard(number, count) for number in range(1, count + 1)} - {one.selection.shard for one in commands.values()}:
@@ -131,7 +134,7 @@ def _cells(
 
 
 def _chosen(family: Family, command: Command) -> tuple[StepSequence, ...]:
-    """A shard's part; of a benchmark with few tasks there may be none."""
+    """Return a shard's part; it may be empty for a benchmark with few tasks."""
     try:
         return tuple(family.sequences(command.selection))
     except ConfigError:
@@ -169,14 +172,14 @@ def _check_stores(
 
 
 def _facts(store: RunStore) -> dict[str, Any]:
-    """What has to be the same in all shards of a cell."""
-    told, about = store.meta("claudecode"), store.meta("benchmark_about")
+    """Return the facts that must be equal in all shards of a cell."""
+    stored, about = store.meta("claudecode"), store.meta("benchmark_about")
     spec = {key: value for key, value in about.get("spec", {}).items() if key not in ("source", "origin")}
     return {
         "data": about.get("data_hash"),
         "benchmark": {"spec": spec},
         "memeval_version": store.meta("provenance")["memeval_version"],
-        **{key: told[key] for key in _ALIKE},
+        **{key: stored[key] for key in _ALIKE},
     }
 
 
@@ -196,7 +199,7 @@ def _keys(sequences: Sequence[StepSequence]) -> set[tuple[str, str]]:
 
 
 def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
-    """Tasks of a sequence live on those before them: one that shards cut in pieces is not what an undivided run does."""
+    """Check that no sequence is split across shards: its tasks depend on the ones before them."""
     pieces = [one.id for part in parts for one in part if any(step.kind is StepKind.TASK for step in one.steps)]
     cut = [name for name in dict.fromkeys(pieces) if pieces.count(name) > 1]
     whole = set[tuple[str, str]]().union(*map(_keys, parts)) == _keys(every)
@@ -204,7 +207,7 @@ def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Se
         what = f"Sequence {cut[0]}" if cut else "A sequence"
         raise RunError(
             f"{what} of {cell.benchmark} was cut in pieces by the shards, whose tasks then did not share a memory.",
-            fix="Run it anew with no more shards than there are sequences.",
+            fix="Run it again with no more shards than there are sequences.",
         )
 
 
@@ -212,7 +215,7 @@ def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Se
 
 
 def _fill(results: ResultsDir, run_id: str, whole: Command, merged: MergedCell) -> None:
-    """The cell's run with all records; nothing to do when an earlier try got there."""
+    """Fill the cell's run with all records; do nothing if an earlier attempt completed it."""
     with ExitStack() as stack:
         stores = {name: stack.enter_context(results.open(name)) for name in merged.runs}
         target = merged.cell.run_id(run_id)
@@ -226,9 +229,9 @@ def _fill(results: ResultsDir, run_id: str, whole: Command, merged: MergedCell) 
 
 
 def _settings(store: RunStore, whole: Command) -> Settings:
-    told = store.meta("settings")
-    selection = {**told["selection"], "shard": None}
-    return Settings.from_json({**told, "selection": selection, "data": whole.data.get(told["benchmark"], "")})
+    stored = store.meta("settings")
+    selection = {**stored["selection"], "shard": None}
+    return Settings.from_json({**stored, "selection": selection, "data": whole.data.get(stored["benchmark"], "")})
 
 
 def _about(run_id: str, target: str, merged: MergedCell, stores: Sequence[RunStore]) -> dict[str, Any]:
@@ -244,7 +247,7 @@ def _about(run_id: str, target: str, merged: MergedCell, stores: Sequence[RunSto
 
 
 def _repeated(stores: Sequence[RunStore]) -> dict[str, Any]:
-    """Histories that more than one shard had to replay: how many, and what that took; the totals count each once."""
+    """Count histories that more than one shard replayed, and their cost; the totals count each once."""
     seen: set[str] = set()
     count, usage = 0, Usage()
     for store in stores:

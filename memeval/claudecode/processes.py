@@ -1,6 +1,6 @@
-"""Runs of programs that leave nothing behind and can be ended from another thread, and the reaper of what a killed run left.
+"""Run programs in process groups that can be ended from another thread, and reap those of a killed run.
 
-Processes of a sandbox whose runner was killed are found by the sandbox in their environment.
+Processes of a sandbox whose runner was killed are found by the sandbox path in their environment.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GRACE_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Exit code (negative: the signal that ended it), output, and whether time ran out or the user stopped it."""
+    """Exit code (negative: the signal that ended it), output, and whether it timed out or the user stopped it."""
 
     code: int
     stdout: str
@@ -35,7 +35,7 @@ class Finished:
 
 
 class Processes:
-    """The programs that run now; `stop` ends them all, and those that are started later at once. Safe for threads."""
+    """The running programs; `stop` ends them all, and any started later. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -43,7 +43,7 @@ class Processes:
         self._stopped = False
 
     def run(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout: float) -> Finished:
-        """Run to its end, in a process group of its own. Raises DependencyError when it can't be started."""
+        """Run a program to its end, in its own process group. Raises DependencyError if it can't be started."""
         process = self._start(command, cwd, environment)
         timed_out = False
         try:
@@ -81,7 +81,7 @@ class Processes:
         return process
 
     def stop(self) -> None:
-        """End all that run; for ^C."""
+        """End all running programs, for Ctrl-C."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -90,7 +90,7 @@ class Processes:
 
 
 def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End the program and all of its group: politely first if there is `grace`. One that has ended is left alone."""
+    """End the program and its process group, with SIGTERM first if there is `grace`. Does nothing if it has ended."""
     if process.returncode is not None:
         return
     if grace:
@@ -107,7 +107,7 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """What it wrote before it was ended; a grandchild that holds the pipe open is not waited for."""
+    """Return the remaining output, without waiting for a grandchild that holds the pipe open."""
     try:
         stdout, stderr = process.communicate(timeout=1)
     except subprocess.TimeoutExpired as late:
@@ -124,7 +124,7 @@ _VARIABLES = (b"CLAUDE_CONFIG_DIR=", b"MEMORYD_HOME=")
 
 
 def processes_of(root: Path) -> list[int]:
-    """Ids of the processes whose configuration or memory lies under `root`; none where the platform doesn't tell."""
+    """Return the ids of processes whose configuration or memory is under `root`; none where the platform doesn't expose it."""
     if sys.platform != "linux":
         return []
     inside = str(root).encode() + b"/"
@@ -139,12 +139,12 @@ def _is_inside(process: Path, inside: bytes) -> bool:
     try:
         variables = (process / "environ").read_bytes().split(b"\0")
     except OSError:
-        return False  # it ended, or belongs to somebody else
+        return False  # it has ended, or belongs to another user
     return any(variable.startswith(name + inside) for variable in variables for name in _VARIABLES)
 
 
 def end_leftovers(root: Path) -> int:
-    """End them; how many there were."""
+    """End leftover processes of a sandbox; return how many there were."""
     ended = processes_of(root)
     for pid in ended:
         with contextlib.suppress(ProcessLookupError):

@@ -1,7 +1,7 @@
-"""The scores of one question or task, and the result of a cell.
+"""Score questions and tasks, and build the result of a cell.
 
-Scores are the family's own, then what memory found, by rank, relevancy, recency and efficiency. The result is memeval's result
-file, with what only the real client tells under `claudecode`.
+The family's own scores come first, then retrieval by rank, relevancy, recency and efficiency. The result is memeval's result
+file, with data specific to the client under `claudecode`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _GROUPS = ("by_type", "by_category")
 
 @dataclass(frozen=True, slots=True)
 class CellReport:
-    """The result of a cell from its records. `without` are those of the same model without memory."""
+    """Build the result of a cell from its records. `without` are the records of the same model without memory."""
 
     family: Family
     sequences: Sequence[StepSequence]
@@ -48,28 +48,28 @@ class CellReport:
 
     @property
     def benchmark(self) -> str:
-        """Name of the benchmark."""
+        """Return the name of the benchmark."""
         return self.family.name
 
     def result(self, run: Run) -> dict[str, Any]:
-        """As it is now."""
+        """Build the result from the records so far."""
         return cell_result(run, self.family, self.sequences, self.without)
 
     def attachments(self, run: Run, file: Path) -> dict[Path, bytes]:
-        """What each session did with memory, one line each."""
+        """Return the trajectory file: one line for each session."""
         lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(run.store)]
         return {trajectory_file(file): "".join(line + "\n" for line in lines).encode()}
 
 
 def trajectory_file(result_file: Path) -> Path:
-    """Beside the result, told apart by its ending."""
+    """Return the path of the trajectory file, which differs from the result's only in its suffix."""
     return result_file.with_name(f"{result_file.stem}.trajectories.jsonl")
 
 
 def cell_result(
     run: Run, family: Family, sequences: Sequence[StepSequence], without: Sequence[StepRecord] = ()
 ) -> dict[str, Any]:
-    """The result as it is now; `without` are the records of the same model without memory."""
+    """Build the result from the records so far; `without` are the records of the same model without memory."""
     store = run.store
     result = result_of(run, _about(run), answered=True)
     result["metrics"] = measured(result["metrics"], result["questions"])
@@ -86,29 +86,29 @@ def cell_result(
 
 def _about(run: Run) -> dict[str, Any]:
     meta = run.store.meta
-    told = meta("claudecode")
+    info = meta("claudecode")
     settings = run.settings.to_json()
     settings["data"] = Path(settings["data"]).name if settings["data"] else ""
     return {
         "benchmark": {**meta("benchmark_about"), **meta("plan", {})},
         "provider": {
             "name": run.settings.provider,
-            "spec": {"type": "claude-code", "arm": told["arm"]},
-            "told": told["differences"],
+            "spec": {"type": "claude-code", "arm": info["arm"]},
+            "told": info["differences"],
         },
         "settings": settings,
         "models": {"answering": run.settings.answering_model, "judge": run.settings.judge_model or None, "judges": []},
         "prompts": {"answer": {}},
         "index_backend": None,
         **about_run(run),
-        "source_run": told.get("memory_from"),
+        "source_run": info.get("memory_from"),
     }
 
 
 def measured(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The metrics, without a value where nothing was found out: a 0 there would read as if all had been wrong.
+    """Return the metrics, without a value where nothing was measured: a 0 would read as if all answers had been wrong.
 
-    What ran out of time or turns is wrong, as in comparisons, so a cell with such a question keeps its 0.
+    Running out of time or turns counts as wrong, as in comparisons, so a cell with such a question keeps its 0.
     """
     wrong = any(question["error"] and question["error"]["message"].startswith(OWN_FAULTS) for question in questions)
     return {name: _measured(cell, wrong) for name, cell in metrics.items()}
@@ -122,7 +122,7 @@ def _measured(cell: Mapping[str, Any], wrong: bool) -> dict[str, Any]:
 
 
 def accounting(run: Run) -> dict[str, Any]:
-    """How every session ended: each is in exactly one of the counts of `by_status`, which add up to `total`."""
+    """Count how the sessions ended: each is in exactly one count of `by_status`, and the counts add up to `total`."""
     statuses: Counter[str] = Counter()
     starts = cached = 0
     for line in trajectories(run.store):
@@ -134,9 +134,9 @@ def accounting(run: Run) -> dict[str, Any]:
 
 
 def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
-    """Recency, efficiency and relevancy of a cell with their targets; accuracy on against off is in the comparison.
+    """Return recency, efficiency and relevancy of a cell with their targets; the comparison has the accuracy gain.
 
-    Accuracy counts as comparisons do: what ran out of time, turns or money is wrong, what a crash or a limit ended is left out.
+    Accuracy counts as comparisons do: running out of time, turns or money is wrong; a crash or a limit is left out.
     """
 
     def value(name: str) -> float | None:
@@ -170,12 +170,12 @@ def _counted(metric: str, question: Mapping[str, Any]) -> float | None:
 
 
 def main_metric(metrics: Mapping[str, Any]) -> str | None:
-    """The family's own first metric."""
+    """Return the family's first metric."""
     return next((name for name in metrics if is_main(name)), None)
 
 
 def step_records(run: Run, sequences: Sequence[StepSequence]) -> list[StepRecord]:
-    """What was recorded of questions and tasks, in order."""
+    """Return the records of questions and tasks, in order."""
     out = []
     for sequence in sequences:
         for step in sequence.steps:
@@ -191,17 +191,17 @@ def step_records(run: Run, sequences: Sequence[StepSequence]) -> list[StepRecord
 
 
 def _result(record: Record) -> SessionResult:
-    told = record.payload["trajectory"]
-    status = told["status"]
+    info = record.payload["trajectory"]
+    status = info["status"]
     return SessionResult(
         text=record.payload["text"],
         usage=usage_from_json(record.payload["usage"]),
         seconds=record.seconds,
-        session_id=told["session"],
+        session_id=info["session"],
         error=ErrorKind.NONE if status == "done" else ErrorKind(status),
-        message=told["message"],
-        turns=told["turns"],
-        tool_calls=tuple(ToolCall(**call) for call in told["calls"]),
+        message=info["message"],
+        turns=info["turns"],
+        tool_calls=tuple(ToolCall(**call) for call in info["calls"]),
     )
 
 
@@ -220,11 +220,11 @@ _embedding = Lock()
 
 
 AGAIN = "again_"
-"""Beginning of the metrics of a task that is asked once more: it counts for forgetting, and not a second time for accuracy."""
+"""Prefix of the metrics of a repeated task: it counts for forgetting, and not a second time for accuracy."""
 
 
 def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[str, Any]]:
-    """As the result keeps them. Without a value a score is unscored, unless its reason says that it was skipped."""
+    """Convert scores to the result's form. A score without a value is unscored, unless its reason says that it was skipped."""
     out = []
     for score in scores:
         data = score_to_json(replace(score, metric=AGAIN + score.metric) if again else score)
@@ -236,7 +236,7 @@ def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[
 
 
 def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], embedder: str) -> list[dict[str, Any]]:
-    """Scores of what memory gave; without memory there is nothing to rank, and only efficiency has a value (0)."""
+    """Score what memory returned; without memory there is nothing to rank, and only efficiency has a value (0)."""
     usage = outcome.result.usage
     share = efficiency(memories.tokens(outcome.given), usage.input_tokens + usage.output_tokens)
     out = [_entry("efficiency", share, "the client tells no tokens")]
@@ -258,7 +258,7 @@ def _relevancy(step: Step, found: Sequence[Retrieved], embedder: str) -> float |
 
 
 def check_embedder(name: str) -> None:
-    """Raises ConfigError or another MemevalError when it can't be used, before a session is paid whose answer it measures."""
+    """Check that the embedder works before a session is paid for. Raises ConfigError or another MemevalError."""
     if name:
         with _embedding:
             _embedder(name).embed_query("ready")
@@ -275,11 +275,11 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 
 
 def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """The main metric with its value: the first one, if it has a value and is no metric of what was found."""
+    """Return the main metric with its value: the first one, if it has a value and does not measure retrieval."""
     first = next(iter(scores), None)
     return {} if first is None or not is_main(first["metric"]) or first["value"] is None else {first["metric"]: first["value"]}
 
 
 def is_main(metric: str) -> bool:
-    """Whether a metric says how good answers are, rather than what memory gave or what was kept of it."""
+    """Return whether a metric measures answers, rather than retrieval or storage."""
     return "." not in metric and metric not in ("efficiency", "relevancy") and not metric.startswith(AGAIN)

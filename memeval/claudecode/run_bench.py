@@ -1,6 +1,6 @@
-"""`python -m memeval.claudecode.run_bench` tells whether memory helps Claude Code.
+"""Measure whether memory helps Claude Code: `python -m memeval.claudecode.run_bench`.
 
-Exit codes are those of `report.terminal`. What was done is kept in any case: --resume continues it.
+Exit codes are those of `report.terminal`. Completed work is always kept; --resume continues it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--version", "version_of", default="", metavar="vX.Y", help="Folder of the results (default: this package's version)."
 )
 @click.option("--run-id", help="Id of the command (default: time and chance).")
-@click.option("--resume", metavar="ID", help="Go on with a command; it keeps its own settings.")
+@click.option("--resume", metavar="ID", help="Resume a command with its own settings.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: try failed sessions again.")
 @click.option("--no-probe", is_flag=True, help="Don't try each model with a session of a few tokens first.")
 @click.option("--no-cache", is_flag=True, help="Take no session from an earlier run's cache, and keep none.")

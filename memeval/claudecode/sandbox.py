@@ -52,11 +52,11 @@ class State:
 
     @property
     def temporary(self) -> Path:
-        """TMPDIR. A short path: sockets of programs in the sandbox lie there, and their paths have a limit of about 100 bytes."""
+        """TMPDIR. A short path: sockets are created in it, and their paths are limited to about 100 bytes."""
         return Path(tempfile.gettempdir()) / f"mb-{short_hash(str(self.folder))}"
 
     def make(self) -> State:
-        """Make what is missing; the temporary folder anew."""
+        """Create missing folders; empty the temporary one."""
         for name in ("config", "home", "memoryd"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.temporary, ignore_errors=True)
@@ -64,12 +64,12 @@ class State:
         return self
 
     def remove(self) -> None:
-        """Remove it all."""
+        """Remove the state."""
         for folder in (self.folder, self.temporary):
             shutil.rmtree(folder, ignore_errors=True)
 
     def variables(self) -> dict[str, str]:
-        """For the environment of a session."""
+        """Return the variables for the environment of a session."""
         return {
             "HOME": str(self.folder / "home"),
             "CLAUDE_CONFIG_DIR": str(self.config),
@@ -79,15 +79,15 @@ class State:
         }
 
     def project(self, cwd: Path) -> Path:
-        """Where the client keeps logs and memory of a working folder."""
+        """Return the client's folder for the logs and memory of a working folder."""
         return self.config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
 
     def transcript(self, session_id: str) -> Path | None:
-        """The log of a session, wherever the client put it."""
+        """Find the log of a session, wherever the client put it."""
         return next(iter(sorted((self.config / "projects").glob(f"*/{session_id}.jsonl"))), None) if session_id else None
 
     def builtin_memory(self) -> dict[str, str]:
-        """The files of Claude Code's own memory: path within `projects`, text."""
+        """Read the files of Claude Code's own memory: text by path within `projects`."""
         root = self.config / "projects"
         files = sorted(path for path in root.glob("*/memory/**/*") if path.is_file())
         return {str(path.relative_to(root)): path.read_text("utf-8", "replace") for path in files}
@@ -102,7 +102,7 @@ class Sandbox:
         self._kept = root / "kept"
 
     def begin(self, done: tuple[str, ...]) -> bool:
-        """Bring the state to what it was after the steps `done`; False when that is not at hand, and nothing is there then."""
+        """Restore the state after the steps `done`; return False, with an empty state, if it is not available."""
         self.work.mkdir(parents=True, exist_ok=True)
         if done and self._kept_steps() != list(done):
             return False
@@ -113,11 +113,11 @@ class Sandbox:
 
     @property
     def now(self) -> State:
-        """The state that is carried from step to step."""
+        """Return the state that is carried from step to step."""
         return State(self.root / "now")
 
     def keep(self, done: tuple[str, ...]) -> None:
-        """Keep the state as that after the steps `done`. Nothing may be running in it."""
+        """Save the state as that after the steps `done`. Nothing may be running in it."""
         fresh = self.root / "fresh"
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.copytree(self.now.folder, fresh, symlinks=True, ignore=_NOT_KEPT)
@@ -130,7 +130,7 @@ class Sandbox:
         shutil.rmtree(old, ignore_errors=True)
 
     def fork(self, name: str) -> State:
-        """A state of its own, begun as what is kept."""
+        """Create a separate state from a copy of the saved one."""
         state = State(self.root / f"q-{short_hash(name)}")
         self._restore(state)
         return state
@@ -140,7 +140,7 @@ class Sandbox:
         state.remove()
 
     def drop_all_but_kept(self) -> None:
-        """Remove working folders and the state in use; what was kept last stays."""
+        """Remove working folders and the current state; the saved state remains."""
         self.now.remove()
         for folder in (self.work, self.root / "old", self.root / "fresh"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -149,12 +149,12 @@ class Sandbox:
         shutil.rmtree(state.folder, ignore_errors=True)
         if self._kept.exists():
             shutil.copytree(self._kept, state.folder, symlinks=True)
-        elif (self.root / "old").exists():  # ended between the two renames
+        elif (self.root / "old").exists():  # interrupted between the two renames
             shutil.copytree(self.root / "old", state.folder, symlinks=True)
         state.make()
 
     def _kept_steps(self) -> list[str]:
-        """The steps after which the state was kept."""
+        """Return the steps after which the state was saved."""
         for folder in (self._kept, self.root / "old"):
             try:
                 steps = json.loads((folder / MARK).read_text("utf-8"))
@@ -165,18 +165,18 @@ class Sandbox:
 
 
 def short_hash(text: str) -> str:
-    """Twelve hex digits: paths stay short, and say nothing of what they are for."""
+    """Return twelve hex digits: paths stay short, and don't reveal what they are for."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def default_root(environ: Mapping[str, str]) -> Path:
-    """Where sandboxes lie unless --work-dir says otherwise; not beside the data that the platform keeps."""
+    """Return the default folder of sandboxes, apart from the platform's data."""
     cache = environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     return Path(cache) / "memeval-sandboxes"
 
 
 def check_root(root: Path) -> Path:
-    """Make the folder. Raises ConfigError if the client would read a project's instructions from above it."""
+    """Create the folder. Raises ConfigError if the client would read a project's instructions from a parent folder."""
     root = root.expanduser().absolute()
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -195,22 +195,22 @@ def check_root(root: Path) -> Path:
 
 
 SHIPPED = (".claude-plugin", "plugin.json", ".mcp.json", "pyproject.toml", "hooks", "plugin", "commands", "skills", "agents")
-"""Files and folders at the top of a plugin that the client or its hooks read; nothing else is copied."""
+"""Top-level files and folders of a plugin that the client or its hooks read; nothing else is copied."""
 FOR_PEOPLE = ("cli", "console", "demo", "doctor")
-"""Parts of memoryd that do nothing in a session."""
+"""Parts of memoryd that sessions never use."""
 _LEFT_OUT = ("__pycache__", ".DS_Store")
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The copy, and the hash of all that decides what the plugin does: its files, and memoryd's code."""
+    """A staged copy of the plugin, and the hash of everything that affects it: its files, and memoryd's code."""
 
     folder: Path
     digest: str
 
 
 def stage(plugin: Path, root: Path) -> Staged:
-    """Copy the plugin under the folder of the sandboxes, once for each content. May be called by several runs at once."""
+    """Copy the plugin to the sandbox root, once per content. Safe to call from several runs at once."""
     files = sorted(_files(plugin))
     shipped = _digest(plugin, files)
     folder = root / f"plugin-{shipped[:12]}"
@@ -222,7 +222,7 @@ def stage(plugin: Path, root: Path) -> Staged:
             shutil.copy2(file, target)
         try:
             fresh.rename(folder)
-        except OSError:  # another run was faster
+        except OSError:  # another run created it first
             shutil.rmtree(fresh)
     code = Path(memoryd.__file__).parent
     acting = sorted(file for file in code.rglob("*.py") if file.relative_to(code).parts[0].removesuffix(".py") not in FOR_PEOPLE)
@@ -244,7 +244,7 @@ def _digest(top: Path, files: list[Path]) -> str:
 
 
 def interpreter(root: Path) -> str:
-    """The interpreter that runs memoryd, for sessions."""
+    """Return the interpreter that runs memoryd in sessions."""
     if sys.platform == "win32":
         return sys.executable
     script = root / "python"
@@ -258,7 +258,7 @@ def interpreter(root: Path) -> str:
 
 
 def outside_path(path: str) -> str:
-    """PATH without the folders of this program's own virtual environment, in which the platform can be imported."""
+    """Return PATH without this program's own virtual environment, from which the platform can be imported."""
     if sys.prefix == sys.base_prefix:
         return path
     own = Path(sys.prefix).resolve()
@@ -268,11 +268,11 @@ def outside_path(path: str) -> str:
 
 
 SAMPLES = "memeval/data/"
-"""The samples that come with the platform, wherever it is installed."""
+"""The samples that ship with the platform, wherever it is installed."""
 
 
 def came_upon(result: SessionResult, places: Iterable[Path | None]) -> str:
-    """Why a session can't be graded; empty when none of its calls named or showed a folder of data."""
+    """Return why a session can't be graded; empty if none of its calls named or showed a data folder."""
     signs = [SAMPLES, *(str(place.expanduser().absolute()) for place in places if place is not None)]
     for call in result.tool_calls:
         if any(sign in text for sign in signs for text in (str(dict(call.arguments)), call.result)):
@@ -281,7 +281,7 @@ def came_upon(result: SessionResult, places: Iterable[Path | None]) -> str:
 
 
 def check_apart(root: Path, folders: Mapping[str, Path]) -> None:
-    """Raises ConfigError when data or results lie in the folder of the sandboxes, where sessions could find them."""
+    """Check that data and results are outside the sandbox root, where sessions could find them. Raises ConfigError."""
     for what, folder in folders.items():
         place = folder.expanduser().absolute().resolve()
         if place.is_relative_to(root):

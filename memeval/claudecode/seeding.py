@@ -1,8 +1,8 @@
-"""What a sequence begins with: a conversation as the log of a session, or what the sequences of another run remembered.
+"""Seed the start of a sequence: a conversation as a session log, or the memory of another run's sequences.
 
-The log holds both sides' words with their own times; the client resumes it and the plugin reads it. To resume it with one more
-prompt makes it a real session: hooks fire, the model sees the whole conversation, and what ends is a log that the day dream reads
-as any other.
+The log holds both sides' messages with their original times; the client resumes it and the plugin reads it. Resuming it with one
+more prompt makes it a real session: hooks fire, the model sees the whole conversation, and the resulting log is read by the day
+dream like any other.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NO_TIME = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
 def stable_id(*parts: str) -> str:
-    """A UUID that is the same in every run: ids of sessions and lines decide ids of memories."""
+    """Return a UUID that is the same in every run: memory ids are derived from ids of sessions and lines."""
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 
 def write_log(session: Session, session_id: str, folder: Path, cwd: Path, version: str, *, number: int = 0) -> Path:
-    """The session's log in the client's folder for `cwd`. `number` orders sessions without a date, a day apart."""
+    """Write a session log to the client's folder for `cwd`. `number` orders sessions without a date, one day apart."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{session_id}.jsonl"
     lines = _lines(session, session_id, cwd, version, number)
@@ -93,12 +93,12 @@ _PROJECT = re.compile(r"^project: .*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Primer:
-    """Fills a fresh state. `states` are what the other run's sequences kept, in order."""
+    """Fill a fresh state with another run's memory. `states` are the saved states of its sequences, in order."""
 
     states: tuple[State, ...]
 
     def __call__(self, state: State, work: Path) -> None:
-        """Copy the memories of both kinds, as those of the new sequence's project."""
+        """Copy both kinds of memory, reassigned to the new sequence's project."""
         cwd = (work / "project").resolve()
         project = ProjectRegistry(Paths(state.memory_home).projects).resolve(cwd).id
         index = ""
@@ -113,7 +113,7 @@ class Primer:
 
 
 def _copy_builtin(source: State, target: Path) -> str:
-    """Topic files are copied, the index is returned."""
+    """Copy the topic files and return the index."""
     index = ""
     for file in sorted((source.config / "projects").glob("*/memory/*.md")):
         target.mkdir(parents=True, exist_ok=True)
@@ -125,12 +125,12 @@ def _copy_builtin(source: State, target: Path) -> str:
 
 
 def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
-    """The run of a command whose arm fits, one of the same benchmark if there is one. Raises RunError, ConfigError."""
+    """Find the run of a command whose arm fits, preferably of the same benchmark. Raises RunError, ConfigError."""
     fitting: dict[str, str] = {}
     for name in results.group(run):
         with results.open(name) as store:
-            told, settings = store.meta("claudecode"), store.meta("settings")
-        if told and told["arm"] == str(arm):
+            meta, settings = store.meta("claudecode"), store.meta("settings")
+        if meta and meta["arm"] == str(arm):
             fitting.setdefault(settings["benchmark"], name)
     if fitting:
         return fitting.get(benchmark) or next(iter(fitting.values()))
@@ -138,11 +138,11 @@ def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
 
 
 def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]) -> Primer:
-    """Raises ConfigError when a task of the new run was seen by the other one, RunError when its memory is gone."""
+    """Build the primer. Raises ConfigError if the other run saw a task of the new one, RunError if its memory is gone."""
     with results.open(run) as store:
         _refuse_overlap(store, run, sequences)
         folders = [Path(one) for one in store.meta("shard_sandboxes") or [store.meta("sandboxes")]]
-    kept: dict[str, Path] = {}  # a sequence that two shards share is taken once
+    kept: dict[str, Path] = {}  # two shards can share a sequence; copy it once
     for folder in folders:
         found = [path for path in folder.glob("*/kept") if path.is_dir()]
         if not found:

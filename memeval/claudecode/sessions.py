@@ -1,15 +1,14 @@
-"""One step in its sandbox: daemon started, session run, tried again where that helps, memory settled; its line and its cache.
+"""Run one step in its sandbox: start the daemon, run the session, retry where useful, wait for memory to settle.
 
-A trajectory says in one JSON line, beside the result file, what a session did with memory.
+Also writes the trajectory (one JSON line per session, beside the result file) and keeps the session cache.
 
-The cache holds sessions by the content that decides them, on disk: the same one is paid once, over all runs. Kept are sessions
-of which nothing but their answer is needed afterwards: questions, whose state is thrown away, and tasks of the arm without
-memory, with their grades, since a task begins from a fresh checkout and nothing is carried on. What makes memory (replays, and
-tasks of arms that remember) is always done again: its effects lie in files that hold the paths of their run. The key has client
-version, address, model, arm with the digest of plugin and settings, limits, prompt, flags, the id of the session (benchmark,
-sequence, step, repeat), and the text of all that the session can remember. As with model calls, an entry remembers who paid for
-it: a run that was killed between a session and its record gets the entry as its own, so that a resumed run reports what an
-undisturbed one does. Everybody else gets it as cached, at no cost.
+The cache stores sessions on disk under a key of everything that affects them, so each is paid for once across runs. It holds
+only sessions whose state is discarded afterwards: questions, and tasks of the arm without memory, with their grades. Sessions
+that create memory (replays, and tasks of arms with memory) always run again, because their effects are files that contain paths
+of their run. The key covers client version, address, model, arm with the digest of plugin and settings, limits, prompt, flags,
+session id (benchmark, sequence, step, repeat), and all remembered text. As with model calls, an entry records which run paid for
+it: a run that was killed between a session and its record gets the entry at its cost, so a resumed run reports the same as an
+uninterrupted one. Any other run gets it as cached, at no cost.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ GIVE_UP_AFTER = 3
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """What became of a step: the last try's result, and what memory gave and took. `cached`: another run paid for it."""
+    """Outcome of a step: result of the last attempt, and what memory returned and stored. `cached`: another run paid for it."""
 
     result: SessionResult
     attempts: int = 1
@@ -65,7 +64,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a step runs, how its state is made good again before another try, and its session's id."""
+    """Where a step runs, how its state is restored before a retry, and its session id."""
 
     state: State
     cwd: Path
@@ -74,7 +73,7 @@ class Place:
 
 
 class Outage:
-    """Counts sessions in a row that failed for no reason of their own. Safe for threads."""
+    """Circuit breaker: counts consecutive sessions that failed for external reasons. Thread-safe."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
         self._limit = limit
@@ -82,7 +81,7 @@ class Outage:
         self._lock = Lock()
 
     def note(self, result: SessionResult) -> None:
-        """Raises ModelError when it is enough, or when no session can go better."""
+        """Record a result. Raises ModelError after too many failures in a row, or on a fault that no retry can fix."""
         with self._lock:
             self._row = self._row + 1 if result.error in (ErrorKind.RATE_LIMIT, ErrorKind.NETWORK) else 0
             if result.error in FATAL or self._row >= self._limit:
@@ -90,7 +89,7 @@ class Outage:
 
 
 class SessionRunner:
-    """Runs the steps of one cell. `slots` bounds the sessions that run at once, over all cells."""
+    """Run the steps of one cell. `slots` bounds concurrent sessions across all cells."""
 
     def __init__(
         self,
@@ -116,7 +115,7 @@ class SessionRunner:
         self._policy = RetryPolicy(conditions.retries, conditions.backoff, maximum=600.0)
 
     def run(self, step: Step, place: Place, resume: str = "", chance: Callable[[], float] = lambda: 1.0) -> StepOutcome:
-        """The step's outcome; nothing of it runs afterwards. Raises StoppedError, BudgetError, and ModelError in an outage."""
+        """Run a step; none of its processes outlive the call. Raises StoppedError, BudgetError, and ModelError in an outage."""
         attempt = 0
         spent = Usage()
         while True:
@@ -179,7 +178,7 @@ class SessionRunner:
         return replace(result, transcript=place.state.transcript(result.session_id)), stream
 
     def _paid(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """Within the budgets: the client is told what is left, so that no session can pass it."""
+        """Run the session within the budgets: the remaining amount is passed to the client, so that no session can exceed it."""
         with ExitStack() as stack:
             settles = [stack.enter_context(budget.reserve(None)) for budget in self._budgets]
             left = [budget.limit - budget.spent for budget in self._budgets if budget.limit is not None]
@@ -199,7 +198,7 @@ class SessionRunner:
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
     def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
-        """Let the plugin read logs, without any session of the client."""
+        """Let the plugin import logs without a client session."""
         daemon = MemoryDaemon(place.state, self.environment(place.state))
         started = time.monotonic()
         with self._slots:
@@ -222,7 +221,7 @@ class SessionRunner:
         return StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": list(settled.failing)})
 
     def environment(self, state: State) -> dict[str, str]:
-        """All variables of a session."""
+        """Return all environment variables of a session."""
         settings = self._conditions.plugin_settings
         own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
         return {**self._environment, **state.variables(), **self._setup.variables, **own}
@@ -232,7 +231,7 @@ SHOWN_TEXT = 2000
 
 
 def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: Sequence[Retrieved]) -> dict[str, Any]:
-    """What was written, retrieved, injected and used. Token counts are estimates, but for the session's own."""
+    """Describe what was written, retrieved, injected and used. Token counts are estimates, except the session's own."""
     result = outcome.result
     injected = [one for one in outcome.given if not one.via.startswith("tool:")]
     asked = [one for one in outcome.given if one.via.startswith("tool:")]
@@ -274,7 +273,7 @@ def _written(change: dict[str, Any]) -> dict[str, Any]:
 
 
 def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
-    """All of a run, histories first, then questions in the order of the report."""
+    """Return all trajectories of a run: histories first, then questions in report order."""
     for key in store.keys(Phase.INGEST):
         record = store.get(key)
         if key.part and record is not None:
@@ -288,13 +287,13 @@ _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to
 
 
 class SessionCache:
-    """One JSON file for each session. Without a folder nothing is kept. A broken file counts as absent."""
+    """Session cache with one JSON file per session. Without a folder nothing is cached. A corrupt file counts as a miss."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def get(self, key: str, payer: str) -> tuple[StepOutcome, tuple[Score, ...]] | None:
-        """What became of the session, and its grades if they were kept."""
+        """Return the cached session and its grades, if any."""
         if self._folder is None:
             return None
         try:
@@ -305,10 +304,10 @@ class SessionCache:
             return None
 
     def put(self, key: str, payer: str, outcome: StepOutcome, scores: Sequence[Score] = ()) -> None:
-        """Keep a session that ended with an answer."""
+        """Store a session that ended with an answer."""
         if self._folder is None or not outcome.result.ok:
             return
-        told = {one.id for one in outcome.given}
+        given_ids = {one.id for one in outcome.given}
         result = asdict(replace(outcome.result, transcript=None, init={}, tool_calls=()))
         data = {
             "payer": payer,
@@ -316,7 +315,7 @@ class SessionCache:
             "tool_calls": [_call(call) for call in outcome.result.tool_calls],
             "attempts": outcome.attempts,
             "given": [asdict(one) for one in outcome.given],
-            "files": {name: text for name, text in outcome.files.items() if name in told},
+            "files": {name: text for name, text in outcome.files.items() if name in given_ids},
             "written": dict(outcome.written),
             "daydreams": dict(outcome.daydreams),
             "scores": [score_to_json(score) for score in scores],
@@ -333,12 +332,12 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
-    told = data["result"]
-    paid = usage_from_json(told["usage"])
+    stored = data["result"]
+    paid = usage_from_json(stored["usage"])
     usage = paid if own else Usage(0, paid.input_tokens, paid.output_tokens, 0.0, cached_calls=max(1, paid.calls))
     calls = tuple(ToolCall(**call) for call in data["tool_calls"])
     return StepOutcome(
-        SessionResult(**{**told, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
+        SessionResult(**{**stored, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
         data["attempts"] if own else 0,
         tuple(Given(**one) for one in data["given"]),
         data["files"],
@@ -349,13 +348,13 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
 
 
 def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
-    """SHA-256 over all that decides a session. `decides` is what the sessions of a cell have in common."""
+    """Return the SHA-256 cache key of a session. `decides` is what all sessions of a cell share."""
     content = [FORM, dict(decides), step.prompt, step.folder, list(step.flags), session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def remembered(state: State, root: Path) -> list[str]:
-    """The text of both memories, without what differs from run to run: ids, the project, when one was written or ended."""
+    """Return the text of both memories without run-specific parts: ids, the project, creation and end times."""
     builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
     files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))
     plugin = [MEMORY_ID.sub("", _OF_THE_RUN.sub("", path.read_text("utf-8", "replace"))) for path in files]

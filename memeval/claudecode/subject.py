@@ -1,8 +1,8 @@
-"""A cell of run_bench (benchmark × arm × model × repeat) as the subject of a run: its sequences in their sandboxes.
+"""Run one cell of run_bench (benchmark × arm × model × repeat): its sequences, each in its own sandbox.
 
-Each step is a checkpoint. Records in run.db: for a replay a part of the case's ingest record; for a question or task its search
-record (what memory gave), answer record (the session) and evaluate record (scores), all in one transaction. A step without
-records is done again. So one stage does all four phases.
+Every step is a checkpoint. Its records go to run.db in one transaction: an ingest record per replayed session; for a question or
+task a search record (what memory returned), an answer record (the session) and an evaluate record (scores). A step without
+records is run again, so a single stage covers all four phases.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What a command runs on."""
+    """The machine-level resources that a command runs with."""
 
     client: ClaudeCode
     client_version: str
@@ -83,7 +83,10 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class ClientSubject:
-    """One cell. All cells of a command share `slots` and `outage`; `without` are records of the same model without memory."""
+    """One cell of the grid.
+
+    All cells of a command share `slots` and `outage`; `without` holds the records of the same model without memory.
+    """
 
     machine: Machine
     group: str
@@ -97,26 +100,26 @@ class ClientSubject:
 
     @property
     def report(self) -> CellReport:
-        """What its result is made with."""
+        """Return the report builder for this cell."""
         return CellReport(self.family, self.sequences, self.command.version, self.without)
 
     @property
     def benchmark(self) -> str:
-        """Name of the benchmark."""
+        """Return the name of the benchmark."""
         return self.report.benchmark
 
     @property
     def results_version(self) -> str:
-        """As the command names it."""
+        """Return the results version of the command."""
         return self.report.results_version
 
     @property
     def run_id(self) -> str:
-        """Id of its run."""
+        """Return the id of the cell's run."""
         return self.cell.run_id(self.group)
 
     def settings(self) -> Settings:
-        """What is kept with its run."""
+        """Return the settings to store with the run."""
         command, cell = self.command, self.cell
         own = options_of(cell.benchmark, FamilyOptions(self.machine.context, options=command.options))
         return Settings(
@@ -132,7 +135,7 @@ class ClientSubject:
         )
 
     def about(self) -> Mapping[str, Any]:
-        """Benchmark, conditions, what sets the arm apart, and where its sandboxes are."""
+        """Describe the benchmark, the conditions, the arm's differences and the sandbox locations."""
         arm, command = self.cell.arm, self.command
         conditions = command.conditions.to_json()
         return {
@@ -151,14 +154,14 @@ class ClientSubject:
         }
 
     def check_unchanged(self, run: Run) -> None:
-        """Raises DataError when the data are other ones."""
+        """Check that the data are unchanged since the run started. Raises DataError."""
         if run.store.meta("benchmark_about").get("data_hash") != self.family.about().get("data_hash"):
             raise DataError(
                 f"The data of {self.family.name} are not those that the run began with.", fix="Restore them, or start a new run."
             )
 
     def plan(self, run: Run) -> None:
-        """Keep what is to be asked, with its place in the whole benchmark. Raises ConfigError when that is nothing."""
+        """Store the selected questions with their position in the benchmark. Raises ConfigError if none is selected."""
         whole = list(self.family.sequences(Selection()))
         places = {(sequence.id, step.id): number for number, (sequence, step) in enumerate(_asked(whole))}
         rows = [_row(places[sequence.id, step.id], sequence, step) for sequence, step in _asked(self.sequences)]
@@ -167,7 +170,7 @@ class ClientSubject:
         run.plan(rows, {"cases": len(whole), "questions": len(places)})
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """All sequences; what is done of one is not done again."""
+        """Run all sequences, skipping steps that are already done."""
         if phase is not Phase.INGEST:
             return None
         workers = work.concurrency or self.command.conditions.workers
@@ -218,7 +221,7 @@ class ClientSubject:
         return make_primer(results, source_cell(results, source, self.cell.benchmark, arm), self.sequences)
 
     def _decides(self) -> dict[str, Any]:
-        """What the sessions of the cell have in common, as far as it decides what comes of them."""
+        """Return everything the cell's sessions share that affects their outcome (part of the cache key)."""
         conditions, arm = self.command.conditions, self.cell.arm
         setup = ArmSetup(arm)
         shared = {
@@ -243,11 +246,11 @@ class ClientSubject:
         return total
 
     def result(self, run: Run) -> dict[str, Any]:
-        """The result as it is now."""
+        """Build the result from the records so far."""
         return self.report.result(run)
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """What each session did with memory."""
+        """Return the trajectory file: what each session did with memory."""
         return self.report.attachments(run, file)
 
 
@@ -257,13 +260,13 @@ def _asked(sequences: Sequence[StepSequence]) -> Iterator[tuple[StepSequence, St
 
 def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
     assert step.question is not None
-    cluster = str(step.question.metadata.get("repo") or sequence.id)  # tasks of one repository are alike
+    cluster = str(step.question.metadata.get("repo") or sequence.id)  # tasks of one repository are not independent
     gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {}), "cluster": cluster}
     return QuestionRow(position, sequence.id, step.question.id, {"question": question_to_json(step.question), **gold})
 
 
 def history_of(arm: Arm, conditions: Conditions) -> str:
-    """How the history of a conversation reaches this arm's memory."""
+    """Return how conversation history reaches this arm's memory."""
     if arm is Arm.OFF:
         return "none: nothing of it could be remembered"
     return "imported from session logs" if conditions.ingest == TRANSCRIPTS and not arm.has_builtin else "replayed in sessions"
@@ -271,7 +274,7 @@ def history_of(arm: Arm, conditions: Conditions) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CellWork:
-    """What a cell runs with. `primed` fills a fresh state with another run's memory; `decides` is what its sessions share."""
+    """Inputs of a cell. `primed` fills a fresh state with another run's memory; `decides` is what all of its sessions share."""
 
     run: Run
     family: Family
@@ -290,11 +293,11 @@ class CellWork:
 
     @property
     def replays(self) -> bool:
-        """Whether this arm can remember anything, so that its history is worth replaying."""
+        """Return whether this arm has any memory, so that replaying history makes sense."""
         return self.arm is not Arm.OFF
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
-        """The same for the same step in every arm and every run: it decides ids of memories."""
+        """Return the session id of a step. It is equal in every arm and run because memory ids are derived from it."""
         return stable_id(self.family.name, sequence.id, step.id, str(self.repeat))
 
 
@@ -308,7 +311,7 @@ def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
 
 
 class _Chain:
-    """The steps of one sequence: those that carry memory one after another, questions side by side."""
+    """The steps of one sequence: steps that carry memory run in order, questions run concurrently."""
 
     def __init__(self, work: CellWork, sequence: StepSequence) -> None:
         self._work = work
@@ -319,7 +322,7 @@ class _Chain:
         self._sources = memories.line_sources(sequence, self._ids)
 
     def run(self) -> None:
-        """Do what is left."""
+        """Run the steps that have no records yet."""
         if self._is_done():
             return
         end_leftovers(self.box.root)
@@ -340,10 +343,10 @@ class _Chain:
         for_each(questions, self._ask, self._work.conditions.workers, self._work.stop, "question")
 
     def drop(self) -> None:
-        """The working folders are no longer needed; what is remembered is kept for --memory-from."""
+        """Remove the working folders; the memory state stays available to --memory-from."""
         self.box.drop_all_but_kept()
 
-    # What is there
+    # Existing records
 
     def _is_done(self) -> bool:
         return all(self._recorded(step) for step in self._sequence.steps if step.question is not None) and self._history_closed()
@@ -356,7 +359,7 @@ class _Chain:
         return self._store.get(Key(Phase.INGEST, self._sequence.id)) is not None
 
     def _carried(self) -> list[Step]:
-        """Steps whose memory is carried on, as this arm runs them."""
+        """Return the steps whose memory carries over to the next, as this arm runs them."""
         replays = [step for step in self._sequence.steps if step.kind is StepKind.REPLAY]
         tasks = [step for step in self._sequence.steps if step.kind is StepKind.TASK]
         if not self._work.replays or not replays:
@@ -367,11 +370,11 @@ class _Chain:
 
     @property
     def _imports(self) -> bool:
-        """The built-in memory can't read logs: its model has to see the conversation."""
+        """Return whether logs are imported. The built-in memory can't read logs: its model has to see the conversation."""
         return self._work.conditions.ingest == TRANSCRIPTS and not self._work.arm.has_builtin
 
     def _carried_done(self) -> tuple[str, ...]:
-        """The carried steps that have records, up to the first that has none."""
+        """Return the carried steps that have records, up to the first that has none."""
         done: list[str] = []
         for step in self._carried():
             there = self._recorded(step) if step.question is not None else self._replayed(step)
@@ -384,7 +387,7 @@ class _Chain:
         return self._store.get(Key(Phase.INGEST, self._sequence.id, part=step.id)) is not None
 
     def _forget(self) -> None:
-        """The memory that the records were made with is gone: the sequence begins anew."""
+        """Restart the sequence: the memory state behind its records no longer exists."""
         with self._store.transaction():
             self._store.delete_one(Key(Phase.INGEST, self._sequence.id))
             for step in self._sequence.steps:
@@ -403,7 +406,7 @@ class _Chain:
         )
         outcome, grades = self._carried_out(step, place)
         if not outcome.result.ok and outcome.result.error not in (ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT):
-            self.box.begin(done)  # as if the session had not been
+            self.box.begin(done)  # roll back to the state before the session
         self.box.keep((*done, step.id))
         if step.question is None:
             self._record_replay(step, outcome)
@@ -421,7 +424,7 @@ class _Chain:
         return self._off_task(step, place)
 
     def _off_task(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
-        """Without memory only answer and grades of a task are needed later. One that could not be graded is not kept."""
+        """Run a task without memory. Only its answer and grades are needed later; an ungraded task is not cached."""
         decides = {**self._work.decides, "benchmark": dict(self._work.family.about())}
         key = session_key(decides, step, place.session_id, ())
         if (known := self._work.cache.get(key, self._payer(step))) is not None and known[1]:
@@ -436,7 +439,7 @@ class _Chain:
         return f"{self._work.run.id}/{self._sequence.id}/{step.id}"
 
     def _again(self, step: Step, done: tuple[str, ...]) -> None:
-        """The state before the step, for another try."""
+        """Restore the state before the step for another attempt."""
         self.box.begin(done)
         if step.kind is StepKind.TASK:
             self._work.family.prepare(step, self.box.work)
@@ -504,7 +507,7 @@ class _Chain:
         self._work.progress.advance(self._work.label, _ended(result))
 
     def _close_history(self) -> None:
-        """The case's ingest record: sums over its parts."""
+        """Return the case's ingest record: totals over its parts."""
         if self._history_closed():
             return
         parts = list(self._parts())
@@ -559,7 +562,7 @@ def _cut(piece: Retrieved) -> Retrieved:
 
 
 def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> Ended:
-    """For the progress. A crash or a limit is no wrong answer; to run out of time or turns is."""
+    """Return the progress status. A crash or a limit is not a wrong answer; running out of time or turns is."""
     status = Status.DONE if result.ok else Status.SKIPPED if result.error is ErrorKind.UNPREPARED else Status.FAILED
     usage = result.usage
     excused = str(result.error) not in OWN_FAULTS

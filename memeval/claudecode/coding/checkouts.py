@@ -1,7 +1,7 @@
-"""Working folders for tasks, from files or from real repositories at a commit, and the programs that are run in them.
+"""Create working folders for tasks, from files or from real repositories at a commit, and run programs in them.
 
-Their history is one commit: nothing of the future, no remote, no tags. Real repositories come from local clones or from a git
-server, through a cache of single commits. A subprocess can't outlive its time: its process group is killed with it.
+Their history is a single commit: no later commits, remotes or tags. Real repositories come from local clones or from a git
+server, through a cache of single commits. On timeout a subprocess is killed with its process group.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OUTPUT_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class FinishedCheck:
-    """How a process ended. `output` is standard output and error as they came, at most the last `OUTPUT_BYTES`."""
+    """The result of a process. `output` is standard output and error interleaved, at most the last `OUTPUT_BYTES`."""
 
     code: int
     output: str
@@ -37,27 +37,27 @@ class FinishedCheck:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself with code 0."""
+        """Return whether it exited by itself with code 0."""
         return self.code == 0 and not self.timed_out
 
     @property
     def last_line(self) -> str:
-        """The last line that is not blank, cut to 200 characters."""
+        """Return the last line that is not blank, cut to 200 characters."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         return lines[-1][:200] if lines else ""
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """The few variables of this process that don't matter for results, and `more`."""
+    """Return the variables of this process that don't affect results, and `more`."""
     return {name: os.environ[name] for name in KEPT if name in os.environ} | more
 
 
 def run(
     command: Sequence[str], cwd: Path, *, timeout: float, environment: Mapping[str, str] | None = None, stdin: str = ""
 ) -> FinishedCheck:
-    """Run to the end or for `timeout` seconds. DependencyError when the program is not there.
+    """Run a program to its end or for `timeout` seconds. Raises DependencyError if it is not installed.
 
-    Whatever the process started and left running in its group is killed, too.
+    Anything that it started and left running in its group is killed, too.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
         given.write(stdin.encode("utf-8", "surrogateescape"))
@@ -79,7 +79,7 @@ def run(
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    """Wait, then end the whole group, also when this wait is interrupted. Returns whether the time was up."""
+    """Wait, then kill the group, even if this wait is interrupted. Return whether it timed out."""
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:
@@ -111,7 +111,7 @@ _TARGET = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?P<path>\S.*?)\s*$", re.MULTIL
 
 
 def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float = _TIMEOUT) -> FinishedCheck:
-    """Run git without the user's configuration and without questions. DependencyError when there is none."""
+    """Run git without the user's configuration or prompts. Raises DependencyError if git is not installed."""
     environment = plain_environment(
         GIT_CONFIG_GLOBAL=os.devnull,
         GIT_CONFIG_NOSYSTEM="1",
@@ -123,7 +123,7 @@ def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float 
 
 
 def must(done: FinishedCheck, what: str, fix: str) -> str:
-    """Output of a git call that has to work. Raises DataError."""
+    """Return the output of a git call. Raises DataError if it fails."""
     if not done.ok:
         why = "it took too long" if done.timed_out else done.last_line or f"code {done.code}"
         raise DataError(f"{what}: {why}.", fix=fix)
@@ -131,7 +131,7 @@ def must(done: FinishedCheck, what: str, fix: str) -> str:
 
 
 def empty(folder: Path) -> None:
-    """Make the folder, or empty it. A link is replaced by a folder, and what it led to stays."""
+    """Create or empty the folder. A link is replaced by a folder, and its target stays untouched."""
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
     elif folder.exists():
@@ -141,13 +141,13 @@ def empty(folder: Path) -> None:
 
 
 def make_writable(folder: Path) -> None:
-    """Give back the rights to remove what is inside, which git's objects and an agent may have taken."""
+    """Restore write permission to everything inside, which git's objects and an agent may have removed."""
     for place, _, _ in os.walk(folder):
         Path(place).chmod(0o700)
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files by relative path. DataError for a path that leaves the folder."""
+    """Write files by relative path. Raises DataError for a path outside the folder."""
     for name, text in files.items():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
@@ -158,7 +158,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def commit_all(folder: Path) -> None:
-    """Make the folder a repository of one commit. Without git it stays a plain folder, which will do for the tasks."""
+    """Make the folder a repository with one commit. Without git it stays a plain folder, which suffices for the tasks."""
     try:
         must(git(["init", "-q", "-b", "main"], folder), "git init failed", "Install git 2.28 or newer.")
         must(git(["add", "-A"], folder), "git add failed", "Look at the folder's rights.")
@@ -168,21 +168,21 @@ def commit_all(folder: Path) -> None:
 
 
 def apply(folder: Path, patch: str) -> FinishedCheck:
-    """Apply a unified diff to the files of a folder, whole or not at all."""
+    """Apply a unified diff to the files of a folder, all or nothing."""
     return git(["apply", "--whitespace=nowarn", "-"], folder, stdin=patch if patch.endswith("\n") else patch + "\n")
 
 
 def touched(patch: str) -> list[str]:
-    """Paths that a unified diff names, each once, in order."""
+    """Return the paths that a unified diff names, without duplicates, in order."""
     found = (match["path"] for match in _TARGET.finditer(patch))
     return list(dict.fromkeys(path for path in found if path != "/dev/null"))
 
 
 def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
-    """What an agent changed: a diff of its folder against a clean checkout of the same commit.
+    """Return an agent's changes: the diff of its folder against a clean checkout of the same commit.
 
-    The clean checkout's own git data are used, so commits, branches or a removed `.git` make no difference.
-    `leave_out` are paths that don't count, such as the tests that decide.
+    The clean checkout's own git data are used, so commits, branches or a removed `.git` make no difference. Paths in
+    `leave_out`, such as the tests used for grading, are ignored.
     """
     there = [f"--git-dir={clean / '.git'}", f"--work-tree={agent}"]
     must(git([*there, "add", "-A"], agent), "The change can't be read", "Look at the folder of the task.")
@@ -199,9 +199,10 @@ _FETCH_SECONDS = 900.0
 
 @dataclass
 class Repositories:
-    """`clones` holds the user's own clones, as `<owner>__<name>` or `<owner>/<name>`, bare or not; `base` is a git server.
+    """Check out real repositories.
 
-    A source that failed is not asked again by the same object: the tasks of a repository fail at once, not one by one.
+    `clones` holds the user's clones, as `<owner>__<name>` or `<owner>/<name>`, bare or not; `base` is a git server.
+    A failed source is not retried by the same object, so the remaining tasks of a repository fail at once.
     """
 
     cache: Path
@@ -213,7 +214,7 @@ class Repositories:
     _lock: Lock = field(default_factory=Lock)
 
     def checkout(self, repo: str, commit: str, folder: Path) -> None:
-        """Empty the folder and put the commit there, without history, remote or tags. Raises DataError."""
+        """Empty the folder and check out the commit, without history, remote or tags. Raises DataError."""
         store = self._stored(repo, commit)
         empty(folder)
         what = f"{repo} at {commit[:12]} can't be checked out"
@@ -224,7 +225,7 @@ class Repositories:
         (folder / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
 
     def _stored(self, repo: str, commit: str) -> Path:
-        """The bare repository that holds the commit."""
+        """Return the bare repository that holds the commit."""
         store = self.cache / f"{repo.replace('/', '__')}.git"
         with self._lock:
             lock = self._locks[repo]

@@ -1,13 +1,13 @@
-"""Whether a task is resolved: hidden unittest modules, or the tests of SWE-bench repositories, and where these can run.
+"""Decide whether a task is resolved, by hidden unittest modules or the tests of SWE-bench repositories.
 
-Hidden tests come in only now, into a copy of the agent's folder, beside the repository's own tests as they were before. A small
-runner in isolated mode writes the results to a file that the code under test is not told of; what does not stand there as
-passed has not passed, so leaving early or printing "OK" gains nothing.
+Hidden tests are added only for grading, to a copy of the agent's folder, along with the original versions of the repository's
+own tests. A small runner in isolated mode writes the results to a file whose path the code under test never gets; a test that is
+not recorded there as passed has failed, so exiting early or printing "OK" gains nothing.
 
 Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's own
-runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment made here; an
-environment is trusted for a task only after the gold patch passed in it. Where it does not, the fault is the environment's, and
-the task is unscored.
+runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment created here; an
+environment is trusted for a task only after the gold patch passed in it. Otherwise the environment is at fault, and the task is
+unscored.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ with open(report, "w", encoding="utf-8") as stream:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """1.0 resolved, 0.0 not, None: it could not be graded, which is neither."""
+    """1.0 resolved, 0.0 not resolved, None: it could not be graded."""
 
     value: float | None
     reason: str = ""
@@ -77,7 +77,7 @@ class Verdict:
 def grade(
     agent: Path, visible: Mapping[str, str], hidden: str, *, timeout: float = 60.0, python: str = sys.executable
 ) -> Verdict:
-    """Whether all tests pass; the agent's folder is left as it is."""
+    """Return whether all tests pass, leaving the agent's folder unchanged."""
     if not agent.is_dir():
         return Verdict(0.0, "the folder of the task is gone")
     with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
@@ -88,7 +88,7 @@ def grade(
 
 
 def _place(root: Path, visible: Mapping[str, str], hidden: str) -> list[str]:
-    """Write the tests; the agent's own versions of them don't count. Returns the modules."""
+    """Write the tests over the agent's own versions of them. Return the modules."""
     shutil.rmtree(root / "tests", ignore_errors=True)
     write_files(root, dict(visible))
     (root / f"{HIDDEN}.py").write_text(hidden, encoding="utf-8")
@@ -106,7 +106,7 @@ def _run_hidden(root: Path, names: list[str], timeout: float, python: str) -> Ve
 
 
 def _read(report: Path, nonce: str) -> dict[str, object]:
-    """What the runner wrote; empty when it did not come to that."""
+    """Read the runner's output file; empty if it was not written."""
     try:
         found = json.loads(report.read_text("utf-8"))
     except (OSError, ValueError):
@@ -136,7 +136,7 @@ _GOOD = frozenset({"PASSED", "XFAIL", "ok", "expected failure"})
 
 @dataclass(frozen=True, slots=True)
 class SweTask:
-    """What grading needs. Nothing of it but repository and commit is ever where an agent can see it."""
+    """Inputs of grading. Only the repository and the commit are ever visible to an agent."""
 
     id: str
     repo: str
@@ -148,7 +148,7 @@ class SweTask:
 
     @classmethod
     def of(cls, question: Question) -> SweTask:
-        """From a question of the loaders of coding tasks."""
+        """Build from a question of the loaders of coding tasks."""
         data: Any = question.metadata
         return cls(
             question.id.removesuffix("#again"),
@@ -162,7 +162,7 @@ class SweTask:
 
     @property
     def missing(self) -> str:
-        """What the data lack for grading; empty when nothing."""
+        """Return what the data lack for grading; empty if nothing."""
         parts = {
             "test_patch": self.test_patch,
             "FAIL_TO_PASS": self.fail_to_pass,
@@ -174,12 +174,12 @@ class SweTask:
 
     @property
     def test_files(self) -> list[str]:
-        """Python files that the test patch touches."""
+        """Return the Python files that the test patch touches."""
         return [path for path in touched(self.test_patch) if path.endswith(".py")]
 
 
 def command_for(task: SweTask, python: str = "python") -> str:
-    """The shell command that runs the tests, from the top of the checkout."""
+    """Return the shell command that runs the tests from the top of the checkout."""
     files = task.test_files
     if task.repo == "django/django":
         labels = [path.removeprefix("tests/").removesuffix(".py").replace("/", ".") for path in files]
@@ -190,27 +190,27 @@ def command_for(task: SweTask, python: str = "python") -> str:
 
 
 def passed(task: SweTask, output: str) -> set[str]:
-    """Ids of the tests that passed. A test that is told of twice has passed only if it did so both times.
+    """Return the ids of the tests that passed. A test reported twice must have passed both times.
 
-    Tests of Django and SymPy are there under the names that their runners print and, as some data sets have them, under
-    those that pytest would give.
+    Tests of Django and SymPy are included under the names that their runners print and under those of pytest, which some
+    data sets use.
     """
-    told = _TOLD.get(task.repo, _pytest_told)
+    parse = _STATUS_PARSERS.get(task.repo, _pytest_statuses)
     good: set[str] = set()
     bad: set[str] = set()
-    for status, names in told(output.splitlines()):
+    for status, names in parse(output.splitlines()):
         (good if status in _GOOD else bad).update(names)
     return good - bad
 
 
-def _pytest_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in lines:
         if match := _PYTEST.match(line.strip()):
             yield match[1], (match[2],)
 
 
-def _django_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """A test with a docstring takes two lines: its name, then the docstring with the status."""
+def _django_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Parse Django's output. A test with a docstring takes two lines: its name, then the docstring with the status."""
     before = ""
     for line in map(str.strip, lines):
         if match := _DJANGO.match(line):
@@ -225,7 +225,7 @@ def _as_pytest(name: re.Match[str]) -> str:
     return f"tests/{module.replace('.', '/')}.py::{kind}::{test}"
 
 
-def _sympy_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _sympy_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     file = ""
     for line in map(str.strip, lines):
         if heading := _SYMPY_FILE.match(line):
@@ -234,16 +234,16 @@ def _sympy_told(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield match[2], (match[1], f"{file}::{match[1]}")
 
 
-_TOLD = {"django/django": _django_told, "sympy/sympy": _sympy_told}
+_STATUS_PARSERS = {"django/django": _django_statuses, "sympy/sympy": _sympy_statuses}
 
 
 def judge(task: SweTask, output: str) -> Verdict:
-    """Resolved when all tests that should pass now, and all that passed before, pass (SWE-bench's definition)."""
+    """Judge a task: resolved if all failing tests now pass and all passing ones still do (SWE-bench's definition)."""
     found = passed(task, output)
     fixed = sum(test in found for test in task.fail_to_pass)
     kept = sum(test in found for test in task.pass_to_pass)
-    told = f"{fixed} of {len(task.fail_to_pass)} failing tests pass, {kept} of {len(task.pass_to_pass)} others"
-    return Verdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), told)
+    reason = f"{fixed} of {len(task.fail_to_pass)} failing tests pass, {kept} of {len(task.pass_to_pass)} others"
+    return Verdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), reason)
 
 
 _APPLIED = "memeval: patches applied"
@@ -252,28 +252,28 @@ _ENGINE_SECONDS = 10.0
 
 
 class Environment(Protocol):
-    """Runs a task's tests after a patch."""
+    """Run a task's tests after a patch."""
 
     @property
     def name(self) -> str:
-        """As told in reasons."""
+        """Return the name used in reasons."""
         ...
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        """Output of the tests at the base commit with the patch and then the test patch. DataError when that can't be."""
+        """Return the output of the tests at the base commit with both patches applied. Raises DataError if they can't be run."""
         ...
 
 
 @dataclass
 class Docker:
-    """The official images of SWE-bench, one for each task, which hold checkout and environment at /testbed."""
+    """Docker environment: SWE-bench's official image for each task, with checkout and dependencies at /testbed."""
 
     program: str = "docker"
     images: str = "swebench/sweb.eval.x86_64"
     name: str = "docker"
 
     def engine(self) -> str:
-        """Why it can't be used; empty when an engine answers."""
+        """Return why docker can't be used; empty if its engine responds."""
         if shutil.which(self.program) is None:
             return f"{self.program} is not installed"
         command = [self.program, "version", "--format", "{{.Server.Version}}"]
@@ -281,7 +281,7 @@ class Docker:
         return "" if done.ok else f"no docker engine answers ({done.last_line or 'no reply'})"
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        """In a fresh container without network."""
+        """Run the tests in a fresh container without network."""
         image = f"{self.images}.{task.id.lower().replace('__', '_1776_')}:latest"
         name = f"memeval-{hashlib.sha256(f'{id(self)}{task.id}{patch}'.encode()).hexdigest()[:16]}"
         self._pull(image)
@@ -307,7 +307,7 @@ class Docker:
 
 
 def _script(task: SweTask, patch: str) -> str:
-    """What the container's shell does; patches come as here-documents that nothing is replaced in."""
+    """Build the container's shell script; patches are here-documents without substitution."""
     parts = ["set -e", "cd /testbed", "source /opt/miniconda3/bin/activate testbed || true"]
     for text in (patch, task.test_patch):
         if text:
@@ -319,7 +319,7 @@ def _script(task: SweTask, patch: str) -> str:
 
 @dataclass
 class LocalVenv:
-    """A virtual environment and a checkout of its own for each task, kept under `folder` for the next arm."""
+    """A virtual environment and a checkout for each task, kept under `folder` for the next arm."""
 
     repositories: Repositories
     folder: Path
@@ -330,7 +330,7 @@ class LocalVenv:
     _lock: Lock = field(default_factory=Lock)
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        """One task at a time in its own place."""
+        """Run the tests of one task at a time, each in its own folder."""
         with self._lock:
             lock = self._locks[task.id]
         with lock:
@@ -382,7 +382,7 @@ def _python_in(venv: Path) -> Path:
 
 @dataclass
 class Grader:
-    """Tries the environments in order; the first in which the gold patch passes grades the task, for every arm alike."""
+    """Grade with the first environment in which the gold patch passes; the same one serves every arm."""
 
     environments: list[Environment]
     why_none: str
@@ -392,7 +392,7 @@ class Grader:
     _lock: Lock = field(default_factory=Lock)
 
     def grade(self, task: SweTask, patch: str) -> Verdict:
-        """The verdict on a patch; unscored with the reason when no environment can be trusted with the task."""
+        """Grade a patch; unscored with the reason if no environment can be trusted with the task."""
         if task.missing:
             return Verdict(None, task.missing)
         environment, why = self._trust(task)

@@ -1,4 +1,4 @@
-"""What a cell's records say of learning: resolve rate, transfer, forgetting, tools, cost."""
+"""Metrics of continual learning from a cell's records: resolve rate, transfer, forgetting, tools, cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = "SWE-Bench-CL (Joshi et al. 2025), paper, section 7, all weights 1"
 
 
 def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> dict[str, Any]:
-    """Figures of a cell as plain JSON values; `without`: the records of the same tasks without memory, for forward transfer."""
+    """Return a cell's metrics as plain JSON values; `without`: records of the same tasks without memory, for forward transfer."""
     tasks = [record for record in records if record.step.kind is StepKind.TASK]
     calls = [call for record in tasks for call in record.result.tool_calls]
     errors = sum(call.is_error for call in calls)
@@ -32,7 +32,7 @@ def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -
 
 
 def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
-    """The attempts at tasks, unscored ones included."""
+    """Return the attempts at tasks, including unscored ones."""
     return [
         Attempt(
             record.sequence_id,
@@ -48,7 +48,7 @@ def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
 
 
 def value_of(record: StepRecord) -> float | None:
-    """The main score of a record."""
+    """Return the main score of a record."""
     return record.scores[0].value if record.scores else None
 
 

@@ -60,12 +60,12 @@ class SampleRepository:
     tasks: tuple[SampleTask, ...]
 
     def visible_tests(self) -> dict[str, str]:
-        """The repository's own tests, as they were before an agent came."""
+        """Return the repository's own tests in their original form."""
         return {path: text for path, text in self.files.items() if path.startswith("tests/")}
 
 
 def load_all(folder: Path = DATA) -> list[SampleRepository]:
-    """All repositories, by name. Raises DataError naming the file and what is wrong."""
+    """Load all repositories by name. Raises DataError with the file and what is wrong."""
     found = [load(path) for path in sorted(folder.glob("*.toml"))]
     if not found:
         raise DataError(f"{folder} holds no .toml file.", fix="Install memeval again, or correct --data.")
@@ -73,7 +73,7 @@ def load_all(folder: Path = DATA) -> list[SampleRepository]:
 
 
 def load(path: Path) -> SampleRepository:
-    """One repository. Raises DataError."""
+    """Load one repository. Raises DataError."""
     try:
         raw = tomllib.loads(path.read_text("utf-8"))
         first, second = raw["guess"]
@@ -95,7 +95,7 @@ def _task(raw: Mapping[str, Any]) -> SampleTask:
 
 
 def data_hash(folder: Path = DATA) -> str:
-    """SHA-256 over the files, by name."""
+    """Return the SHA-256 over the files, by name."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.toml")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -108,7 +108,10 @@ OPTIONS: Mapping[str, Any] = {"again": False, "test_timeout": 60.0}
 
 @family(NAME)
 class SampleCode(Family):
-    """Options: `again` asks all but the last task once more at the end (for forgetting), `test_timeout` in seconds."""
+    """The `sample-code` family.
+
+    Options: `again` repeats all but the last task at the end (for forgetting), `test_timeout` in seconds.
+    """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
         self._name = name
@@ -117,20 +120,20 @@ class SampleCode(Family):
 
     @staticmethod
     def known_options(name: str, options: FamilyOptions) -> frozenset[str]:
-        """Names of the options."""
+        """Return the names of the options."""
         return frozenset(OPTIONS)
 
     @property
     def name(self) -> str:
-        """Name of the benchmark."""
+        """Return the name of the benchmark."""
         return self._name
 
     def needs(self) -> Sequence[Need]:
-        """Git is used where it is there."""
+        """List the requirements. Git is optional."""
         return [Need("git (optional)", shutil.which("git") is not None, "Install git, so that checkouts have a history.")]
 
     def about(self) -> Mapping[str, Any]:
-        """Hash of the data, counts, licence."""
+        """Describe the data: hash, counts, licence."""
         tasks = sum(len(repository.tasks) for repository in self._repositories.values())
         return {
             "name": self._name,
@@ -145,19 +148,19 @@ class SampleCode(Family):
         }
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """A sequence for each repository."""
+        """Return a sequence for each repository."""
         chains = (_chain(repository) for repository in self._repositories.values())
         return steps.sequences(chains, selection, self._options["again"])
 
     def prepare(self, step: Step, work: Path) -> None:
-        """The repository as it is at the start of each task, with one commit."""
+        """Write the repository in its initial state, with one commit."""
         folder = work / step.folder
         empty(folder)
         write_files(folder, self._repository(step).files)
         commit_all(folder)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Resolved when the hidden tests and the repository's own pass."""
+        """Score a task as resolved if the hidden tests and the repository's own pass."""
         if why := steps.failed_session(result) or came_upon(result, [self._folder]):
             return steps.unscored(why)
         repository = self._repository(step)
@@ -167,7 +170,7 @@ class SampleCode(Family):
         return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE)]
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Metrics of continual learning; forward transfer is against the records `without` memory."""
+        """Return metrics of continual learning; forward transfer is relative to the records `without` memory."""
         return learning.summary(records, without)
 
     @cached_property
@@ -178,7 +181,7 @@ class SampleCode(Family):
         try:
             return self._repositories[step.payload["sequence"]]
         except KeyError:
-            raise DataError(f"{step.id} is no task of {self._name}.", fix="Start the run anew.") from None
+            raise DataError(f"{step.id} is not a task of {self._name}.", fix="Start a new run.") from None
 
 
 def _chain(repository: SampleRepository) -> steps.Chain:
@@ -194,12 +197,12 @@ def _chain(repository: SampleRepository) -> steps.Chain:
 
 
 def _category(number: int) -> str:
-    """First tasks can be solved without memory, later ones can't: reports show them apart."""
+    """Separate first tasks, which can be solved without memory, from later ones, which can't."""
     return "later" if number else "first"
 
 
 def problems(repository: SampleRepository) -> list[str]:
-    """What is wrong with a repository of `sample-code`; empty when it is sound. Runs all tests several times."""
+    """List the faults of a repository of `sample-code`; empty if it is sound. Runs all tests several times."""
     found = list(leaks(repository))
     for number, task in enumerate(repository.tasks):
         if outcome(repository, task, "") != 0.0:
@@ -215,7 +218,7 @@ def problems(repository: SampleRepository) -> list[str]:
 
 
 def leaks(repository: SampleRepository) -> Iterator[str]:
-    """What an agent could see of that which it has to remember, or of a gold patch."""
+    """List facts and gold patches that an agent could see without memory."""
     later = {task.id: task.prompt for task in repository.tasks[1:]}
     for need in repository.needs:
         if need not in repository.tasks[0].prompt:
@@ -228,7 +231,7 @@ def leaks(repository: SampleRepository) -> Iterator[str]:
 
 
 def outcome(repository: SampleRepository, task: SampleTask, patch: str) -> float | None:
-    """Value of a task after a patch to the start; None when the patch can't be applied."""
+    """Grade a task after applying a patch to the initial state; None if it can't be applied."""
     with tempfile.TemporaryDirectory(prefix="check-") as scratch:
         folder = Path(scratch) / repository.name
         folder.mkdir()

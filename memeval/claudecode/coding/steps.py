@@ -1,4 +1,4 @@
-"""What both coding families share: steps for tasks, selection that keeps sequences in order, options."""
+"""Shared by both coding families: steps for tasks, selection that keeps sequences in order, options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGAIN = "#again"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task before it is a step: `prompt` is all that an agent is told."""
+    """A task before it becomes a step; the agent sees only `prompt`."""
 
     question: Question
     prompt: str
@@ -33,7 +33,7 @@ class Task:
 
     @property
     def id(self) -> str:
-        """As in results."""
+        """Return the id as in results."""
         return self.question.id
 
 
@@ -48,7 +48,7 @@ class Chain:
 
 
 def sequences(chains: Iterable[Chain], selection: Selection, again: bool) -> Iterator[StepSequence]:
-    """Steps of the chosen tasks. A dev slice takes whole chains, since the later tasks of one live on the first."""
+    """Return the steps of the selected tasks. A dev slice takes whole chains, since later tasks depend on the first."""
     every = list(chains)
     kept = _dev_slice(every, selection)
     refs = [(chain, number) for chain in kept for number in range(len(chain.tasks))]
@@ -93,15 +93,15 @@ def _step(chain: Chain, number: int, *, again: bool) -> Step:
 
 
 def unscored(reason: str) -> list[Score]:
-    """A task that can't be graded: neither failed nor passed."""
+    """Return the score of a task that can't be graded: neither failed nor passed."""
     return [Score(RESOLVED, None, reason, JUDGE)]
 
 
 def failed_session(result: SessionResult) -> str:
-    """Why a session that ended early says nothing of the task; empty when what it left behind can be graded.
+    """Return why a session can't be graded; empty if what it left behind can.
 
-    An agent that used up its turns or its time had its chance: tests decide. One that could not work or was stopped by the
-    run's budget had none, nor had one that hung before its first turn.
+    An agent that used up its turns or its time had its chance, so the tests decide. A session that could not work, was
+    stopped by the run's budget, or hung before its first turn had none.
     """
     if result.error is ErrorKind.TIMEOUT and not result.turns and not result.tool_calls:
         return "the session hung before it did anything"
@@ -111,7 +111,7 @@ def failed_session(result: SessionResult) -> str:
 
 
 def read_options(given: Mapping[str, Any], defaults: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Options over their defaults; text is turned into the default's type. Raises ConfigError."""
+    """Merge options into their defaults, converting text to the default's type. Raises ConfigError."""
     made = dict(defaults)
     for key, value in given.items():
         if key not in defaults:

@@ -74,17 +74,17 @@ class SweTasks(Family):
 
     @staticmethod
     def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
-        """Names of the options, the loader's included."""
+        """Return the names of the options, including the loader's."""
         loading = known_options(options.context.catalog.benchmark(name))
         return None if loading is None else loading | frozenset(OPTIONS)
 
     @property
     def name(self) -> str:
-        """Name of the benchmark."""
+        """Return the name of the benchmark."""
         return self._spec.name
 
     def needs(self) -> Sequence[Need]:
-        """Data, git, and where grading can be done."""
+        """List the requirements: data, git, and an environment for grading."""
         docker = Docker().engine() if self._options["grading"] in ("auto", "docker") else "not asked for"
         return (
             self._data_need(),
@@ -93,7 +93,7 @@ class SweTasks(Family):
         )
 
     def _data_need(self) -> Need:
-        """Looked for without fetching anything."""
+        """Check for the data without fetching anything."""
         try:
             replace(self._context.sources, offline=True).resolve(self._spec, self._data)
         except (DataError, ConfigError) as error:
@@ -102,16 +102,16 @@ class SweTasks(Family):
         return Need("data", True)
 
     def about(self) -> Mapping[str, Any]:
-        """Spec, hash of the data, options."""
+        """Describe the spec, the hash of the data, and the options."""
         data = self._benchmark.data_hash()
         return {"name": self.name, "data_hash": data, "spec": to_plain(self._spec), "options": dict(self._options)}
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """Sequences in order of the data."""
+        """Return the sequences in the order of the data."""
         return steps.sequences(_chains(list(self._benchmark.cases())), selection, self._options["again"])
 
     def prepare(self, step: Step, work: Path) -> None:
-        """The repository at the task's base commit; nothing later is there."""
+        """Check out the repository at the task's base commit, without any later commit."""
         assert step.question is not None
         task = SweTask.of(step.question)
         if not task.repo or not task.base_commit:
@@ -119,7 +119,7 @@ class SweTasks(Family):
         self._repositories.checkout(task.repo, task.base_commit, work / step.folder)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Resolved when the tests of SWE-bench pass; unscored where that can't be found out. ContextBench: and what was read."""
+        """Score a task by the tests of SWE-bench, unscored if they can't be run; for ContextBench also the code it read."""
         assert step.question is not None
         looked = session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
         if why := steps.failed_session(result) or came_upon(result, [self._data, self._context.sources.cache]):
@@ -137,11 +137,11 @@ class SweTasks(Family):
         return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE), *looked]
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Metrics of continual learning; forward transfer is against the records `without` memory."""
+        """Return metrics of continual learning; forward transfer is relative to the records `without` memory."""
         return learning.summary(records, without)
 
     def _change(self, task: SweTask, agent: Path) -> str:
-        """What the agent did, without changes of files that the test patch brings."""
+        """Return the agent's changes, without those to files of the test patch."""
         if not agent.is_dir():
             return ""
         with tempfile.TemporaryDirectory(prefix="clean-") as scratch:
@@ -176,7 +176,7 @@ class SweTasks(Family):
 
 
 def _chains(cases: Sequence[Case]) -> Iterator[steps.Chain]:
-    """Cases with experience stand alone; the others are grouped, by sequence or repository, in order."""
+    """Group tasks into chains by sequence or repository, in order; a case with experience is its own chain."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
         if case.metadata.get("condition", "none") != "none":
@@ -192,7 +192,7 @@ def _group(case: Case) -> str:
 
 
 def _place(case: Case) -> tuple[int, float]:
-    """Position in its sequence, else time; the order of the data decides between equals."""
+    """Return the sort key: position in the sequence, else time; ties keep the order of the data."""
     at = case.questions[0].at or _LONG_AGO
     return int(case.metadata.get("position", 0)), at.timestamp() if at.tzinfo else at.replace(tzinfo=UTC).timestamp()
 
@@ -214,12 +214,12 @@ _CHANGING = ("Edit", "Write")
 
 
 def session_scores(calls: Iterable[ToolCall], gold: Sequence[Block], folder: Path) -> list[Score]:
-    """Scores of a session; none when the task has no gold context."""
+    """Return the scores of a session; none if the task has no gold context."""
     return context_scores(lines_seen(calls, folder), [(file, start, end) for file, start, end in gold])
 
 
 def lines_seen(calls: Iterable[ToolCall], folder: Path) -> dict[str, set[int]]:
-    """Line numbers by file, relative to the checkout; files outside of it don't count."""
+    """Return the line numbers read, by file relative to the checkout; files outside of it are ignored."""
     seen: dict[str, set[int]] = defaultdict(set)
     for call in calls:
         path = _inside(call.arguments, folder)
