@@ -267,7 +267,7 @@ def synchronise_index(
 
 
 SESSION_TURNS = 5_000
-# Preceding turns used as context: the second adds a point of recall at 10, a third almost nothing (docs/quality.md).
+# Preceding turns used as context: the second adds a point of recall at 10, a third almost nothing (docs/design/quality-notes.md).
 READ_BEFORE = 2
 _DIGITS = re.compile(r"(\d+)")
 
