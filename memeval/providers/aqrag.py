@@ -1,7 +1,7 @@
-"""AQ-RAG: for each turn the questions that it would answer are thought of beforehand, and searched beside it.
+"""AQ-RAG: generate the questions that each turn would answer at indexing time, and search them alongside the turns.
 
 score = questionWeight·z(max cosine(query, question)) + contentWeight·z(cosine(query, content)) + wordWeight·z(BM25).
-With a model it thinks of the questions; without one they are made from what was said by whom, about what and when.
+A model generates the questions; without one, templates build them from speaker, topic and time.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class AqragProvider(EmbeddingProvider):
         self.vectors(scope, [question for questions in asked.values() for question in questions])
 
     def _questions(self, scope: str, turns: Sequence[RetrievalUnit], fresh: Collection[str] = ()) -> Mapping[str, list[str]]:
-        """Questions by turn id, thought of once and kept."""
+        """Return questions by turn id, generated once and stored."""
         by_id = {turn.turns[0]: turn for turn in turns}
         if self.model is not None:
             return self.answers(scope, self._notes, list(by_id), lambda id, _: self._ask(by_id[id]), fresh)
@@ -73,7 +73,7 @@ class AqragProvider(EmbeddingProvider):
         return ask_list(self.model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Vectors of contents and questions, and words."""
+        """Build the vectors of contents and questions, and the BM25 index."""
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         asked = self._questions(scope, cut(self.store.all(scope), "turn"))
         pairs = [(question, owner[id]) for id, questions in asked.items() if id in owner for question in questions]
@@ -81,7 +81,7 @@ class AqragProvider(EmbeddingProvider):
         return replace(super().build(scope, pieces), questions=vectors, askers=[number for _, number in pairs])
 
     def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """The weighted sum."""
+        """Return the weighted sum of the scores."""
         base = super().rank(index, pieces, request)
         if index.questions is None or not index.askers:
             return base
@@ -89,14 +89,14 @@ class AqragProvider(EmbeddingProvider):
         return base + self._question_weight * z_scores(nearest(cosines, index.askers, len(pieces)))
 
     def clear(self, scope: str) -> None:
-        """Forget the scope, its shared questions included."""
+        """Delete the scope, including its shared questions."""
         if self._shared is not None:
             self._shared.clear(scope)
         super().clear(scope)
 
 
 def anticipate(turn: RetrievalUnit, count: int) -> list[str]:
-    """Questions made from a turn: who said something about its longest sentences, and when if there is a time in it."""
+    """Build questions from a turn: who said something about its longest sentences, and when, if it mentions a time."""
     speaker = turn.key.partition(":")[0] if ":" in turn.key[:40] and "\n" not in turn.key[:40] else ""
     out: list[str] = []
     for sentence in sorted(sentences(turn.key), key=len, reverse=True)[:count]:

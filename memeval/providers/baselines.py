@@ -1,4 +1,4 @@
-"""Baselines without search: nothing, everything, the newest, the gold."""
+"""Baselines without search: none, full context, most recent and oracle."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from memeval.providers.retrieval import RetrievalUnit, cut
 
 @registry.provider("none")
 class NoneProvider(LocalProvider):
-    """Remembers nothing: the floor."""
+    """Returns nothing: the lower bound."""
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Nothing."""
+        """Return nothing."""
         return []
 
 
 @registry.provider("full-context")
 class FullContextProvider(LocalProvider):
-    """All sessions as one piece, in order. Option `maxTokens`: the newest that fit (0: no limit)."""
+    """All sessions as one passage, in order. Option `maxTokens`: the newest that fit (0: no limit)."""
 
     capabilities = Capabilities().searching("maxTokens")
 
@@ -32,7 +32,7 @@ class FullContextProvider(LocalProvider):
         self._max_tokens = options.count("maxTokens", 0)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """One piece that covers what fits."""
+        """Return one passage of the newest turns that fit."""
         pieces = self._fitting(cut(self.store.all(scope), "session"))
         if not pieces:
             return []
@@ -55,7 +55,7 @@ class FullContextProvider(LocalProvider):
 
 @registry.provider("last-k")
 class LastKProvider(LocalProvider):
-    """The newest pieces, newest first. Option `last`: how many at most (0: as many as asked for)."""
+    """The newest passages, newest first. Option `last`: maximum number (0: as many as requested)."""
 
     capabilities = Capabilities().searching("last")
 
@@ -64,7 +64,7 @@ class LastKProvider(LocalProvider):
         self._last = options.count("last", 0)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """The newest; the score falls from 1 with the place."""
+        """Return the newest passages; the score falls from 1 with the rank."""
         pieces = cut(self.store.all(scope), request.granularity)
         count = min(self._last or request.k, request.k)
         return [piece.retrieved(1.0 / (place + 1)) for place, piece in enumerate(reversed(pieces[-count:]))]
@@ -72,20 +72,20 @@ class LastKProvider(LocalProvider):
 
 @registry.provider("oracle")
 class OracleProvider(LocalProvider):
-    """The gold evidence: the ceiling of any retrieval."""
+    """The gold evidence: the upper bound of retrieval."""
 
     capabilities = Capabilities(gold=True)
 
     def configure(self, options: Options) -> None:
-        """No options."""
+        """Accept no options."""
         self._questions: dict[str, dict[str, Question]] = {}
 
     def use_gold(self, scope: str, case: Case) -> None:
-        """Take the case's questions with their evidence."""
+        """Store the evidence of the case's questions."""
         self._questions[scope] = {question.text: question for question in case.questions}
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Pieces of the evidence in order; nothing for a question without evidence."""
+        """Return the evidence passages in order; nothing for a question without evidence."""
         question = self._questions.get(scope, {}).get(request.text)
         if question is None:
             return []
@@ -94,7 +94,7 @@ class OracleProvider(LocalProvider):
 
 
 def _evidence(pieces: Sequence[RetrievalUnit], question: Question) -> list[RetrievalUnit]:
-    """Pieces with an evidence turn; where turns are not known, those of the evidence sessions."""
+    """Return passages with an evidence turn or, if turns are unknown, those of the evidence sessions."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     if turns:
         return [piece for piece in pieces if turns & set(piece.turns)]

@@ -1,4 +1,4 @@
-"""Services in containers: started by `docker compose` if they don't answer yet, and awaited by their health path."""
+"""Start services in containers with `docker compose`, unless they are up, and poll their health path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POLL_SECONDS = 1.0
 
 
 def run_command(command: Sequence[str], timeout: float) -> tuple[int, str]:
-    """Exit code and output of a program; 124 when it takes too long. A missing one is an OSError."""
+    """Run a program; return exit code (124 on timeout) and output. Raises OSError if it is missing."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
@@ -30,7 +30,7 @@ Run = Callable[[Sequence[str], float], tuple[int, str]]
 
 
 class ComposeService:
-    """The service of one spec. `sleep` waits between probes; what it started, `stop` stops (its data stays)."""
+    """The container service of a spec. `sleep` waits between probes; `stop` stops only what it started and keeps its data."""
 
     def __init__(self, spec: ProviderSpec, sleep: Callable[[float], None], run: Run = run_command) -> None:
         assert spec.docker is not None and spec.connection is not None
@@ -43,7 +43,7 @@ class ComposeService:
         self._started = False
 
     def ensure(self) -> None:
-        """Return when the service answers. Raises DependencyError without Docker, ProviderError when it won't start."""
+        """Start the service and wait for it. Raises DependencyError without Docker, ProviderError if it fails to start."""
         if self._answers():
             return
         self._start()

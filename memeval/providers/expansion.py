@@ -1,6 +1,6 @@
-"""Key expansion by a model (LongMemEval, Wu et al. 2025): what a session is about makes it easier to find.
+"""Key expansion by a model (LongMemEval, Wu et al. 2025): index sessions by generated keys as well.
 
-One call for each session and kind. Key phrases, facts and events name the turn that they are of; a summary is of the session.
+One call per session and kind. Key phrases, facts and events refer to a turn; a summary refers to the session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memeval.core.types import Session
 from memeval.providers.local import Options, ask
 
 CONTEXT = "context"
-"""The expansion that needs no model: the end of what was said before."""
+"""The expansion without a model: the end of the preceding text."""
 MAX_TOKENS = 1_500
 _LIST = (
     " The turns are numbered. Answer with a JSON array of objects {\"turn\": number, \"text\": text}, [] if there are none."
@@ -40,7 +40,7 @@ Part = tuple[int, str]
 
 
 def kinds_of(options: Options) -> tuple[str, ...]:
-    """The kinds that the option `keyExpansion` names: a truth value (true: context), a kind, several with commas, or a list."""
+    """Parse the option `keyExpansion`: a boolean (true: context), a kind, several separated by commas, or a list."""
     value = options.get("keyExpansion", False)
     if isinstance(value, bool):
         return (CONTEXT,) if value else ()
@@ -51,7 +51,7 @@ def kinds_of(options: Options) -> tuple[str, ...]:
 
 
 def expand(model: Model, kind: str, session: Session) -> list[Part]:
-    """What a model makes of a session. Raises ProviderError for an answer of another form."""
+    """Have a model expand a session. Raises ProviderError for a malformed answer."""
     lines = [
         f"{number}. {turn.speaker or turn.role}: {' '.join(turn.text.split())}" for number, turn in enumerate(session.turns, 1)
     ]
@@ -70,7 +70,7 @@ def expand(model: Model, kind: str, session: Session) -> list[Part]:
 
 
 def _part(value: Any, turns: int) -> Part | None:
-    """One entry; a bare text, or one of a turn that is not there, counts for the whole session."""
+    """Parse an entry; plain text, or one for an unknown turn, applies to the whole session."""
     if isinstance(value, str) and value.strip():
         return 0, value.strip()
     text = value.get("text") if isinstance(value, Mapping) else None
@@ -84,7 +84,7 @@ def _part(value: Any, turns: int) -> Part | None:
 def by_turn(
     sessions: Sequence[Session], made: Mapping[str, Sequence[Sequence[Any]]], kinds: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The texts of each turn, from parts by `kind:session`."""
+    """Collect the texts of each turn from parts by `kind:session`."""
     out: dict[str, list[str]] = {}
     for session in sessions:
         for kind in kinds:

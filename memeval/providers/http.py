@@ -1,7 +1,7 @@
-"""Memory systems with an HTTP API: the YAML file says what to call and how to read the answer.
+"""HTTP APIs as memory systems: the YAML file defines what to call and how to read the answer.
 
 If no text of an add or search template mentions `runTag` or `setup`, the scope goes into the body's field that `scoping` names,
-so that a file that forgets it can't mix cases.
+so that cases can't mix if the file omits it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIELDS = {
 
 @registry.provider("http")
 class HttpProvider(RemoteProvider):
-    """A memory system behind an HTTP API; options are those of every remote one."""
+    """A memory system behind an HTTP API; options are those of every remote provider."""
 
     capabilities = Capabilities(stop=True, check=True, retries=True)
 
@@ -42,20 +42,20 @@ class HttpProvider(RemoteProvider):
         self._service: ComposeService | None = None
 
     def use_stop(self, stop: Stop) -> None:
-        """Let waits end with the run."""
+        """Interrupt waits when the run stops."""
         super().use_stop(stop)
         self._client = JsonClient(self.spec, stop)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Show each answer of the API as it came: the request's method and address, then the body."""
+        """Pass each raw API answer to an observer: the request's method and address, then the body."""
         self._client.see = see
 
     def check(self) -> None:
-        """Raises ConfigError when the key is missing."""
+        """Raise ConfigError if the key is missing."""
         self._client.check_key()
 
     def open(self, workdir: Path) -> None:
-        """Check the key, start the container if it is one, and open the log of what was sent."""
+        """Check the key, start the container if there is one, and open the request log."""
         self.check()
         if self.spec.docker is not None:
             self._service = ComposeService(self.spec, self.stop.sleep)
@@ -104,12 +104,12 @@ class HttpProvider(RemoteProvider):
 
 
 def _path(template: str, data: Mapping[str, Any]) -> str:
-    """The path with its values percent-encoded."""
+    """Fill in the path with percent-encoded values."""
     return str(fill(template, _Quoted(data)))
 
 
 class _Quoted(dict[str, Any]):
-    """Values whose texts are percent-encoded when they are read."""
+    """A mapping that percent-encodes texts on access."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__({key: _quoted(value) for key, value in values.items()})

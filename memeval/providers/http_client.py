@@ -1,6 +1,6 @@
-"""Requests to hosted memory systems: templates filled in, JSON over HTTP with retries, and the log of what was sent.
+"""Requests to hosted memory systems: templates, JSON over HTTP with retries, and the request log.
 
-A killed run goes on behind the last call that the log has.
+A killed run resumes after the last call in the log.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _NETWORK = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
 class Waiting(Protocol):
-    """What the client needs of a stop flag: waits that end with it."""
+    """The part of a stop flag that the client needs: interruptible waits."""
 
     def check(self) -> None:
-        """Raises when everything is to end."""
+        """Raise if a stop was requested."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Wait, or raise when everything is to end."""
+        """Sleep, or raise if a stop was requested."""
         ...
 
 
 class Pace:
-    """At least `delay` seconds between the starts of calls of one kind, over all threads."""
+    """Keeps at least `delay` seconds between the starts of calls of a kind, over all threads."""
 
     def __init__(self, sleep: Callable[[float], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._sleep = sleep
@@ -53,7 +53,7 @@ class Pace:
         self._next: dict[str, float] = {}
 
     def wait(self, kind: str, delay: float) -> None:
-        """Wait for this call's turn."""
+        """Wait until this call may start."""
         with self._lock:
             now = self._clock()
             start = max(now, self._next.get(kind, now))
@@ -63,15 +63,15 @@ class Pace:
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host: it is an error like any other status."""
+    """Treats a redirect as an error status, since following it would send the key to another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        """Not followed."""
+        """Don't follow the redirect."""
         return
 
 
 class JsonClient:
-    """Calls of one API. Raises ProviderError: transient once the retries are used up, with what the server asked for."""
+    """A client of one API. Raises ProviderError: transient once retries are exhausted, with the server's Retry-After."""
 
     def __init__(self, spec: ProviderSpec, stop: Stop, environ: Mapping[str, str] | None = None) -> None:
         if spec.connection is None:
@@ -88,7 +88,7 @@ class JsonClient:
         self.see: Callable[[str, bytes], None] = lambda where, body: None
 
     def check_key(self) -> None:
-        """Raises ConfigError when the key is not set."""
+        """Raise ConfigError if the key isn't set."""
         self._auth_header()
 
     def call(
@@ -103,7 +103,7 @@ class JsonClient:
         delay: float = 0.0,
         ignore: tuple[int, ...] = (),
     ) -> Any:
-        """The parsed answer; None for an empty one and for a status in `ignore`."""
+        """Make a call; return the parsed answer, None if it is empty or its status is in `ignore`."""
         request = self._request(method, path, body, query or {}, headers or {})
 
         def once() -> Any:
@@ -183,7 +183,7 @@ class JsonClient:
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Seconds that a Retry-After header asks for: a number or an HTTP date; None for nothing or nonsense."""
+    """Parse a Retry-After header, a number or an HTTP date, into seconds; None if missing or malformed."""
     if not value:
         return None
     text = value.strip()
@@ -204,12 +204,12 @@ _SYNTAX = "Known are $, .name, ['name'], [n], [*], a | b, -path and zip(a, b)."
 
 
 def is_path(text: str) -> bool:
-    """Whether a text of a template is a path rather than plain text."""
+    """Whether a template text is a path rather than plain text."""
     return text == "$" or text.startswith(("$.", "$[", "-$.", "-$[")) or bool(_ZIP.fullmatch(text))
 
 
 def find(path: str, data: Any) -> Any:
-    """What the path finds, None for nothing. Raises ConfigError for a path that is not in the subset."""
+    """Return the value at a path, None if there is none. Raises ConfigError for unsupported syntax."""
     for alternative in path.split("|"):
         value = _one(alternative.strip(), data)
         if value is not None:
@@ -218,7 +218,7 @@ def find(path: str, data: Any) -> Any:
 
 
 def find_all(path: str, data: Any) -> list[Any]:
-    """The list that the path finds; one value is a list of one, nothing an empty list."""
+    """Return the values at a path; a single value becomes a list of one, a missing one an empty list."""
     value = find(path, data)
     if value is None:
         return []
@@ -237,7 +237,7 @@ def _one(path: str, data: Any) -> Any:
 
 
 def steps(path: str) -> Iterator[str | int]:
-    """The steps of a plain path: names, numbers, and `*`. Raises ConfigError."""
+    """Parse a plain path into steps: names, numbers, and `*`. Raises ConfigError."""
     if not path.startswith("$"):
         raise ConfigError(f"{path!r} is not a path.", fix=f"A path starts with $. {_SYNTAX}")
     position = 1
@@ -251,7 +251,7 @@ def steps(path: str) -> Iterator[str | int]:
 
 
 def roots(path: str) -> Iterator[str]:
-    """The value that each plain path in it begins with; "" for `$` alone or an index. Raises ConfigError for what is no path."""
+    """Return the first name of each plain path in it; "" for `$` alone or an index. Raises ConfigError for a malformed path."""
     for alternative in path.split("|"):
         plain = alternative.strip()
         if zipped := _ZIP.fullmatch(plain):
@@ -263,7 +263,7 @@ def roots(path: str) -> Iterator[str]:
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """The values that a text of a template needs. Raises ConfigError for a path that can't be read."""
+    """Return the values that a template text needs. Raises ConfigError for a malformed path."""
     if is_path(text):
         yield from roots(text)
     else:
@@ -289,7 +289,7 @@ def _step(step: str | int, data: Any) -> Any:
 
 
 def fill(template: Any, data: Mapping[str, Any]) -> Any:
-    """The template with its values. Raises ConfigError for a placeholder that has none."""
+    """Fill in a template. Raises ConfigError for a placeholder without a value."""
     if isinstance(template, str):
         return find(template, data) if is_path(template) else fill_text(template, data)
     if isinstance(template, Mapping):
@@ -303,7 +303,7 @@ def fill(template: Any, data: Mapping[str, Any]) -> Any:
 
 
 def fill_text(template: str, data: Mapping[str, Any]) -> str:
-    """A text with its `${…}` replaced. Raises ConfigError for one that has no value."""
+    """Replace each `${…}` in a text. Raises ConfigError for one without a value."""
 
     def put(match: re.Match[str]) -> str:
         value = find(f"$.{match[1]}", data)
@@ -315,7 +315,7 @@ def fill_text(template: str, data: Mapping[str, Any]) -> str:
 
 
 def texts_of(template: Any) -> Iterator[str]:
-    """All texts of a template, to look what it mentions."""
+    """Yield all texts of a template."""
     if isinstance(template, str):
         yield template
     elif isinstance(template, Mapping):
@@ -336,7 +336,7 @@ CREATE INDEX IF NOT EXISTS sent_remote ON sent (scope, remote);
 
 
 class SentLog:
-    """Units by scope with the id that the system gave each. Safe between threads."""
+    """Log of units sent by scope, with the id that the system assigned. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -346,25 +346,25 @@ class SentLog:
         self._db.executescript("PRAGMA journal_mode=WAL;" + _SCHEMA)
 
     def setup(self, scope: str) -> Any:
-        """What the setup call of the scope answered, None before it."""
+        """Return the answer of the scope's setup call, None before it."""
         rows = self._rows("SELECT setup FROM scope WHERE scope = ?", scope)
         return json.loads(rows[0][0]) if rows else None
 
     def set_setup(self, scope: str, answer: Any) -> None:
-        """Keep it."""
+        """Record the answer of the setup call."""
         self._write("INSERT OR REPLACE INTO scope VALUES (?, ?)", scope, json.dumps(answer))
 
     def units(self, scope: str) -> set[str]:
-        """Units that were sent."""
+        """Return the units that were sent."""
         return {unit for (unit,) in self._rows("SELECT unit FROM sent WHERE scope = ?", scope)}
 
     def remotes(self, scope: str) -> list[str]:
-        """The ids that the system gave, in the order in which its units were sent."""
+        """Return the ids that the system assigned, in sending order."""
         rows = self._rows("SELECT remote FROM sent WHERE scope = ? GROUP BY remote ORDER BY min(number)", scope)
         return [remote for (remote,) in rows]
 
     def add(self, scope: str, unit: str, remote: str, sources: tuple[str, Sequence[str]], ready: bool) -> None:
-        """A unit was taken by the system. `sources`: its session and turns."""
+        """Record an accepted unit. `sources`: its session and turns."""
         session, turns = sources
         self._write(
             "INSERT OR IGNORE INTO sent (scope, unit, remote, session, turns, ready) VALUES (?, ?, ?, ?, ?, ?)",
@@ -372,21 +372,21 @@ class SentLog:
         )
 
     def waiting(self, scope: str) -> list[str]:
-        """Ids of what is not indexed yet, in the order in which it was sent."""
+        """Return the ids that aren't indexed yet, in sending order."""
         rows = self._rows("SELECT DISTINCT remote FROM sent WHERE scope = ? AND NOT ready ORDER BY number", scope)
         return [remote for (remote,) in rows]
 
     def set_ready(self, scope: str, remote: str) -> None:
-        """It is indexed."""
+        """Mark an id as indexed."""
         self._write("UPDATE sent SET ready = 1 WHERE scope = ? AND remote = ?", scope, remote)
 
     def sources(self, scope: str, remote: str) -> tuple[str, tuple[str, ...]] | None:
-        """Session and turns of what the system gave this id."""
+        """Return session and turns of the unit with this id."""
         rows = self._rows("SELECT session, turns FROM sent WHERE scope = ? AND remote = ? LIMIT 1", scope, remote)
         return (rows[0][0], tuple(json.loads(rows[0][1]))) if rows else None
 
     def clear(self, scope: str) -> None:
-        """Forget the scope."""
+        """Delete the scope."""
         self._write("DELETE FROM sent WHERE scope = ?", scope)
         self._write("DELETE FROM scope WHERE scope = ?", scope)
 

@@ -1,4 +1,4 @@
-"""Words, meaning, or both: BM25 over Porter stems, cosine of the bundled embedder, and the sum of their z-scores."""
+"""BM25 over Porter stems, dense retrieval with the bundled embedder, and a hybrid that sums their z-scores."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Bm25Provider(IndexedProvider[Bm25]):
         self._b = options.number("b", B)
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> Bm25:
-        """BM25 of the keys."""
+        """Build a BM25 index of the keys."""
         return Bm25([piece.key for piece in pieces], self._k1, self._b)
 
     def rank(self, index: Bm25, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """BM25 scores."""
+        """Return BM25 scores."""
         return index.scores(request.text)
 
 
@@ -41,7 +41,7 @@ EMBED_CHARACTERS = 480
 
 @dataclass(frozen=True, slots=True)
 class MixedIndex:
-    """Vectors of turns with the piece of each, and words of the pieces (None when they don't count).
+    """Vectors of turns with the passage of each, and the BM25 index of the passages (None if unused).
 
     `questions` are vectors of questions that turns answer, `askers` the piece of each (see aqrag).
     """
@@ -54,7 +54,7 @@ class MixedIndex:
 
 
 class EmbeddingProvider(IndexedProvider[MixedIndex]):
-    """Turns are embedded one by one; a piece is as near as its nearest turn. Options: `embedder`, `embedCharacters`."""
+    """Embeds turns one by one; a passage scores as its nearest turn. Options: `embedder`, `embedCharacters`."""
 
     capabilities = IndexedProvider.capabilities.searching("denseWeight", "wordWeight")
     word_weight = 0.0
@@ -67,17 +67,17 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         self.embedder = text_embedder(name, options.count("embedCharacters", EMBED_CHARACTERS))
 
     def vectors(self, scope: str, texts: Sequence[str]) -> Vectors:
-        """A vector for each text, from the scope's own cache."""
+        """Embed texts through the scope's cache."""
         return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Embed the turns of these sessions and what a model adds to them; else that is done at the first search."""
+        """Embed the turns of these sessions and a model's additions now rather than at the first search."""
         more = self.expansions(scope, sessions, fresh=True)
         texts = [turn.key for turn in self.keyed(sessions, "turn")]
         self.vectors(scope, [*texts, *dict.fromkeys(text for some in more.values() for text in some)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Vectors of all turns and of what a model adds to each piece, and words if they have a weight."""
+        """Build vectors of all turns and a model's additions, and a BM25 index if words have a weight."""
         sessions = self.store.all(scope)
         turns, more = self.keyed(sessions, "turn"), self.expansions(scope, sessions)
         owner = {id: piece.order for piece in pieces for id in piece.turns}
@@ -87,7 +87,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return MixedIndex(self.vectors(scope, [text for text, _ in pairs]), [number for _, number in pairs], words)
 
     def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """Weighted sum of z-scores of cosine and BM25; of the one alone its own values."""
+        """Return the weighted sum of z-scores of cosine and BM25, or the raw scores if only one is used."""
         cosines = self.cosines(index, len(pieces), request.text)
         if index.words is None:
             return cosines
@@ -95,12 +95,12 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return self.dense_weight * z_scores(cosines) + self.word_weight * z_scores(words)
 
     def cosines(self, index: MixedIndex, size: int, text: str) -> Scores:
-        """The cosine of each piece's nearest turn, shape (size,)."""
+        """Return the cosine of each passage's nearest turn, shape (size,)."""
         return nearest(index.vectors @ self.embedder.embed_query(text), index.owners, size)
 
 
 def nearest(cosines: Vectors, owners: Sequence[int], size: int) -> Scores:
-    """The best cosine of each owner, shape (size,); -1 for one that has none."""
+    """Return the best cosine of each owner, shape (size,); -1 for owners without vectors."""
     out = np.full(size, -1.0)
     if len(owners):
         np.maximum.at(out, np.asarray(owners), cosines.astype(np.float64))

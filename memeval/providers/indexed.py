@@ -1,4 +1,4 @@
-"""Local providers that rank pieces by an index in memory; a piece can be found by more than its text."""
+"""Local providers that rank passages by an in-memory index, optionally with expanded keys."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ IndexT = TypeVar("IndexT")
 
 
 class IndexedProvider(ModelAided, Generic[IndexT]):
-    """A provider with one index in memory for each scope and granularity, built at its first search.
+    """A provider with an in-memory index per scope and granularity, built at the first search.
 
-    Options: `keyExpansion` (a piece is found by more than its text: the end of the one before it, or what the model of the
-    option `model` makes of its session), `timeAware` (pieces from a time that the question names gain).
+    Options: `keyExpansion` (add to a passage's keys the end of the one before it, or what the model of the
+    option `model` generates for its session), `timeAware` (boost passages from a time named in the question).
     """
 
     capabilities = Capabilities(model=True).searching("keyExpansion", "timeAware")
     expands = True
-    """Whether a model may make further keys."""
+    """Whether a model may add keys."""
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._indexes: OrderedDict[tuple[str, str], tuple[list[RetrievalUnit], IndexT]] = OrderedDict()
@@ -47,7 +47,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         self._time_aware = options.flag("timeAware", False)
 
     def pieces(self, scope: str, granularity: str) -> list[RetrievalUnit]:
-        """The pieces of a scope, with their keys and what a model adds to them."""
+        """Return the passages of a scope, with their keys and a model's additions."""
         sessions = self.store.all(scope)
         more = self.expansions(scope, sessions)
         if not more:
@@ -55,11 +55,11 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return [replace(one, key="\n".join([one.key, *added(one, more)])) for one in self.keyed(sessions, granularity)]
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Have the model make its keys of these sessions; else that is done at the first search."""
+        """Have the model generate keys for these sessions now rather than at the first search."""
         self.expansions(scope, sessions, fresh=True)
 
     def expansions(self, scope: str, sessions: Sequence[Session], *, fresh: bool = False) -> dict[str, list[str]]:
-        """What the model makes of sessions, by turn; made once and kept."""
+        """Return the model's expansions by turn, generated once and stored."""
         model = self.model
         if not self._kinds or model is None:
             return {}
@@ -74,19 +74,19 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return by_turn(sessions, known, self._kinds)
 
     def keyed(self, sessions: Sequence[Session], granularity: str) -> list[RetrievalUnit]:
-        """The pieces of sessions, with their keys."""
+        """Split sessions into passages with keys."""
         return in_context(cut(sessions, granularity), self._context)
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> IndexT:
-        """An index of the pieces."""
+        """Build an index of the passages."""
         raise NotImplementedError
 
     def rank(self, index: IndexT, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """A score for each piece, shape (pieces,)."""
+        """Score each passage; shape (passages,)."""
         raise NotImplementedError
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """The pieces with the best scores."""
+        """Return the passages with the best scores."""
         pieces, index = self.index(scope, request.granularity)
         if not pieces:
             return []
@@ -96,7 +96,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return [pieces[number].retrieved(score) for number, score in best(scores, request.k)]
 
     def index(self, scope: str, granularity: str) -> tuple[list[RetrievalUnit], IndexT]:
-        """Pieces and index of a scope; the last few are kept."""
+        """Return passages and index of a scope, caching the most recent few."""
         key = (scope, granularity)
         with self._lock:
             if key not in self._indexes:
@@ -121,5 +121,5 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
 
 
 def added(piece: RetrievalUnit, more: Mapping[str, Sequence[str]]) -> list[str]:
-    """What a model adds to a piece: the texts of its turns, each once."""
+    """Return a model's additions to a passage: the texts of its turns, deduplicated."""
     return list(dict.fromkeys(text for turn in piece.turns for text in more.get(turn, ())))

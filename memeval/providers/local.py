@@ -1,4 +1,4 @@
-"""What local providers have in common: options, sessions kept by scope, notes of models, pieces ranked for a question."""
+"""Shared parts of local providers: options, session storage by scope, model notes and the provider base class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memoryd.core.types import Message
 
 
 class Options:
-    """The spec's `options` under those of the run. Each reader notes its key; `finish` complains about the others."""
+    """The spec's `options`, overridden by the run's. Accessors record their keys; `finish` rejects the others."""
 
     def __init__(self, spec: ProviderSpec, given: Mapping[str, Any]) -> None:
         self._spec = spec
@@ -32,63 +32,63 @@ class Options:
         self._known: set[str] = set()
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value as it is."""
+        """Return the raw value."""
         self._known.add(key)
         value = self._values.get(key)
         return default if value is None else value
 
     def text(self, key: str, default: str, choices: Sequence[str] = ()) -> str:
-        """A text, one of the choices if there are any."""
+        """Read a text, restricted to `choices` if given."""
         value = self.get(key, default)
         if not isinstance(value, str) or (choices and value not in choices):
             raise self.wrong(key, value, f"one of {', '.join(choices)}" if choices else "a text")
         return value
 
     def count(self, key: str, default: int, least: int = 0) -> int:
-        """A whole number of at least `least`."""
+        """Read a whole number of at least `least`."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise self.wrong(key, value, f"a whole number from {least}")
         return value
 
     def number(self, key: str, default: float, least: float = 0.0) -> float:
-        """A number of at least `least`."""
+        """Read a number of at least `least`."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
             raise self.wrong(key, value, f"a number from {least:g}")
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:
-        """True or false."""
+        """Read true or false."""
         value = self.get(key, default)
         if not isinstance(value, bool):
             raise self.wrong(key, value, "true or false")
         return value
 
     def part(self, key: str) -> dict[str, Any]:
-        """A mapping, empty when it is not there."""
+        """Read a mapping, empty if missing."""
         value = self.get(key, {})
         if not isinstance(value, Mapping):
             raise self.wrong(key, value, "a mapping")
         return dict(value)
 
     def rest(self) -> dict[str, Any]:
-        """All that nobody asked for yet, for code that takes options of its own."""
+        """Return all options not read yet, for code with its own options."""
         found = {key: value for key, value in self._values.items() if key not in self._known}
         self._known |= found.keys()
         return found
 
     def where(self, key: str) -> str:
-        """The file and line of a key of the spec."""
+        """Return file and line of a key of the spec."""
         return self._spec.origin.where(key)
 
     def wrong(self, key: str, value: Any, wanted: str) -> ConfigError:
-        """The error for a value that is not what it should be."""
+        """Return the error for an invalid value."""
         where = self._spec.origin.where(f"options.{key}")
         return ConfigError(f"{where} is {value!r}.", fix=f"Give {wanted}.")
 
     def finish(self) -> None:
-        """Raise ConfigError for the first key that nobody asked for."""
+        """Raise ConfigError for the first key that was never read."""
         for key in self._values:
             if key not in self._known:
                 near = difflib.get_close_matches(key, self._known, n=1, cutoff=0.5)
@@ -104,13 +104,13 @@ _FIX = "Delete that folder and ingest again."
 
 
 def folder_name(scope: str) -> str:
-    """A name for the folder of a scope: a readable start and a digest, so that any scope gives a valid and unique one."""
+    """Return a valid, unique folder name for any scope: a readable prefix and a digest."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
     return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
 
 
 class SessionStore:
-    """Sessions by scope under one folder; safe for threads. A folder of a scope can be copied to another run or machine."""
+    """Stores sessions by scope under one folder. Thread-safe. A scope's folder can be copied to another run or machine."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -118,11 +118,11 @@ class SessionStore:
         self._lock = threading.RLock()
 
     def folder(self, scope: str) -> Path:
-        """The folder of a scope."""
+        """Return the folder of a scope."""
         return self._root / folder_name(scope)
 
     def add(self, scope: str, sessions: Sequence[Session], done: Iterable[str] = ()) -> int:
-        """Keep sessions behind the earlier ones; how many are new. One that is there already is replaced in its place.
+        """Append sessions, replacing known ones in place; return how many are new.
 
         They are fresh until a later call names them in `done`.
         """
@@ -139,11 +139,11 @@ class SessionStore:
             return int(db.execute("SELECT count(*) FROM session").fetchone()[0] - before)
 
     def all(self, scope: str) -> list[Session]:
-        """The sessions of a scope in the order in which they came; an unknown scope has none."""
+        """Return the sessions of a scope in insertion order; empty for an unknown scope."""
         return self._read(scope, "SELECT payload FROM session ORDER BY position")
 
     def fresh(self, scope: str) -> list[Session]:
-        """Those that are not done yet, also after a restart."""
+        """Return the sessions not marked as done, also after a restart."""
         return self._read(scope, "SELECT payload FROM session WHERE id NOT IN (SELECT id FROM done) ORDER BY position")
 
     def _read(self, scope: str, query: str) -> list[Session]:
@@ -163,7 +163,7 @@ class SessionStore:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Close all files; the store can be used again."""
+        """Close all files; the store reopens them on demand."""
         with self._lock:
             while self._open_files:
                 self._open_files.popitem()[1].close()
@@ -199,7 +199,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _to_plain(session: Session) -> dict[str, Any]:
-    """Without source id and metadata: what gold there may be in them must not reach a system under test."""
+    """Convert without source id and metadata, which may contain gold and must not reach a system under test."""
     turns = [[turn.id, turn.role, turn.text, turn.speaker, _iso(turn.at)] for turn in session.turns]
     return {"id": session.id, "at": _iso(session.at), "turns": turns}
 
@@ -218,7 +218,7 @@ def _time(text: str) -> datetime | None:
 
 
 MOST_KEYS = 500
-"""In one query; SQLite takes a limited number of values."""
+"""Values per query; SQLite limits their number."""
 _CREATE = "CREATE TABLE IF NOT EXISTS memeval_note (scope TEXT, key TEXT, note TEXT NOT NULL, PRIMARY KEY (scope, key))"
 _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO UPDATE SET note = excluded.note"
 
@@ -319,7 +319,7 @@ _JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
 
 
 def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:
-    """The model's answer. An empty one is a ProviderError: it must not look like nothing worth keeping."""
+    """Ask the model. An empty answer raises ProviderError: it must not pass for nothing worth storing."""
     answer = model.complete([Message("system", instruction), Message("user", text)], max_tokens=max_tokens).text.strip()
     if not answer:
         raise ProviderError(f"{model.name} gave an empty answer.", fix="Try again, or use another model.", transient=True)
@@ -327,7 +327,7 @@ def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> s
 
 
 def ask_list(model: Model, instruction: str, text: str) -> list[str]:
-    """A list of texts, asked for as a JSON array. Raises ProviderError for another answer."""
+    """Ask the model for a JSON array of texts. Raises ProviderError for any other answer."""
     answer = ask(model, instruction, text)
     found = _JSON.search(answer)
     try:
@@ -340,7 +340,7 @@ def ask_list(model: Model, instruction: str, text: str) -> list[str]:
 
 
 class LocalProvider(Provider):
-    """Keeps sessions under its work folder. Subclasses answer `find`; they may be used from several threads."""
+    """Base class that stores sessions under its work folder. Subclasses implement `find`, which must be thread-safe."""
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
@@ -352,7 +352,7 @@ class LocalProvider(Provider):
 
     @property
     def name(self) -> str:
-        """Name of the spec."""
+        """The name of the spec."""
         return self._name
 
     def configure(self, options: Options) -> None:
@@ -360,29 +360,29 @@ class LocalProvider(Provider):
 
     @property
     def store(self) -> SessionStore:
-        """The sessions; a ProviderError before `open`."""
+        """The session store. Raises ProviderError before `open`."""
         if self._sessions is None:
             raise ProviderError(f"Provider {self.name} is not open.", fix="Call open first.")
         return self._sessions
 
     def open(self, workdir: Path) -> None:
-        """Keep the state of all scopes under the folder."""
+        """Open the store of all scopes under the folder."""
         self._sessions = SessionStore(workdir)
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Keep the sessions; counts of what is new."""
+        """Store the sessions; return counts of new ones."""
         new = self.store.add(scope, sessions, done=self._awaited.pop(scope, ()))
         self.changed(scope)
         return {"sessions": len(sessions), "new": new}
 
     def changed(self, scope: str) -> None:
-        """The scope's sessions are not what they were."""
+        """Handle a change to the scope's sessions, such as by dropping caches."""
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Index what came since the last time; what fails is tried again with the next call.
+        """Index new sessions; failures are retried with the next call.
 
-        It is noted as done when the next sessions come: the caller has then recorded it. A run that was killed in between
-        does it again, with answers of models from their cache.
+        They are marked as done when the next sessions arrive, as the caller has recorded them by then. A run killed in between
+        repeats the work with cached model answers.
         """
         awaited = self._awaited.setdefault(scope, set())
         fresh = [session for session in self.store.fresh(scope) if session.id not in awaited]
@@ -390,14 +390,14 @@ class LocalProvider(Provider):
         awaited.update(session.id for session in fresh)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Do what is best done once for each session, before the first search."""
+        """Do per-session work ahead of the first search."""
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """At most k pieces, best first."""
+        """Return at most k passages, best first."""
         return self.find(scope, request)[: request.k] if request.k > 0 else []
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Pieces, best first; k is at least 1."""
+        """Return passages, best first; k is at least 1."""
         raise NotImplementedError
 
     def clear(self, scope: str) -> None:
@@ -407,14 +407,14 @@ class LocalProvider(Provider):
         self.changed(scope)
 
     def close(self) -> None:
-        """Let go of the work folder."""
+        """Close the store."""
         if self._sessions is not None:
             self._sessions.close()
         self._sessions = None
 
 
 class ModelAided(LocalProvider):
-    """A provider whose option `model` names a model that helps it."""
+    """A provider that uses the model named by the option `model`."""
 
     capabilities = Capabilities(model=True)
 
@@ -429,11 +429,11 @@ class ModelAided(LocalProvider):
         self._named = options.text("model", "")
 
     def use_model(self, model: Model) -> None:
-        """Let this model help."""
+        """Use this model."""
         self.model = model
 
     def open(self, workdir: Path) -> None:
-        """Raises ProviderError when a model is named and none was handed in: a run without it would not be what it says."""
+        """Open the provider. Raises ProviderError if a model is named but was not set, as results would be mislabelled."""
         if self._named and self.model is None:
             raise ProviderError(f"{self.name} was to use {self._named}, but got no model.", fix="Call use_model before open.")
         super().open(workdir)
@@ -441,7 +441,7 @@ class ModelAided(LocalProvider):
     def answers(
         self, scope: str, notes: Notes, keys: Sequence[str], ask: Callable[[str, Mapping[str, Any]], Any], fresh: Collection[str]
     ) -> dict[str, Any]:
-        """The model's answers by key; each is kept as soon as it is there.
+        """Return the model's answers by key, storing each as soon as it arrives.
 
         `ask` gets a key and the answers so far. It is called for keys without an answer, and for those of fresh sessions
         also when there is one of a killed run: that call comes from the cache, and its tokens are counted as in a run

@@ -1,7 +1,7 @@
-"""Memory systems that are MCP servers: the YAML file says how to start one, which tools to call and how to read their answers.
+"""MCP servers as memory systems: the YAML file defines how to start one, which tools to call and how to read the answers.
 
-Each case has a server and a folder of its own, or one server serves all cases and its tools take `${runTag}`. An answer is
-read from the tool's structured content, else from its text: as JSON, or cut into results by `response.pattern`.
+Each case has its own server and folder, or one server serves all cases and its tools take `${runTag}`. An answer is
+read from the tool's structured content, else from its text: as JSON, or split into results by `response.pattern`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from memeval.providers.remote import RemoteProvider
 from memeval.specs import McpSpec, ProviderSpec, ToolSpec, ToolsSpec
 
 SERVERS_KEPT = 4
-"""Servers of cases that run at once; one that is needed again is started again."""
+"""Maximum number of per-case servers at a time; a stopped one is restarted on demand."""
 ALL = "all-cases"
 
 
 @registry.provider("mcp")
 class McpProvider(RemoteProvider):
-    """A memory system behind an MCP server; options are those of every remote one."""
+    """A memory system behind an MCP server; options are those of every remote provider."""
 
     capabilities = Capabilities(stop=True, check=True)
 
@@ -51,7 +51,7 @@ class McpProvider(RemoteProvider):
         self._pace = Pace(self.stop.sleep)
 
     def check(self) -> None:
-        """Raises ConfigError when the program is not there, or cases could mix."""
+        """Raise ConfigError if the program is missing, or cases could mix."""
         command = self._how.command[0]
         if "${folder}" not in command and shutil.which(command) is None:
             raise ConfigError(
@@ -71,11 +71,11 @@ class McpProvider(RemoteProvider):
                 )
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Show each answer of a tool as it came."""
+        """Pass each raw tool answer to an observer."""
         self._see = see
 
     def open(self, workdir: Path) -> None:
-        """Open the log of what was sent; servers start when they are needed."""
+        """Open the request log; servers start on demand."""
         self.check()
         super().open(workdir)
         self._workdir = workdir.resolve()
@@ -96,7 +96,7 @@ class McpProvider(RemoteProvider):
         return found
 
     def clear(self, scope: str) -> None:
-        """Call the tool for it if there is one; then end the case's server and delete its folder."""
+        """Call the clear tool if there is one; then stop the case's server and delete its folder."""
         super().clear(scope)
         if self._how.per_case:
             with self._lock:
@@ -106,7 +106,7 @@ class McpProvider(RemoteProvider):
             shutil.rmtree(self._folder(scope), ignore_errors=True)
 
     def close(self) -> None:
-        """End all servers."""
+        """Stop all servers."""
         with self._lock:
             servers = [self._servers.popitem()[1] for _ in range(len(self._servers))]
         for server in servers:
@@ -118,7 +118,7 @@ class McpProvider(RemoteProvider):
 
     @contextmanager
     def _server(self, scope: str) -> Iterator[McpServer]:
-        """The server of a scope, started if need be; it is not ended while it is in use."""
+        """Yield the server of a scope, starting it if needed; it isn't stopped while in use."""
         key = scope if self._how.per_case else ALL
         with self._lock:
             server = self._servers.get(key)
@@ -168,7 +168,7 @@ class McpProvider(RemoteProvider):
 
 
 def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
-    """Why an answer can't be read: servers report faults as plain words, which must not pass for nothing found."""
+    """Say why an answer can't be parsed: errors reported as plain text must not pass for an empty result."""
     response = tool.response
     if response.pattern:
         known = found["results"] or not text.strip() or (response.nothing and re.search(response.nothing, text))

@@ -1,4 +1,4 @@
-"""MCP servers that are programs: started, asked and ended from ordinary threads. The one module that imports the `mcp` SDK."""
+"""Run stdio MCP servers from ordinary threads. The only module that imports the `mcp` SDK."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a server. What it prints on standard error goes to `log`; times in seconds."""
+    """How to start a server. Its standard error goes to `log`; times are in seconds."""
 
     command: Sequence[str]
     stop: Sequence[str]
@@ -34,10 +34,10 @@ class Launch:
 
 
 class McpServer:
-    """One running server. A server that ends or hangs is ended, with a transient error: the next one may do better."""
+    """A running server. One that exits or hangs is killed with a transient error, since a new one may work."""
 
     def __init__(self, name: str, launch: Launch) -> None:
-        from anyio.from_thread import start_blocking_portal  # loaded by runs of MCP servers only
+        from anyio.from_thread import start_blocking_portal  # imported only when MCP servers are run
         from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
         self._name = name
@@ -78,7 +78,7 @@ class McpServer:
                 return tools
 
     def check(self, tool: str, arguments: Sequence[str], where: str) -> None:
-        """Raises ConfigError when the server has no such tool, or the tool no such argument."""
+        """Raise ConfigError if the server lacks the tool, or the tool an argument."""
         if tool not in self.tools:
             raise ConfigError(
                 f"{where}: {self._name} has no tool {tool!r}.", fix=f"Its tools: {', '.join(sorted(self.tools)) or 'none'}."
@@ -94,9 +94,9 @@ class McpServer:
             )
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        """The answer of a tool as data (see `parsed`) and as text. Calls come one after another.
+        """Call a tool; return its answer as data (see `parsed`) and as text. Calls are serialised.
 
-        Raises ProviderError: transient when the server ended or gave no answer in time, else what the tool said.
+        Raises ProviderError: transient if the server exited or timed out, otherwise with the tool's message.
         """
         with self._lock:
             try:
@@ -114,7 +114,7 @@ class McpServer:
         return await self._client.call_tool(tool, arguments, read_timeout_seconds=self._launch.call_seconds)
 
     def close(self) -> None:
-        """End the server with all that it started, then run the command for what it leaves behind."""
+        """Stop the server and its children, then run the clean-up command."""
         self.running = False
         with contextlib.suppress(self._fault, OSError, ExceptionGroup, CancelledError):
             self._stack.close()
@@ -137,7 +137,7 @@ class McpServer:
 
 
 def _said(error: BaseException) -> str:
-    """The first fault of a group, which is how the library reports most."""
+    """Return the first error of an exception group, which the library raises for most errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error).strip().rstrip(".") or type(error).__name__
@@ -154,9 +154,9 @@ def _last_line(path: Path) -> str:
 
 
 def parsed(texts: Sequence[str], structured: Any = None) -> Any:
-    """An answer as data: its structured content, else the JSON of its text, a list of several, or `{text: …}` for plain words.
+    """Parse an answer: structured content, else the JSON of its text, a list of several, or `{text: …}` for plain text.
 
-    A server that declares a text as its result has it wrapped as `{result: text}` by its library: the text itself says more.
+    Libraries wrap a plain text result as `{result: text}`; the text itself is used then.
     """
     if structured is not None and not (set(structured) == {"result"} and isinstance(structured["result"], str)):
         return structured
@@ -168,7 +168,7 @@ def parsed(texts: Sequence[str], structured: Any = None) -> Any:
 
 
 def matches(pattern: str, text: str) -> dict[str, Any]:
-    """A plain text cut into results: the named groups of each match. A group `score` is a number if it reads as one."""
+    """Split plain text into results: the named groups of each match. A numeric group `score` becomes a number."""
     results = [match.groupdict() for match in re.finditer(pattern, text)]
     for one in results:
         with contextlib.suppress(ValueError, TypeError):

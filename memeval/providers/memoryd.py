@@ -1,10 +1,10 @@
-"""The product under test, in process. This module is the only one of the providers that imports memoryd.
+"""memoryd, run in process. The only provider that imports memoryd.
 
-Each scope has a home folder of its own under the work folder: a shared one would let the word statistics of one case
-change the scores of another, so that a resumed run could end differently. A turn (or a round, option `unit`) becomes one
+Each scope has its own home folder under the work folder: in a shared one, the word statistics of one case would
+affect the scores of another, so that a resumed run could differ. A turn (or a round, option `unit`) becomes one
 memory: its text the content, its session the session, its turn ids the evidence lines, its time both transaction and valid
-time; a tag tells what the user of a chat said (people who talk with one another have names in the text). Ids come from the
-turns alone, so ingesting again changes nothing and ties are broken alike in every run.
+time; a tag marks what the user of a chat said (in conversations between people, names are in the text). Ids derive from the
+turns alone, so ingesting is idempotent and ties are broken the same way in every run.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _FIX = "Run 'memoryd doctor'."
 
 
 class _ShortEmbedder:
-    """The product's embedder on the start of each text: the whole of a haystack of 500 long turns takes minutes."""
+    """Embeds only the start of each text: a whole haystack of 500 long turns takes minutes."""
 
     def __init__(self, inner: Embedder, characters: int) -> None:
         self._inner = inner
@@ -80,7 +80,7 @@ class _ShortEmbedder:
 
 
 class _ShortEncoder:
-    """The same for token vectors: the start of each text, read after the end of what was said before it."""
+    """The same for token vectors: the start of each text, in the context of the preceding text's end."""
 
     def __init__(self, inner: TokenEncoder, characters: int) -> None:
         self._inner = inner
@@ -103,7 +103,7 @@ class _ShortEncoder:
 
 
 class _TextEmbedder(_ShortEmbedder):
-    """The same for other providers, with their errors."""
+    """Adapts the embedder for other providers, with their errors."""
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
         with _as_provider_error("embed"):
@@ -115,7 +115,7 @@ class _TextEmbedder(_ShortEmbedder):
 
 
 def text_embedder(name: str, characters: int = 0) -> NamedEmbedder:
-    """Memoryd's embedder of that name (bge-small, hash) for other providers; `characters` of each text, 0: all.
+    """Create memoryd's embedder of that name (bge-small, hash) for other providers; `characters` per text, 0 for all.
 
     Raises ProviderError for an unknown name.
     """
@@ -135,8 +135,8 @@ def _as_provider_error(doing: str) -> Iterator[None]:
 class MemorydProvider(LocalProvider):
     """Options: `unit` (turn or round), `embedCharacters` (of each memory, 0: all), `settings` (any of memoryd's).
 
-    `keyExpansion`: true or context: a memory ends with what was said before it; question: the model that the settings name
-    writes keys for each memory, as `memoryd reindex --keys` does; `timeAware`: hits of a time that the question names gain.
+    `keyExpansion`: true or context appends the preceding text to a memory's key; question has the model of the settings
+    write keys for each memory, as `memoryd reindex --keys` does. `timeAware` boosts hits from a time named in the question.
     """
 
     capabilities = Capabilities(provenance=True).searching("timeAware")
@@ -162,13 +162,13 @@ class MemorydProvider(LocalProvider):
         self._lock = threading.RLock()
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """One memory for each turn or round; vectors follow in the background."""
+        """Store one memory per turn or round; vectors are computed in the background."""
         new = self.store.add(scope, sessions)
         by_user = frozenset(turn.id for session in sessions for turn in session.turns if turn.role == "user" and not turn.speaker)
         items = [_item(piece, by_user) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
             if self._writer is not None:
-                known = {item.id: item.asked_as for item in service.all()}  # a resumed run asks for none twice
+                known = {item.id: item.asked_as for item in service.all()}  # a resumed run requests no key twice
                 items = [replace(item, asked_as=known.get(item.id, ())) for item in items]
                 items = [*with_keys(self._writer, [item for item in items if not item.asked_as]),
                          *(item for item in items if item.asked_as)]  # fmt: skip
@@ -176,7 +176,7 @@ class MemorydProvider(LocalProvider):
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Until every memory has its vector. Raises ProviderError when the time is out or the embedder fails."""
+        """Wait until every memory has its vector. Raises ProviderError on timeout or if the embedder fails."""
         if not self.store.folder(scope).exists():
             return
         end = time.monotonic() + timeout_seconds
@@ -190,7 +190,7 @@ class MemorydProvider(LocalProvider):
                     raise ProviderError(f"memoryd: {left}.", fix="Give it more time.", transient=True)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Memories of the product's own search, joined to sessions where sessions are asked for."""
+        """Search with memoryd, merging memories into sessions if sessions are requested."""
         if not self.store.folder(scope).exists():
             return []
         sessions = self.store.all(scope)
@@ -207,7 +207,7 @@ class MemorydProvider(LocalProvider):
 
     @contextmanager
     def _service(self, scope: str) -> Iterator[Orchestrator]:
-        """The scope's service. Scopes are worked on side by side; one that is in use is not closed."""
+        """Yield the scope's service. Scopes are used concurrently; one in use is never closed."""
         with _as_provider_error("do its work"):
             with self._lock:
                 service = self._opened(scope)
@@ -231,7 +231,7 @@ class MemorydProvider(LocalProvider):
         return self._services[scope]
 
     def provenance(self) -> Mapping[str, Any]:
-        """What a result has to tell of the product: its embedder and the settings that differ from the defaults."""
+        """Return the embedder and the settings that differ from the defaults."""
         defaults = Settings(home=Path())
         changed = {name: getattr(self._settings, name) for name in setting_names() if name != "home"}
         return {
@@ -256,7 +256,7 @@ class MemorydProvider(LocalProvider):
 
 
 def _key_model(settings: Settings) -> LLM:
-    """The model that the settings name for reading. Raises InputError when they name none."""
+    """Return the reading model of the settings. Raises InputError if there is none."""
     return make_llm(settings, choose(settings))
 
 
@@ -278,14 +278,14 @@ def _item(piece: RetrievalUnit, by_user: frozenset[str]) -> MemoryItem:
 
 
 def _aware(at: datetime | None) -> datetime:
-    """In UTC; benchmarks' times without a zone are taken for UTC."""
+    """Convert to UTC; times without a zone are assumed to be UTC."""
     if at is None:
         return NO_TIME
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def _placed(hits: Sequence[Hit], pieces: Sequence[RetrievalUnit]) -> list[tuple[RetrievalUnit, Hit]]:
-    """Each piece once, in the place of its best hit."""
+    """Deduplicate passages, keeping the rank of the best hit."""
     owner = {id: piece for piece in pieces for id in piece.turns}
     out: dict[int, tuple[RetrievalUnit, Hit]] = {}
     for hit in hits:

@@ -1,16 +1,16 @@
-"""Memory systems that are programs: each speaks JSON lines on its standard input and output, in an environment of its own.
+"""External programs as memory systems, which speak JSON lines on standard input and output in their own environment.
 
 Every request is one line with `id` and `do`; every answer is one line with the same `id` and either `ok` or `error`:
 
-    open    folder, settings          → what the system tells of itself (version, …)
+    open    folder, settings          → facts about the system (version, …)
     add     scope, items              → counts; an item has id, session, role, speaker, text, at
-    settle  scope                     → nothing; when all that was added can be found
+    settle  scope                     → nothing; once all added items are searchable
     search  scope, query, k, at       → found: [{id, score}], best first
     clear   scope                     → nothing
-    info                              → what the system tells of itself now (memory, disk, …)
+    info                              → current figures (memory, disk, …)
 
-What a program prints on standard error is kept in `process.log` beside its folder; its last line goes into errors. The end
-of standard input ends a program. All it keeps lies in its folder, since searches come from another process than writes.
+Standard error goes to `process.log` beside the program's folder; its last line is quoted in errors. Closing standard
+input stops the program. It must keep all state in its folder, since another process does the searches.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TOLD = "processes.json"
 
 
 class Program:
-    """One running program. A program that ends, hangs or answers wrongly is ended; its error says why."""
+    """A running program. One that exits, hangs or gives a malformed answer is killed with an error that says why."""
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._name = name
@@ -72,7 +72,7 @@ class Program:
         threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True, name=f"{name}-answers").start()
 
     def ask(self, do: str, seconds: float, **values: Any) -> Mapping[str, Any]:
-        """The answer to one request. Raises ProviderError; except for errors that the program tells, it is ended then."""
+        """Send a request and return the answer. Raises ProviderError, killing the program unless it reported the error."""
         self._asked += 1
         line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=True).encode() + b"\n"
         try:
@@ -91,11 +91,11 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the program accepts requests."""
         return self._process.poll() is None
 
     def end(self) -> None:
-        """Let it end by itself, else end it."""
+        """Let the program exit, killing it if it doesn't."""
         try:
             self._stdin.close()
             self._process.wait(END_SECONDS)
@@ -119,8 +119,8 @@ class Program:
             raise ProviderError(
                 f"{self._name} could not {do}: {data['error']}", fix=self._see(), transient=data.get("transient") is True
             )
-        told = data.get("ok", {})
-        return dict(told) if isinstance(told, dict) else {"told": told} if do == "info" else {}
+        answer = data.get("ok", {})
+        return dict(answer) if isinstance(answer, dict) else {"told": answer} if do == "info" else {}
 
     def _broken(self, what: str) -> ProviderError:
         self._kill()
@@ -138,7 +138,7 @@ class Program:
         return f"; it said: {lines[-1][:200]}" if lines else ""
 
     def _kill(self) -> None:
-        """The program and what it started. Once it was waited for, its number may be another's: it is left alone then."""
+        """Kill the program and its children, unless it was already waited for: its pid may have been reused."""
         if self._process.returncode is not None:
             return
         kill_group(self._process)
@@ -152,7 +152,7 @@ class ProcessProvider(LocalProvider):
     capabilities = Capabilities(provenance=True)
 
     def configure(self, options: Options) -> None:
-        """Read the options. Raises DependencyError when the program is not there."""
+        """Read the options. Raises DependencyError if the program is missing."""
         self._command = _texts(options, "command")
         self._settings = options.part("settings")
         self._environment = {key: str(value) for key, value in options.part("environment").items()}
@@ -167,40 +167,40 @@ class ProcessProvider(LocalProvider):
         self._workdir = Path()
         self._see: Callable[[str, bytes], None] = lambda do, line: None
         self._program: Program | None = None
-        self._told: list[Mapping[str, Any]] = []
+        self._earlier: list[Mapping[str, Any]] = []
         self._owners: OrderedDict[tuple[str, str], dict[str, RetrievalUnit]] = OrderedDict()
         self._lock = threading.RLock()
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Show each line of the program as it came."""
+        """Pass each raw line of the program to an observer."""
         self._see = see
         if self._program is not None:
             self._program.see = see
 
     def open(self, workdir: Path) -> None:
-        """Start the program, so that one that can't start is told before any work."""
+        """Start the program, so that a failure to start is reported before any work."""
         super().open(workdir)
         self._workdir = workdir
         workdir.mkdir(parents=True, exist_ok=True)
-        self._told = _read_told(workdir / TOLD)
+        self._earlier = _read_earlier(workdir / TOLD)
         self._ask("info")
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Hand over the turns of sessions that the scope does not have yet."""
+        """Add the turns of new sessions."""
         known = {session.id for session in self.store.all(scope)}
         new = [session for session in sessions if session.id not in known]
         items = [_item(piece, session) for session in new for piece in in_context(cut([session], "turn"), self._context)]
-        told = self._ask("add", scope=scope, items=items) if items else {}
+        counts = self._ask("add", scope=scope, items=items) if items else {}
         self.store.add(scope, new)
         self.changed(scope)
-        return {**told, "sessions": len(sessions), "new": len(new), "items": len(items)}
+        return {**counts, "sessions": len(sessions), "new": len(new), "items": len(items)}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Until the program says so."""
+        """Wait until the program reports that it has settled."""
         self._ask("settle", timeout_seconds, scope=scope)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """What the program found, each piece in the place of its best turn."""
+        """Search with the program, ranking each passage by its best turn."""
         owners = self._pieces(scope, request.granularity)
         if not owners:
             return []
@@ -214,24 +214,24 @@ class ProcessProvider(LocalProvider):
         return list(out.values())
 
     def changed(self, scope: str) -> None:
-        """The scope's pieces are read anew."""
+        """Drop the cached passages of the scope."""
         with self._lock:
             for key in [key for key in self._owners if key[0] == scope]:
                 del self._owners[key]
 
     def clear(self, scope: str) -> None:
-        """Forget the scope, there and here."""
+        """Delete the scope, in the program and locally."""
         self._ask("clear", scope=scope)
         super().clear(scope)
 
     def provenance(self) -> Mapping[str, Any]:
-        """What the program tells of itself: one entry for each process that worked for the run, the present one last."""
-        processes = [*self._told, self._ask("info")][-PROCESSES_TOLD:]
+        """Return what each process of the run reported about itself, the current one last."""
+        processes = [*self._earlier, self._ask("info")][-PROCESSES_TOLD:]
         (self._workdir / TOLD).write_text(json.dumps(processes), "utf-8")
         return {"processes": processes}
 
     def close(self) -> None:
-        """End the program."""
+        """Stop the program."""
         with self._lock:
             if self._program is not None:
                 self._program.end()
@@ -255,7 +255,7 @@ class ProcessProvider(LocalProvider):
         return program
 
     def _pieces(self, scope: str, granularity: str) -> dict[str, RetrievalUnit]:
-        """Turn id → the piece that it is in."""
+        """Map turn ids to their passage."""
         key = (scope, granularity)
         with self._lock:
             if key not in self._owners:
@@ -273,7 +273,7 @@ def _item(piece: RetrievalUnit, session: Session) -> dict[str, Any]:
 
 
 def _fits(do: str, answer: Mapping[str, Any]) -> bool:
-    """What was found has to be told; `ok` of other requests may be anything."""
+    """Whether the answer has the right shape: `ok` of a search must be an object; other requests may return anything."""
     return do != "search" or "error" in answer or isinstance(answer.get("ok"), dict)
 
 
@@ -292,8 +292,8 @@ def _found(name: str, answer: Mapping[str, Any]) -> list[tuple[str, float]]:
         raise ProviderError(f"{name} answered search with {str(found)[:120]!r}.", fix="Give found: [{id, score}].") from None
 
 
-def _read_told(path: Path) -> list[Mapping[str, Any]]:
-    """What earlier processes of the run told; a torn file is left out, since only figures about them are lost."""
+def _read_earlier(path: Path) -> list[Mapping[str, Any]]:
+    """Read what earlier processes of the run reported; skip a torn file, since only figures are lost."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

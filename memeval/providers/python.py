@@ -1,7 +1,7 @@
-"""Memory systems that are Python objects: `adapter: ./file.py:Class` in a YAML file, or an object given to `memeval.evaluate`.
+"""Python objects as memory systems: `adapter: ./file.py:Class` in a YAML file, or an object passed to `memeval.evaluate`.
 
-A class or function makes an object for each case. One object for all cases must keep them apart by an argument `scope`
-(or `user_id`), or have `clear`: it then holds one case at a time, and is filled again when another one is asked for.
+A class or function creates an object per case. A single object for all cases must separate them by an argument `scope`
+(or `user_id`), or have `clear`: it then holds one case at a time and is refilled when another one is needed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCORES = ("score", "similarity", "relevance", "relevancy")
 
 
 class Holder:
-    """The objects of a run by scope, and what each of them holds. One of `memeval.evaluate` outlives the phases of its run."""
+    """The objects of a run by scope, and their contents. The holder of `memeval.evaluate` outlives the phases of its run."""
 
     def __init__(self, made_of: Any, settings: Mapping[str, Any] | None = None) -> None:
         self._made_of = made_of
@@ -43,11 +43,11 @@ class Holder:
 
     @property
     def persistent(self) -> bool:
-        """Whether each object gets a folder, so that its state is there for the next process."""
+        """Whether each object gets a folder, so that its state survives for the next process."""
         return self._each and "folder" in _parameters(self._made_of)
 
     def check(self, name: str, where: str) -> None:
-        """Raises ConfigError when options don't fit the class, or what it makes is no memory."""
+        """Raise ConfigError if options don't fit the class, or it doesn't create a memory."""
         if self._each:
             given = {**self._settings, **({"folder": Path()} if self.persistent else {})}
             try:
@@ -56,14 +56,14 @@ class Holder:
                 known = ", ".join(_parameters(self._made_of)) or "nothing"
                 raise ConfigError(f"{where}: {name} can't be made: {error}.", fix=f"It takes: {known}.") from None
             except ValueError:
-                return  # a builtin without a signature
+                return  # built-ins may lack a signature
         elif self._settings:
-            raise ConfigError(f"{where}: an object that is there takes no options.", fix="Give its class instead.")
+            raise ConfigError(f"{where}: an existing object takes no options.", fix="Give its class instead.")
         if inspect.isclass(self._made_of) or not self._each:
             _check_methods(self._made_of, name, where)
 
     def get(self, name: str, scope: str, folder: Path) -> tuple[Any, bool]:
-        """The object for a scope, and whether it holds what the scope has. Raises ProviderError."""
+        """Return the object for a scope, and whether it already holds the scope's turns. Raises ProviderError."""
         if not self._each:
             return self._made_of, self._holds(name, scope)
         if scope not in self._objects:
@@ -81,7 +81,7 @@ class Holder:
         return self._objects[scope], scope in self._filled
 
     def _holds(self, name: str, scope: str) -> bool:
-        """Whether the one object holds this case; one that can't keep cases apart is emptied for it."""
+        """Whether the shared object holds this case; clear it first if it can't separate cases."""
         if scope in self._filled or self.scoped:
             return scope in self._filled
         if self._filled:
@@ -97,15 +97,15 @@ class Holder:
 
     @property
     def scoped(self) -> bool:
-        """Whether the one object keeps cases apart by itself."""
+        """Whether the shared object separates cases itself."""
         return not self._each and bool(_named(self._made_of.add, SCOPES)) and bool(_named(self._made_of.search, SCOPES))
 
     def filled(self, scope: str) -> None:
-        """The object holds what the scope has."""
+        """Mark the object as holding the scope's turns."""
         self._filled.add(scope)
 
     def forget(self, name: str, scope: str) -> None:
-        """Empty what holds a scope."""
+        """Clear the object that holds a scope."""
         if self._each:
             self.drop(name, scope)
         elif scope in self._filled and (clear := getattr(self._made_of, "clear", None)) is not None:
@@ -115,14 +115,14 @@ class Holder:
         self._filled.discard(scope)
 
     def drop(self, name: str, scope: str) -> None:
-        """Let go of the object of a scope."""
+        """Drop the object of a scope."""
         made = self._objects.pop(scope, None)
         self._filled.discard(scope)
         if (close := getattr(made, "close", None)) is not None:
             guarded(name, "close", close)
 
     def close(self, name: str) -> None:
-        """Let go of all objects."""
+        """Drop all objects."""
         for scope in list(self._objects):
             self.drop(name, scope)
 
@@ -148,7 +148,7 @@ class PythonProvider(LocalProvider):
             self._holder = Holder(load_object(self._spec.adapter, self._spec.origin.path.parent, where), settings)
 
     def use_memory(self, memory: Any) -> None:
-        """Take the object of `memeval.evaluate`."""
+        """Use the object passed to `memeval.evaluate`."""
         self._holder = memory if isinstance(memory, Holder) else Holder(memory)
         self._own = False
 
@@ -161,11 +161,11 @@ class PythonProvider(LocalProvider):
         return self._holder
 
     def check(self) -> None:
-        """Raises ConfigError when the class does not fit."""
+        """Raise ConfigError if the class doesn't fit."""
         self._held.check(self.name, self.options.where("adapter") if self._spec.adapter else self.name)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Show what the object returns."""
+        """Pass the object's return values to an observer."""
         self._see = see
 
     def open(self, workdir: Path) -> None:
@@ -175,7 +175,7 @@ class PythonProvider(LocalProvider):
         self._notes = sqlite_notes(lambda scope: self.store.folder(scope))
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Hand over the turns of sessions that the scope does not have yet, one by one."""
+        """Add the turns of new sessions one by one."""
         with self._held.lock:
             earlier = self.store.all(scope)
             known = {session.id for session in earlier}
@@ -188,7 +188,7 @@ class PythonProvider(LocalProvider):
         return {"sessions": len(sessions), "new": len(new)}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Call `settle` if the object has it."""
+        """Call `settle` if the object defines it."""
         with self._held.lock:
             memory, _ = self._memory(scope)
             if (settle := getattr(memory, "settle", None)) is not None:
@@ -212,13 +212,13 @@ class PythonProvider(LocalProvider):
                     "metadata": {"session": session.id, "turn": turn.id, "role": turn.role, "at": str(piece.at or "")},
                     **dict.fromkeys(SCOPES, scope),
                 }
-                told = self._call("add", memory.add, piece.text, values)
-                ids |= dict.fromkeys(_ids(told), [session.id, turn.id])
+                result = self._call("add", memory.add, piece.text, values)
+                ids |= dict.fromkeys(_ids(result), [session.id, turn.id])
         self._notes.put(scope, ids)
         self._held.filled(scope)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """What the object finds, each hit with where it comes from as far as that can be seen."""
+        """Search the object, tracing each hit to its source where possible."""
         with self._held.lock:
             sessions = self.store.all(scope)
             memory, holds = self._memory(scope)
@@ -230,19 +230,19 @@ class PythonProvider(LocalProvider):
         return list(self._read(scope, found, pieces))
 
     def _call(self, what: str, method: Callable[..., Any], text: str, values: Mapping[str, Any], last: Any = None) -> Any:
-        """Call a method with the text and those values that it names."""
+        """Call a method with the text and the values that its signature names."""
         names = _parameters(method)
         given = {name: values[name] for name in names[1:] if name in values}
         more = [last] if last is not None and not any(name in LIMITS for name in given) and len(names) > 1 else []
         given = {name: value for name, value in given.items() if not more or name != names[1]}
-        told = guarded(self.name, what, lambda: method(text, *more, **given))
-        if inspect.isawaitable(told):
+        result = guarded(self.name, what, lambda: method(text, *more, **given))
+        if inspect.isawaitable(result):
             raise ProviderError(
                 f"{self.name}: {what} is async.", fix="Give a class whose methods wait for it, e.g. by asyncio.run."
             )
         if self._see is not None:
-            self._see(what, repr(told).encode())
-        return told
+            self._see(what, repr(result).encode())
+        return result
 
     def _read(self, scope: str, found: Any, pieces: Sequence[RetrievalUnit]) -> Iterator[Retrieved]:
         by_turn = {piece.turns[0]: piece for piece in pieces}
@@ -297,13 +297,13 @@ class PythonProvider(LocalProvider):
         return number
 
     def clear(self, scope: str) -> None:
-        """Forget the scope, there and here."""
+        """Delete the scope, in the object and locally."""
         with self._held.lock:
             self._held.forget(self.name, scope)
         super().clear(scope)
 
     def close(self) -> None:
-        """Let go of the objects, unless they are the caller's."""
+        """Release the objects, unless the caller owns them."""
         if self._holder is not None and self._own:
             with self._holder.lock:
                 self._holder.close(self.name)
@@ -311,7 +311,7 @@ class PythonProvider(LocalProvider):
 
 
 def _parameters(call: Any) -> list[str]:
-    """Names of the arguments that a call takes by name, without those behind stars."""
+    """Return the names of keyword arguments, without * and ** ones."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -346,13 +346,13 @@ def _text(hit: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _ids(told: Any) -> list[str]:
-    """The ids in what `add` returned: an id, a mapping or object with one, or a list of those."""
-    if isinstance(told, str | int) and not isinstance(told, bool):
-        return [str(told)]
-    if isinstance(told, Mapping) and isinstance(told.get("results"), list):
-        told = told["results"]
-    if isinstance(told, list | tuple):
-        return [id for one in told for id in _ids(one)]
-    found = _value(told, ("id",)) if told is not None else None
+def _ids(result: Any) -> list[str]:
+    """Extract ids from the return value of `add`: an id, a mapping or object with one, or a list of those."""
+    if isinstance(result, str | int) and not isinstance(result, bool):
+        return [str(result)]
+    if isinstance(result, Mapping) and isinstance(result.get("results"), list):
+        result = result["results"]
+    if isinstance(result, list | tuple):
+        return [id for item in result for id in _ids(item)]
+    found = _value(result, ("id",)) if result is not None else None
     return [str(found)] if isinstance(found, str | int) and not isinstance(found, bool) else []

@@ -1,4 +1,4 @@
-"""What searches of local providers are made of: pieces, vectors, scores by words and meaning, and times in questions."""
+"""Building blocks of local search: passages, vectors, BM25, score fusion and time expressions in questions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTEXT_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class RetrievalUnit:
-    """A unit. `key` is what it is found by, `text` what is handed out; `order` its place in the scope, from 0."""
+    """A passage. `key` is what is indexed, `text` what is returned; `order` its position in the scope, from 0."""
 
     key: str
     text: str
@@ -38,21 +38,21 @@ class RetrievalUnit:
     order: int
 
     def retrieved(self, score: float) -> Retrieved:
-        """As an answer."""
+        """Convert to a search result."""
         return Retrieved(self.text, score, (self.session,), self.turns, self.at)
 
 
 def cut(sessions: Iterable[Session], granularity: str) -> list[RetrievalUnit]:
-    """All pieces with text, in order. Raises ConfigError for an unknown granularity."""
+    """Split sessions into non-empty passages, in order. Raises ConfigError for an unknown granularity."""
     if granularity not in GRANULARITIES:
         raise ConfigError(f"There is no granularity {granularity!r}.", fix=f"Use one of {', '.join(GRANULARITIES)}.")
     groups = ((session, turns) for session in sessions for turns in _groups(session, granularity))
-    told = ((session, [turn for turn in turns if turn.text.strip()]) for session, turns in groups)
-    return [_piece(session, turns, order) for order, (session, turns) in enumerate(pair for pair in told if pair[1])]
+    filled = ((session, [turn for turn in turns if turn.text.strip()]) for session, turns in groups)
+    return [_piece(session, turns, order) for order, (session, turns) in enumerate(pair for pair in filled if pair[1])]
 
 
 def in_context(pieces: Iterable[RetrievalUnit], characters: int) -> list[RetrievalUnit]:
-    """Pieces whose keys go on with the end of what was said before them in their session (key expansion)."""
+    """Append the end of the preceding text of the session to each passage's key (key expansion)."""
     out: list[RetrievalUnit] = []
     last: RetrievalUnit | None = None
     for piece in pieces:
@@ -92,12 +92,12 @@ def _piece(session: Session, turns: Sequence[Turn], order: int) -> RetrievalUnit
 
 
 def key_of(turn: Turn) -> str:
-    """What a turn is found by: its text, after the speaker's name if there is one (a role says nothing)."""
+    """Return the key of a turn: its text, prefixed with the speaker's name if known (a role adds nothing)."""
     return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
 
 
 def render(turns: Sequence[Turn], at: datetime | None) -> str:
-    """Turns as a reader sees them: the date, then `who: text` lines."""
+    """Render turns for a reader: the date, then `who: text` lines."""
     lines = [f"{turn.speaker or turn.role}: {turn.text.strip()}" for turn in turns]
     return "\n".join([f"[{at:%Y-%m-%d %H:%M}]", *lines] if at else lines)
 
@@ -108,24 +108,24 @@ MOST_KEYS = 500
 
 
 class NamedEmbedder(Protocol):
-    """Texts to unit vectors, float32 of shape (n, dimensions)."""
+    """Embeds texts as unit vectors, float32 of shape (n, dimensions)."""
 
     @property
     def name(self) -> str:
-        """Model and whatever else decides the vector."""
+        """The model and everything else that affects the vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of documents."""
+        """Embed documents."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Vector of a query, shape (dimensions,)."""
+        """Embed a query; shape (dimensions,)."""
         ...
 
 
 def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Key and value of those keys that are there."""
+    """Yield key and value of the keys that exist."""
     out: dict[bytes, bytes] = {}
     for start in range(0, len(keys), MOST_KEYS):
         some = keys[start : start + MOST_KEYS]
@@ -134,14 +134,14 @@ def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 class VectorCache:
-    """Vectors in `vectors.db` of a folder, as half floats (they lose nothing that a rank would show)."""
+    """Caches vectors in `vectors.db` of a folder, as half floats (precise enough not to change ranks)."""
 
     def __init__(self, folder: Path, embedder: NamedEmbedder) -> None:
         self._path = folder / "vectors.db"
         self._embedder = embedder
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text; what is not there yet is embedded and kept, batch by batch."""
+        """Return a row per text; missing ones are embedded and stored batch by batch."""
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
         keys = [self._key(text) for text in texts]
@@ -183,7 +183,7 @@ DECIMALS = 9
 class Bm25:
     """BM25 (Robertson & Zaragoza 2009) over Porter stems, with Lucene's idf log(1 + (N - n + 0.5) / (n + 0.5)).
 
-    A query loses its function words, unless it has no others.
+    Function words are removed from queries, unless nothing else is left.
     """
 
     def __init__(self, documents: Sequence[str], k1: float = K1, b: float = B) -> None:
@@ -198,7 +198,7 @@ class Bm25:
                 self._postings[term].append((number, frequency * (k1 + 1) / (frequency + norm)))
 
     def scores(self, query: str) -> Scores:
-        """A score for each document, shape (documents,); 0 without a common word."""
+        """Score each document; shape (documents,), 0 without a common word."""
         out = np.zeros(self._size)
         for term, times in Counter(content_stems(query) or stems(query)).items():
             found = self._postings.get(term)
@@ -210,20 +210,20 @@ class Bm25:
 
 
 def z_scores(values: Scores) -> Scores:
-    """Values by their distance from the mean in standard deviations; zeros when all are equal."""
+    """Standardise values; zeros if all are equal."""
     spread = float(values.std()) if values.size else 0.0
     return np.zeros_like(values) if spread < 1e-12 else (values - values.mean()) / spread
 
 
 def best(scores: Scores, k: int, least: float = -math.inf) -> list[tuple[int, float]]:
-    """At most k (position, score), best first and equal ones by position, of those above `least`."""
+    """Return at most k (position, score) above `least`, best first, ties by position."""
     rounded = np.round(scores, DECIMALS)
     order = np.lexsort((np.arange(len(rounded)), -rounded))
     return [(int(number), float(rounded[number])) for number in order[: max(0, k)] if rounded[number] > least]
 
 
 BONUS = 1.5
-"""What a piece inside the range gains, in standard deviations of the scores."""
+"""Bonus for a passage inside the range, in standard deviations of the scores."""
 Range = tuple[datetime, datetime]
 
 _MONTHS = {
@@ -243,7 +243,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
 def asked_range(text: str, at: datetime | None) -> Range | None:
-    """From and until of the first time that the text names; None when it names none that can be told."""
+    """Return start and end of the first time expression in the text; None if there is none that can be resolved."""
     return _named(text, at) or (_relative(text, at) if at else None)
 
 
@@ -269,7 +269,7 @@ def _day(year: str | None, month: str, day: str, at: datetime | None) -> Range |
 
 
 def _year(year: str | None, month: int, at: datetime | None) -> int:
-    """The year that is written, else the one of the newest such month that has begun; 0 when neither tells."""
+    """Return the written year, else that of the latest such month that has begun; 0 if unknown."""
     if year:
         return int(year) if 1900 < int(year) < 2200 else 0
     return 0 if at is None else at.year if month <= at.month else at.year - 1
@@ -309,7 +309,7 @@ def _count(word: str) -> int:
 
 
 def with_times(scores: Scores, pieces: Sequence[RetrievalUnit], text: str, at: datetime | None) -> Scores:
-    """Scores with a bonus for pieces from the time that the question names; the same scores if it names none."""
+    """Add a bonus to passages from the time named in the question; return the scores unchanged if it names none."""
     asked = asked_range(text, at)
     if asked is None or not len(scores):
         return scores

@@ -1,7 +1,7 @@
-"""Working memory: one page about the user, kept from session to session after a template, handed out whole.
+"""Working memory: one page about the user, updated after each session from a template and returned whole.
 
-With a model it rewrites the page after each session. Without one, sentences in which the user speaks of themselves are
-filed under the line of the template whose words they share, the newest kept.
+A model rewrites the page after each session. Without one, sentences in which the user speaks of themselves are
+filed under the template line that shares their words, keeping the newest.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class WorkingMemoryProvider(ModelAided):
         self._per_line = options.count("perLine", 12, least=1)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Let the model read these sessions."""
+        """Have the model process these sessions."""
         if self.model is not None and sessions:
             self._written(scope, self.store.all(scope), {session.id for session in sessions})
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """The page, as one piece."""
+        """Return the page as one passage."""
         sessions = self.store.all(scope)
         if not sessions:
             return []
@@ -63,7 +63,7 @@ class WorkingMemoryProvider(ModelAided):
         return self._filed(sessions)
 
     def _written(self, scope: str, sessions: Sequence[Session], fresh: Collection[str] = ()) -> str:
-        """The page after the last session; those after earlier ones are kept, so that a killed run goes on from there."""
+        """Write the page after the last session; store earlier versions so that a killed run can resume."""
         pieces = cut(sessions, "session")
         texts = {piece.session: piece.text for piece in pieces}
         before = dict(zip(texts, ["", *texts], strict=False))
@@ -101,7 +101,7 @@ class WorkingMemoryProvider(ModelAided):
 
 
 def _lines(template: str) -> list[tuple[str, frozenset[str]]]:
-    """Labels with the stems of their cue words (of the label itself when there are none)."""
+    """Parse labels with the stems of their cue words (of the label itself if there are none)."""
     matches = (match for line in template.splitlines() if (match := _LINE.match(line)))
     return [(m["label"], frozenset(map(stem, re.findall(r"[\w']+", (m["cues"] or m["label"]).lower())))) for m in matches]
 
@@ -116,7 +116,7 @@ def _own_sentences(sessions: Sequence[Session]) -> Iterator[tuple[str, Session, 
 
 
 def _label(sentence: str, lines: Sequence[tuple[str, frozenset[str]]]) -> str:
-    """The line that shares most words with the sentence, the first of equals; the last line for none."""
+    """Find the first line that shares most words with the sentence; the last line if none does."""
     found = set(content_stems(sentence)) | {stem(word) for word in sentence.lower().split()}
     shared = [len(found & cues) for _, cues in lines]
     if not lines or max(shared) == 0:
