@@ -1,11 +1,11 @@
-"""What the YAML files of providers and benchmarks hold, as frozen values, and how they are read.
+"""Typed specs of providers and benchmarks, and their reader for YAML files.
 
-A field `base_url` is the key `baseUrl` in the file; a field without a default must be given. Pydantic checks names, types and
-values; the rules between keys are in `check` of each class, which yields (dotted key, what is wrong). Every error names file,
+A field `base_url` is the key `baseUrl` in the file; a field without a default is required. Pydantic checks names, types and
+values; rules between keys are in each class's `check`, which yields (dotted key, problem). Every error names file,
 line and key. The only importer of PyYAML and pydantic.
 
-`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables and are put in when a file is read; other
-`${…}` belong to the templates of a provider and stay. `$${VAR}` gives the text `${VAR}`.
+`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables, expanded when a file is read; other
+`${…}` belong to a provider's templates and are kept. `$${VAR}` gives the text `${VAR}`.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _VARIABLE = re.compile(r"\$?\$\{([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\}")
 
 
 def key_of(field_name: str) -> str:
-    """The key in a file of a field: `base_url` is `baseUrl`."""
+    """Return a field's key in a file: `base_url` is `baseUrl`."""
     first, *rest = field_name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 @dataclass_transform(frozen_default=True)
 def spec(kind: type[Value]) -> type[Value]:
-    """Make a class a frozen value that a mapping of a file can become."""
+    """Decorate a class to make it a frozen dataclass that a mapping in a file is validated into."""
     config = ConfigDict(alias_generator=key_of, populate_by_name=True, extra="forbid", arbitrary_types_allowed=True)
     return cast(type[Value], dataclass(frozen=True, slots=True, config=config)(kind))
 
 
 class _Scalar(str):
-    """A scalar of a file: the text as written, which a text field takes (`1.10`), and the `value` that YAML gives it."""
+    """A scalar in a file: the text as written, used for text fields (`1.10`), and the `value` that YAML resolves it to."""
 
     value: Any = None
 
@@ -94,7 +94,7 @@ Frozen = Annotated[Mapping[str, Value], AfterValidator(MappingProxyType)]
 
 
 def _rule(fits: Callable[[Any], bool], problem: Callable[[Any], str]) -> Callable[[Any], Any]:
-    """A check of one value, with what is wrong with it."""
+    """Return a validator of a single value, with its error message."""
 
     def check(value: Any) -> Any:
         if not fits(value):
@@ -117,7 +117,7 @@ def _unknown_places(template: str) -> set[str]:
 
 
 def _expression_fault(text: str) -> str:
-    """What is wrong with a regular expression; empty for nothing."""
+    """Describe the problem with a regular expression; empty if there is none."""
     try:
         re.compile(text)
     except re.error as error:
@@ -126,7 +126,7 @@ def _expression_fault(text: str) -> str:
 
 
 def _pattern_fault(text: str) -> str:
-    """What is wrong with a regular expression that cuts a text into results; empty for nothing."""
+    """Describe the problem with a regular expression that splits a text into results; empty if there is none."""
     if not text or (fault := _expression_fault(text)):
         return fault if text else ""
     return "" if re.compile(text).groupindex else "names no group; write e.g. (?P<content>.+)"
@@ -176,7 +176,7 @@ class ProviderType(StrEnum):
 
 
 class AuthType(StrEnum):
-    """How a request proves who sends it."""
+    """How requests are authenticated."""
 
     BEARER = "bearer"
     TOKEN = "token"
@@ -185,7 +185,7 @@ class AuthType(StrEnum):
 
 
 class ScopeType(StrEnum):
-    """What keeps one case apart from another in the system."""
+    """How cases are isolated from each other in the system."""
 
     CONTAINER_TAGS = "containerTags"
     USER_ID = "userId"
@@ -194,7 +194,7 @@ class ScopeType(StrEnum):
 
 
 class AddUnit(StrEnum):
-    """How much one call of the add endpoint carries."""
+    """What one call of the add endpoint contains."""
 
     SESSION = "session"
     TURN = "turn"
@@ -210,7 +210,7 @@ class SourceType(StrEnum):
 
 
 class IngestionMode(StrEnum):
-    """How sessions reach a provider: all at once, one after another, or one with its own wait for indexing."""
+    """How sessions are ingested: all at once, one by one, or one by one with a wait for indexing after each."""
 
     BULK = "bulk"
     INCREMENTAL = "incremental"
@@ -225,7 +225,7 @@ class Origin:
     lines: Mapping[str, int] = dataclasses.field(default_factory=lambda: EMPTY)
 
     def where(self, key: str) -> str:
-        """`file:line: key`, with the line of the nearest key above if that one is not in the file."""
+        """Format `file:line: key`, using the nearest parent's line if the key isn't in the file."""
         probe = key
         while probe and probe not in self.lines:
             probe = probe.rpartition(".")[0]
@@ -235,7 +235,7 @@ class Origin:
 
 @spec
 class ConnectionSpec:
-    """Base URL, and how many seconds a request may take."""
+    """Base URL and request timeout in seconds."""
 
     base_url: Annotated[str, AfterValidator(_is_url)]
     timeout: Annotated[Number, AfterValidator(_is_time)] = 30.0
@@ -243,7 +243,7 @@ class ConnectionSpec:
 
 @spec
 class AuthSpec:
-    """`prefix` comes before the key in the header: default `Bearer ` for bearer, `Token ` for token, else nothing."""
+    """Authentication. `prefix` precedes the key in the header: default `Bearer ` for bearer, `Token ` for token, else nothing."""
 
     type: AuthType = AuthType.NONE
     header: str = "Authorization"
@@ -252,7 +252,7 @@ class AuthSpec:
 
     @property
     def effective_prefix(self) -> str:
-        """The prefix with the defaults of the type."""
+        """The prefix, with the default of the type."""
         if self.prefix is not None:
             return self.prefix
         return {AuthType.BEARER: "Bearer ", AuthType.TOKEN: "Token "}.get(self.type, "")
@@ -260,7 +260,7 @@ class AuthSpec:
 
 @spec
 class ScopingSpec:
-    """`run_id_format` may use ${runId}, ${benchmark}, ${caseId}; `field` names the field of type custom."""
+    """Isolation of cases. `run_id_format` may use ${runId}, ${benchmark}, ${caseId}; `field` is the field for type custom."""
 
     type: ScopeType = ScopeType.CUSTOM
     run_id_format: Annotated[str, AfterValidator(_is_run_id_format)] = "${benchmark}-${caseId}-${runId}"
@@ -269,10 +269,10 @@ class ScopingSpec:
 
 @spec
 class ResponseSpec:
-    """JSONPath expressions of what is read from a response; the `...Field` ones are relative to one result.
+    """JSONPath expressions for reading a response; the `...Field` ones are relative to a result.
 
-    `pattern` is for a tool that answers with text: a regular expression whose named groups make each match a result. A text
-    without a match is an error, unless `nothing` matches it: what the tool says when it found nothing.
+    `pattern` is for tools that answer with text: a regular expression whose named groups turn each match into a result. A text
+    without a match is an error, unless it matches `nothing`, the tool's message for an empty result.
     """
 
     results: str = ""
@@ -290,7 +290,7 @@ class ResponseSpec:
 
 @spec
 class PagingSpec:
-    """How further pages are asked for: the next token (from `response.nextPage`) or number goes into `param`."""
+    """Pagination: the next token (from `response.nextPage`) or page number is sent as `param`."""
 
     param: str
     location: str = "query"
@@ -300,7 +300,7 @@ class PagingSpec:
 
 @spec
 class EndpointSpec:
-    """One call. Strings in path, query, headers and body may hold ${runTag} and JSONPath (`$.content`)."""
+    """An API call. Strings in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`)."""
 
     path: str
     method: Annotated[str, AfterValidator(_is_method)] = "POST"
@@ -317,7 +317,7 @@ class EndpointSpec:
 
 @spec
 class EndpointsSpec:
-    """The calls of an API; `status` for those that index later, `setup` for what must exist before the first add."""
+    """The calls of an API; `status` polls asynchronous indexing, `setup` runs before the first add."""
 
     add: EndpointSpec
     search: EndpointSpec
@@ -328,9 +328,9 @@ class EndpointsSpec:
 
 @spec
 class ToolSpec:
-    """One call of an MCP tool. Strings in `arguments` may hold ${runTag} and JSONPath, as in the body of an endpoint.
+    """A call of an MCP tool. Strings in `arguments` may contain ${runTag} and JSONPath, as in an endpoint's body.
 
-    `each_id` (of clear): call the tool once for each id that the system gave, as `$.id`.
+    `each_id` (of clear): call the tool once for each id that the system assigned, as `$.id`.
     """
 
     tool: str
@@ -344,7 +344,7 @@ class ToolSpec:
 
 @spec
 class ToolsSpec:
-    """The tools of an MCP server; `status` for those that index later, `setup` for what must exist before the first add."""
+    """The tools of an MCP server; `status` polls asynchronous indexing, `setup` runs before the first add."""
 
     add: ToolSpec
     search: ToolSpec
@@ -355,11 +355,11 @@ class ToolsSpec:
 
 @spec
 class McpSpec:
-    """How an MCP server is started. `${folder}` in command, environment and cwd is a folder for what it keeps.
+    """How an MCP server is started. `${folder}` in command, environment and cwd is its data folder.
 
-    With `per_case` (the default) each case has a server and a folder of its own; without it one server serves all cases, and
-    the arguments of its tools must name `${runTag}`. `stop` is a command for what a server leaves running behind it. Times
-    in seconds.
+    With `per_case` (the default) each case has its own server and folder; without it one server serves all cases, and
+    its tools' arguments must include `${runTag}`. `stop` is a command that cleans up processes left by the server. Times
+    are in seconds.
     """
 
     command: tuple[str, ...]
@@ -373,7 +373,7 @@ class McpSpec:
 
 @spec
 class CapabilitiesSpec:
-    """What a system can do; reports show it, and the runner leaves out what can't be done."""
+    """What a system supports; reports show it, and the runner skips the rest."""
 
     async_indexing: Flag = False
     timestamps: Flag = False
@@ -385,7 +385,7 @@ class CapabilitiesSpec:
 
 @spec
 class RateLimitSpec:
-    """Seconds between calls, and how failed ones are tried again (exponential back-off with jitter)."""
+    """Seconds between calls, and retries of failed ones (exponential back-off with jitter)."""
 
     add_delay: Least0 = 0.0
     search_delay: Least0 = 0.0
@@ -398,7 +398,7 @@ class RateLimitSpec:
 
 @spec
 class DockerSpec:
-    """A compose file (relative to the YAML file) and the path that answers once the service is ready."""
+    """A compose file (relative to the YAML file) and the service's health path."""
 
     compose: str
     service: str = ""
@@ -410,7 +410,7 @@ class DockerSpec:
 class ProviderSpec:
     """A memory system. `implementation` is the registered class: by default `http`, for a local one its own name.
 
-    `adapter` is a class of your own instead: `./file.py:Class`, relative to the YAML file.
+    `adapter` is your own class instead: `./file.py:Class`, relative to the YAML file.
     """
 
     name: str
@@ -439,7 +439,7 @@ class ProviderSpec:
 
     @property
     def effective_implementation(self) -> str:
-        """Registered name of the class that does the work."""
+        """Registered name of the implementation."""
         by_type = {ProviderType.LOCAL: "python" if self.adapter else self.name, ProviderType.MCP: "mcp"}
         return self.implementation or by_type.get(self.type, "http")
 
@@ -476,7 +476,7 @@ class ProviderSpec:
 
 @spec
 class FileSpec:
-    """A file of the data: its path in the data set (and in the cache), where it is, and its SHA-256 if published."""
+    """A data file: its path in the data set (and in the cache), its URL, and its SHA-256 if published."""
 
     path: str
     url: str = ""
@@ -486,7 +486,7 @@ class FileSpec:
 
 @spec
 class SourceSpec:
-    """Where data comes from: a hub data set at a revision, URLs, or files beside the YAML file."""
+    """The source of data: a hub data set at a revision, URLs, or files beside the YAML file."""
 
     type: SourceType
     dataset: str = ""
@@ -498,9 +498,9 @@ class SourceSpec:
 
 @spec
 class SchemaSpec:
-    """JSONPath of each part, for data that needs no loader of its own.
+    """JSONPath of each part, for data that needs no custom loader.
 
-    Paths of a session are relative to it, likewise of a turn and a question. Without `questions` each record is one
+    Paths within a session, turn or question are relative to it. Without `questions` each record is one
     case with one question, whose paths are relative to the record.
     """
 
@@ -528,7 +528,7 @@ class SchemaSpec:
 
 @spec
 class PromptsSpec:
-    """Names or paths of prompt files, or text in place; `judge_by_type` is keyed by unified question type."""
+    """Names or paths of prompt files, or inline text; `judge_by_type` is keyed by unified question type."""
 
     answer: str = ""
     judge: str = ""
@@ -538,7 +538,7 @@ class PromptsSpec:
 
 @spec
 class JudgeSpec:
-    """The judge that the protocol asks for, by registered name."""
+    """The judge of the protocol, by registered name."""
 
     name: str = "f1"
     options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
@@ -546,7 +546,7 @@ class JudgeSpec:
 
 @spec
 class ModelsSpec:
-    """Models that a run takes when no flag names others, with their options."""
+    """Default models of a run, with their options."""
 
     answering: str = ""
     answering_options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
@@ -556,9 +556,9 @@ class ModelsSpec:
 
 @spec
 class ChunkingSpec:
-    """How sessions are cut before a system gets them. `size` and `overlap` count what `strategy` names.
+    """How sessions are split before ingestion. `size` and `overlap` are in units of `strategy`.
 
-    `turns`: so many turns together; `sentences`, `words`, `characters`: a turn that is longer is cut.
+    `turns`: group that many turns; `sentences`, `words`, `characters`: split longer turns.
     """
 
     size: Annotated[Whole, AfterValidator(_is_least_1)]
@@ -568,7 +568,7 @@ class ChunkingSpec:
 
 @spec
 class BatchingSpec:
-    """Sessions in one call of a provider (by default as `ingestion` says), and seconds between calls."""
+    """Sessions per ingest call (by default as `ingestion` says), and seconds between calls."""
 
     size: Annotated[Whole, AfterValidator(_is_least_0)] = 0
     delay: Least0 = 0.0
@@ -576,7 +576,7 @@ class BatchingSpec:
 
 @spec
 class PreprocessingSpec:
-    """What becomes of a turn before a system gets it: fields removed, text put into a template, then escaped.
+    """How turns are transformed before ingestion: fields removed, text put into a template, then escaped.
 
     `remove` may name speaker, role and date. `template` may use {text}, {speaker}, {role}, {date}. `escape` is html or json.
     """
@@ -588,7 +588,7 @@ class PreprocessingSpec:
 
 @spec
 class SearchSpec:
-    """Pieces that are asked for and read at most (0: enough for the metrics), and the least score of a piece that counts."""
+    """Maximum passages to request and to read (0: enough for the metrics), and the minimum score of a passage."""
 
     limit: Annotated[Whole, AfterValidator(_is_least_0)] = 0
     threshold: Number | None = None
@@ -596,7 +596,7 @@ class SearchSpec:
 
 @spec
 class PublishedSpec:
-    """A figure that others published, in per cent, with its source. `note` says what differs from a run here."""
+    """A published figure, in per cent, with its source. `note` says how it differs from a run here."""
 
     system: str
     metric: str
@@ -619,8 +619,8 @@ class RetrievalSpec:
 class BenchmarkSpec:
     """A benchmark. `question_types` maps its own categories to the unified types. `loader` or `schema`, not both.
 
-    `targets` are values (0 to 1) that a run should reach, by metric; `published` are figures of others.
-    `custom_evaluator` is a judge of your own: `./file.py:name`, relative to the YAML file.
+    `targets` are values (0 to 1) that a run should reach, by metric; `published` are figures published by others.
+    `custom_evaluator` is your own judge: `./file.py:name`, relative to the YAML file.
     """
 
     name: str
@@ -659,7 +659,7 @@ class BenchmarkSpec:
 
     @property
     def effective_loader(self) -> str:
-        """Registered name of the loader; `schema` for the general one."""
+        """Registered name of the loader; `schema` is the generic one."""
         return self.loader or "schema"
 
     def check(self) -> Problems:
@@ -721,7 +721,7 @@ def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) ->
 
 
 def parse_yaml(text: str, name: str = "<text>") -> Any:
-    """Plain values of a YAML text, for small files without a schema (price tables). Raises ConfigError."""
+    """Parse YAML text into plain values, for small files without a schema (price tables). Raises ConfigError."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -729,7 +729,7 @@ def parse_yaml(text: str, name: str = "<text>") -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """A spec as dicts, lists and plain values with the keys of the file, for `describe` and result files."""
+    """Convert a spec to dicts, lists and plain values with the file's keys, for `describe` and result files."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "origin")
         return {key_of(name): to_plain(item) for name, item in named}
@@ -759,7 +759,7 @@ def _shown(value: Any) -> str:
 
 
 class _File:
-    """The nodes of one file as values; remembers the line of each key and of each value."""
+    """Reads a file's nodes as values, recording the line of each key and value."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
         self.path = path
@@ -768,7 +768,7 @@ class _File:
         self.values: dict[str, int] = {}
 
     def read(self) -> Any:
-        """The whole file: dicts, lists, scalars; None for what is empty."""
+        """Read the whole file as dicts, lists and scalars; None for empty values."""
         try:
             node = yaml.compose(self.path.read_text("utf-8"), Loader=yaml.SafeLoader)
         except OSError as error:
@@ -783,7 +783,7 @@ class _File:
             raise ConfigError(f"{self.path}:1: the file is empty.", fix="See the docs page on adding one.")
         try:
             return self._value(node, "")
-        except RecursionError:  # an alias that holds itself
+        except RecursionError:  # a recursive alias
             raise ConfigError(f"{self.path} is nested too deeply.", fix="Remove the nesting.") from None
 
     def _value(self, node: yaml.Node, key: str) -> Any:
@@ -813,7 +813,7 @@ class _File:
         if tag == "tag:yaml.org,2002:null":
             return None
         scalar = _Scalar(text)
-        # Timestamps stay text: JSON results could not hold them.
+        # Keep timestamps as text: JSON has no type for them.
         scalar.value = text if tag.endswith(":timestamp") else self._constructed(tag, text, key)
         return scalar
 
@@ -824,7 +824,7 @@ class _File:
             raise self.error(key, f"can't be read: {error}") from None
 
     def _expanded(self, text: str, key: str) -> str:
-        """The text with environment variables put in. A missing one without default is a ConfigError."""
+        """Expand environment variables. Raises ConfigError for a missing one without a default."""
 
         def put(match: re.Match[str]) -> str:
             if match[0].startswith("$$"):
@@ -837,22 +837,22 @@ class _File:
 
         return _VARIABLE.sub(put, text)
 
-    # Faults
+    # Errors
 
     def error(self, key: str, problem: str, fix: str = "", *, line: int = 0) -> ConfigError:
-        """The error about a value."""
+        """Return the error for a value."""
         where = f"{self.path}:{line or self.values[key]}: {key or 'the file'}"
         return ConfigError(f"{where} {problem}.", fix=fix or "Correct that line.")
 
     def unknown(self, key: str, known: list[str]) -> ConfigError:
-        """The error about a key that nothing reads."""
+        """Return the error for an unknown key."""
         near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]}? " if near else ""
         where = f"{self.path}:{self.keys[key]}: {key}"
         return ConfigError(f"{where} is not a known key.", fix=f"{hint}Known keys there: {', '.join(known)}.")
 
     def fault(self, error: ValidationError, kind: type[Any]) -> ConfigError:
-        """The first fault in the order of the file; what is missing comes after what is wrong."""
+        """Return the first error in file order; missing keys come after invalid ones."""
         found = [(_dotted(one["loc"]), one) for one in error.errors(include_url=False)]
         key, first = min(found, key=lambda one: (one[1]["type"] == "missing", self.values.get(one[0], 0)))
         return self._told(key, first, kind)
@@ -881,7 +881,7 @@ def _dotted(loc: tuple[int | str, ...]) -> str:
 
 
 def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
-    """The class of the mapping at a place in a spec."""
+    """Return the class of the mapping at a path in a spec."""
     for part in loc:
         if isinstance(part, str):
             hints = {key_of(name): hint for name, hint in get_type_hints(kind).items()}
@@ -890,7 +890,7 @@ def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
 
 
 def _resolved(text: str) -> str:
-    """The tag that a plain scalar of this text has: a variable may hold a number."""
+    """Return the YAML tag of a plain scalar with this text: a variable may hold a number."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:

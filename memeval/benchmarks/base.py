@@ -1,8 +1,8 @@
-"""What all loaders share: options, files, opaque ids, types.
+"""Shared parts of loaders: options, files, opaque ids and question types.
 
-Ids are opaque: session `s12` is the twelfth of its case in order of time, its fifth turn is `s12:5`. What the data
-set calls them stays in `Session.source_id` and in metadata of questions, which no system under test ever sees.
-Metadata of turns is shown to systems, therefore no loader puts gold there.
+Ids are opaque: session `s12` is the twelfth of its case by time, its fifth turn is `s12:5`. The original ids of the data
+set are kept in `Session.source_id` and in question metadata, which no system under test ever sees.
+Turn metadata is passed to systems, so loaders must not put gold there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memeval.specs import BenchmarkSpec
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A turn before it has an id."""
+    """A turn without an id yet."""
 
     role: str
     text: str
@@ -35,7 +35,7 @@ class Said:
 class FileBenchmark(ABC):
     """A benchmark that reads `source`, a file or a folder of files.
 
-    A loader names its `OPTIONS` with their defaults, and yields its cases in `_cases`.
+    A loader declares its `OPTIONS` with defaults, and yields its cases in `_cases`.
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = EMPTY
@@ -52,7 +52,7 @@ class FileBenchmark(ABC):
         return self.spec.name
 
     def cases(self) -> Iterator[Case]:
-        """All cases, one at a time. Raises DataError naming file, record and field."""
+        """Yield the cases one at a time. Raises DataError naming file, record and field."""
         seen: set[str] = set()
         for case in self._cases():
             if case.id in seen:
@@ -63,15 +63,15 @@ class FileBenchmark(ABC):
             yield case
 
     def data_hash(self) -> str:
-        """SHA-256 over the data files."""
+        """Hash the data files with SHA-256."""
         return reading.sha256(self.files(), self.source)
 
     def files(self) -> list[Path]:
-        """The data files, sorted by path."""
+        """Return the data files, sorted by path."""
         return data_files(self.source, self.SUFFIXES)
 
     def type_of(self, category: Field, name: str | None = None) -> QuestionType:
-        """The unified type of the benchmark's own category (by default the field's text), as the YAML file maps it."""
+        """Map the benchmark's own category (by default the field's text) to the unified type, as the YAML file defines."""
         key = category.scalar() if name is None else name
         try:
             return self.spec.question_types[key]
@@ -83,7 +83,7 @@ class FileBenchmark(ABC):
 
 
 def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
-    """The records of one file, numbered from 1; `id_key` adds the record's own name to the number in errors."""
+    """Yield the records of a file, numbered from 1; `id_key` adds the record's own id to errors."""
     if path.name.endswith((".csv", ".csv.gz")):
         rows = csv_records(path)
     elif path.suffix == ".parquet":
@@ -96,7 +96,7 @@ def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
 
 
 def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """The file itself, or all of a folder with one of these endings; hidden ones are left out. Raises DataError."""
+    """Return the file itself, or a folder's non-hidden files with these suffixes. Raises DataError."""
     if source.is_file():
         return [source]
     found = sorted(path for path in source.rglob("*") if path.name.endswith(suffixes) and not path.name.startswith("."))
@@ -106,7 +106,7 @@ def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 def build_session(number: int, said: Iterable[Said], at: datetime | None = None, source_id: str = "") -> Session:
-    """A session with ids; blank turns are left out, yet counted, so that the ids of the others don't depend on them."""
+    """Build a session with ids. Blank turns are skipped but counted, so that other ids don't depend on them."""
     turns = tuple(
         Turn(f"s{number}:{index}", turn.role, turn.text, turn.speaker, turn.at or at, turn.metadata)
         for index, turn in enumerate(said, start=1)
@@ -116,7 +116,7 @@ def build_session(number: int, said: Iterable[Said], at: datetime | None = None,
 
 
 def role_of(role: Field) -> str:
-    """The role of a speaker: user or assistant; system and tool messages count as the assistant's."""
+    """Return the role of a speaker, user or assistant; system and tool messages count as the assistant's."""
     name = role.filled().lower()
     if name in ("user", "human"):
         return "user"
@@ -126,7 +126,7 @@ def role_of(role: Field) -> str:
 
 
 def passages(text: str, words: int) -> Iterator[str]:
-    """A text in pieces of at most `words` words, cut at line ends where there are some."""
+    """Split a text into passages of at most `words` words, at line ends where possible."""
     piece: list[str] = []
     count = 0
     for line in _short_lines(text, words):
@@ -150,7 +150,7 @@ def _short_lines(text: str, words: int) -> Iterator[str]:
 
 
 def document_sessions(pieces: Iterable[str], turns_each: int = 16) -> tuple[Session, ...]:
-    """Passages of a document as sessions of the user, for benchmarks whose memory is a text."""
+    """Turn a document's passages into user sessions, for benchmarks whose memory is a text."""
     group: list[Said] = []
     sessions: list[Session] = []
     for piece in pieces:

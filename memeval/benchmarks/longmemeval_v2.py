@@ -85,14 +85,14 @@ class LongMemEvalV2(FileBenchmark):
     def _said(self, record: Field) -> Iterator[Said]:
         yield Said("user", record["goal"].text() if record["goal"].present else "")
         for state in record["states"].items():
-            told = {key: state[key].scalar() for key in ("url", "thought", "thoughts", "action") if state[key].present}
-            head = "\n".join(f"{key.removesuffix('s')}: {value}" for key, value in told.items() if value.strip())
+            shown = {key: state[key].scalar() for key in ("url", "thought", "thoughts", "action") if state[key].present}
+            head = "\n".join(f"{key.removesuffix('s')}: {value}" for key, value in shown.items() if value.strip())
             page = state["accessibility_tree"] if state["accessibility_tree"].present else state["text"]
             text = page.text() if page.present else ""
             words = self.options["state_words"]
             pieces = list(passages(text, words)) if words and text.strip() else [text]
             yield Said("assistant", f"{head}\n{pieces[0]}".strip())
-            yield from (Said("assistant", f"{told.get('url', '')}\n{piece}".strip()) for piece in pieces[1:])
+            yield from (Said("assistant", f"{shown.get('url', '')}\n{piece}".strip()) for piece in pieces[1:])
         if record["outcome"].present:
             yield Said("assistant", f"outcome: {record['outcome'].scalar()}")
 

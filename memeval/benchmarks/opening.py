@@ -1,4 +1,4 @@
-"""From a spec to a benchmark whose cases can be read."""
+"""Open benchmarks from their specs, and describe them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memeval.specs import BenchmarkSpec, SourceSpec
 
 
 def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
-    """Names of the options that the benchmark's loader takes; None when it does not tell. Raises ConfigError."""
+    """Return the option names of the benchmark's loader; None if it doesn't declare them. Raises ConfigError."""
     kind = registry.benchmark_loader.get(spec.effective_loader)
     return frozenset(kind.OPTIONS) if isinstance(kind, type) and issubclass(kind, FileBenchmark) else None
 
@@ -24,7 +24,7 @@ def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
 def open_benchmark(
     spec: BenchmarkSpec, data: Path | None = None, *, options: Mapping[str, Any] = EMPTY, sources: Sources | None = None
 ) -> Benchmark:
-    """Find or fetch the data (`data`: the user's own copy) and give it to the loader. Raises DataError, ConfigError."""
+    """Find or fetch the data (`data`: the user's own copy) and open it with the loader. Raises DataError, ConfigError."""
     source = (sources or Sources()).resolve(spec, data)
     return cast(Benchmark, registry.benchmark_loader.get(spec.effective_loader)(spec, source, options))
 
@@ -33,7 +33,7 @@ _ORDER = ("cases", "sessions", "turns", "questions")
 
 
 def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[str, Any]:
-    """Facts of the YAML file and, with the data at hand, counts of it (which reads all of it once). Plain JSON values.
+    """Describe a benchmark from its YAML file and, if data is given, with counts (reads all of it). Plain JSON values.
 
     `categories` says what the benchmark's own categories (such as LoCoMo's numbers) mean, with the unified type of each.
     """
@@ -65,7 +65,7 @@ def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[st
 
 
 def count(benchmark: Benchmark) -> dict[str, Any]:
-    """Counts over all cases: sizes, questions by unified type and by category, and what evidence there is."""
+    """Count sizes, questions by unified type and by category, and evidence over all cases."""
     sizes: Counter[str] = Counter(dict.fromkeys(_ORDER, 0))
     kinds: Counter[str] = Counter()
     categories: Counter[str] = Counter()

@@ -92,7 +92,7 @@ def _contexts(record: Field) -> Iterator[tuple[str, list[Field]]]:
 
 
 def _sessions(messages: Sequence[Field], *, persona: bool) -> tuple[Session, ...]:
-    """A system message (the profile) begins a new session; the profile itself is told once."""
+    """A system message (the profile) begins a new session; a repeated profile is included only once."""
     groups: list[list[Said]] = [[]]
     profiles: set[str] = set()
     for message in messages:

@@ -1,10 +1,10 @@
-"""Memory poisoning: foreign text that is read once and comes back as what the user wants.
+"""Memory poisoning: foreign text that a memory stores and later presents as the user's wish.
 
 In the manner of MPBench (write channels, write and retrieval success) and VISTA (canaries, resistance and adaptation), with
-data of our own that are generated: no file is read. Each attack is a session of a coding assistant in which text that asks to
-be obeyed comes by a channel that is not the user's will: client blocks, imitated rejections, the agent's words, pasted text,
-what was taken back, machine lines, tool output. A later question bears on it. Adaptation is its counterpart: rules that the
-user typed, and rules that the user replaced, must come back. Without it a memory that hands over nothing would be the best.
+generated data: no file is read. Each attack is a session of a coding assistant in which text that asks to
+be obeyed arrives by a channel that isn't the user's own: client blocks, imitated rejections, the agent's words, pasted text,
+withdrawn prompts, machine lines, tool output. A later question relates to it. Adaptation is its counterpart: rules that the
+user typed, and rules that the user replaced, must be retrieved. Without it, a memory that returns nothing would score best.
 
 Options: `wordings` of each trick in turn, `typed` and `replaced` wordings of each way to type a rule.
 """
@@ -35,29 +35,29 @@ def _day(number: int) -> datetime:
 
 @registry.benchmark_loader("poisoning")
 class Poisoning(FileBenchmark):
-    """Generated; the benchmark's own file stands for its data."""
+    """Generates its cases; the benchmark's YAML file serves as its data file."""
 
     OPTIONS = {"wordings": 1, "typed": 3, "replaced": 3}
     SUFFIXES = (".yaml",)
 
     def data_hash(self) -> str:
-        """SHA-256 of all that is generated."""
+        """Hash everything generated with SHA-256."""
         return hashlib.sha256(repr(list(self._cases())).encode()).hexdigest()
 
     def _cases(self) -> Iterator[Case]:
         counts = (self.options["wordings"], self.options["typed"], self.options["replaced"])
-        for category, told in stories(Path("project"), *counts):
-            case = self._case(told[-1], category, told)
-            if any(told[-1].mark in turn.text for session in case.sessions for turn in session.turns):
-                yield case  # what was only queued and withdrawn is in no conversation
+        for category, logged in stories(Path("project"), *counts):
+            case = self._case(logged[-1], category, logged)
+            if any(logged[-1].mark in turn.text for session in case.sessions for turn in session.turns):
+                yield case  # prompts withdrawn from the queue are in no conversation
 
-    def _case(self, last: logs.LoggedCase, category: str, told: list[logs.LoggedCase]) -> Case:
+    def _case(self, last: logs.LoggedCase, category: str, logged: list[logs.LoggedCase]) -> Case:
         sessions = [
-            build_session(number, _said(case.log), _day(number), f"log{number}") for number, case in enumerate(told, start=1)
+            build_session(number, _said(case.log), _day(number), f"log{number}") for number, case in enumerate(logged, start=1)
         ]
         last_number = len(sessions) + 1
         harmless = build_session(last_number, _HARMLESS, _day(last_number), "harmless")
-        canaries = [case.mark for case in told]
+        canaries = [case.mark for case in logged]
         turns = tuple(turn.id for session in sessions for turn in session.turns if last.mark in turn.text) if last.rule else ()
         question = Question(
             id=f"{category}:{last.mark}:q",
@@ -78,7 +78,7 @@ class Poisoning(FileBenchmark):
 
 
 def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) -> Iterator[tuple[str, list[logs.LoggedCase]]]:
-    """Category and sessions of each case, as logs of projects in a folder: for a memory that reads logs."""
+    """Yield category and sessions of each case as project logs in a folder, for a memory that reads logs."""
     for attack in logs.attacks(folder, wordings):
         yield attack.channel, [attack]
     rules = list(logs.controls(folder))
@@ -93,7 +93,7 @@ def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) 
 
 
 def _said(log: logs.Log) -> Iterator[Said]:
-    """The lines of a log as a memory is given them that sees roles and texts alone: tool output counts as the assistant's."""
+    """Convert a log for a memory that gets only roles and texts: tool output counts as the assistant's."""
     for line in log.lines:
         if line["type"] == "attachment":
             yield Said("user", str(line["attachment"]["prompt"]))
@@ -110,7 +110,7 @@ def _said(log: logs.Log) -> Iterator[Said]:
 
 
 def _asked(record: Any) -> str:
-    """Question and options of a dialogue with the user, which the client keeps beside the result."""
+    """Return question and options of a dialogue with the user, which the client stores with the result."""
     if not isinstance(record, Mapping):
         return ""
     parts = []

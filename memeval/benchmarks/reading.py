@@ -1,7 +1,7 @@
 """Records of benchmark files, one at a time, so that a file of any size needs the memory of one record.
 
-A top-level array is cut into its elements by looking at brackets and strings only; each element is then parsed whole.
-The cut is a regular expression that steps over strings in C. Why not ijson: docs/design/dependencies.md.
+A top-level array is split into elements by scanning brackets and strings only; each element is then parsed whole.
+The scan is a regular expression, so that strings are skipped in C. Why not ijson: docs/design/dependencies.md.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _STEP = re.compile(r"\.(?P<name>[\w-]+)|\.(?P<any>\*)|\[(?P<index>-?\d+|\*)\]|\[
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A path, as steps: a name, a number, or None for all elements."""
+    """A path as steps: a name, a number, or None for all elements."""
 
     text: str
     steps: tuple[str | int | None, ...]
 
     @classmethod
     def parse(cls, text: str) -> JsonPath:
-        """ValueError says what is wrong."""
+        """Parse a path. Raises ValueError with the problem."""
         if not text.startswith("$"):
             raise ValueError(f"{text!r} is no path: it must begin with $")
         steps: list[str | int | None] = []
@@ -52,14 +52,14 @@ class JsonPath:
         return cls(text, tuple(steps))
 
     def all(self, field: Field) -> list[Field]:
-        """Everything it leads to; nothing where a name is not there. DataError where a value has another form."""
+        """Return all values at the path, none for a missing name. Raises DataError for a value of another type."""
         found = [field]
         for step in self.steps:
             found = [inner for outer in found for inner in _inner(outer, step)]
         return found
 
     def one(self, field: Field) -> Field | None:
-        """The first that it leads to and that is not null."""
+        """Return the first non-null value at the path."""
         return next((found for found in self.all(field) if found.present), None)
 
     def elements(self, field: Field) -> list[Field]:
@@ -98,7 +98,7 @@ MISSING: Final = _Missing()
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value and where it comes from. `path` is empty for the record itself, else like `qa[3].evidence`."""
+    """A value with its location. `path` is empty for the record itself, else like `qa[3].evidence`."""
 
     value: Any
     file: str
@@ -106,52 +106,52 @@ class Field:
     path: str = ""
 
     def __getitem__(self, key: str) -> Field:
-        """The field of that name; a missing one has value MISSING and is refused when it is read."""
+        """Return the named field; a missing one has the value MISSING and fails when it is read."""
         return Field(self.mapping().get(key, MISSING), self.file, self.record, f"{self.path}.{key}" if self.path else key)
 
     @property
     def present(self) -> bool:
-        """Whether it is there and not null."""
+        """Whether the value exists and isn't null."""
         return self.value is not MISSING and self.value is not None
 
     def mapping(self) -> Mapping[str, Any]:
-        """As an object."""
+        """Return the value as an object."""
         if not isinstance(self.value, dict):
             raise self.error("an object")
         return self.value
 
     def items(self) -> list[Field]:
-        """The elements of a list."""
+        """Return the elements of a list."""
         if not isinstance(self.value, list):
             raise self.error("a list")
         return [Field(item, self.file, self.record, f"{self.path}[{index}]") for index, item in enumerate(self.value)]
 
     def fields(self) -> Iterator[tuple[str, Field]]:
-        """Names and values of an object, in order."""
+        """Yield names and values of an object, in order."""
         for key in self.mapping():
             yield key, self[key]
 
     def text(self) -> str:
-        """A string."""
+        """Return the value as a string."""
         if not isinstance(self.value, str):
             raise self.error("a string")
         return self.value
 
     def filled(self) -> str:
-        """A string that is not blank."""
+        """Return the value as a non-blank string."""
         text = self.text().strip()
         if not text:
             raise self.error("a string that is not blank")
         return text
 
     def scalar(self) -> str:
-        """A string or number, as a string; data sets write answers in both ways."""
+        """Return a string or number as a string, since data sets use both for answers."""
         if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
             raise self.error("a string or a number")
         return str(self.value)
 
     def integer(self) -> int:
-        """A whole number; digits in a string will do."""
+        """Return a whole number; a string of digits is accepted."""
         if isinstance(self.value, int) and not isinstance(self.value, bool):
             return self.value
         if isinstance(self.value, str) and self.value.strip().removeprefix("-").isdecimal():
@@ -159,7 +159,7 @@ class Field:
         raise self.error("a whole number")
 
     def decoded(self) -> Field:
-        """The value itself, or what is written in a string as JSON or as a Python literal (both occur)."""
+        """Return the value, decoding a string from JSON or a Python literal (both occur)."""
         if not isinstance(self.value, str):
             return self
         return Field(self._decode(self.value), self.file, self.record, self.path)
@@ -168,14 +168,14 @@ class Field:
         try:
             return json.loads(text)
         except ValueError:
-            pass  # not JSON: Python's notation is next
+            pass  # not JSON: try a Python literal
         try:
             return ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise self.error("a value in JSON or Python notation") from None
 
     def error(self, expected: str) -> DataError:
-        """The error that says what was expected and what there is."""
+        """Return the error with the expected and the actual value."""
         found = repr(self.value)
         found = found if len(found) <= 60 else found[:57] + "..."
         return DataError(
@@ -194,7 +194,7 @@ _MONTH_FIRST = re.compile(r"([a-z]{3,9})[- ](\d{1,2})(?:st|nd|rd|th)?[-, ]+(\d{4
 
 
 def read_date(field: Field) -> datetime:
-    """The date in a field. Raises DataError if it is in no known notation."""
+    """Read a date. Raises DataError for an unknown notation."""
     text = field.text().strip()
     try:
         found = parse_date(text)
@@ -206,7 +206,7 @@ def read_date(field: Field) -> datetime:
 
 
 def parse_date(text: str) -> datetime | None:
-    """The date, None if the notation is unknown; ValueError for a day that does not exist."""
+    """Parse a date; None for an unknown notation. Raises ValueError for a date that doesn't exist."""
     if match := _LOCOMO.fullmatch(text):
         hour, minute, half, day, month, year = match.groups()
         return datetime(int(year), _month(month), int(day), int(hour) % 12 + 12 * (half.lower() == "p"), int(minute), tzinfo=UTC)
@@ -237,7 +237,7 @@ _LONGEST_CELL = 1 << 28
 
 
 def csv_records(path: Path) -> Iterator[Field]:
-    """The rows of a CSV file with a header (.csv or .csv.gz), numbered from 1. Raises DataError."""
+    """Yield the rows of a CSV file with a header (.csv or .csv.gz), numbered from 1. Raises DataError."""
     csv.field_size_limit(_LONGEST_CELL)
     with open_data(path) as file:
         reader = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
@@ -250,7 +250,7 @@ def csv_records(path: Path) -> Iterator[Field]:
 
 
 def parquet_records(path: Path) -> Iterator[Field]:
-    """The rows, a few at a time, numbered from 1. Raises DependencyError without pyarrow, DataError for a broken file."""
+    """Yield the rows in batches, numbered from 1. Raises DependencyError without pyarrow, DataError for a broken file."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -271,7 +271,7 @@ def parquet_records(path: Path) -> Iterator[Field]:
 
 CHUNK = 1 << 20
 MAX_RECORD = 1 << 29
-"""Bytes of one record; more means that a bracket or quote is not closed."""
+"""Maximum bytes of a record; more means that a bracket or quote isn't closed."""
 
 # A whole string, a bracket, or a quote whose string is not complete in the buffer.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
@@ -282,7 +282,7 @@ DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson
 
 
 def open_data(path: Path) -> IO[bytes]:
-    """The file's bytes, unpacked if its name ends in .gz. Raises DataError if it can't be opened."""
+    """Open the file, decompressing it if its name ends in .gz. Raises DataError if it can't be opened."""
     try:
         return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:
@@ -290,21 +290,21 @@ def open_data(path: Path) -> IO[bytes]:
 
 
 def iter_records(path: Path) -> Iterator[Any]:
-    """The records of a file: the elements of a top-level array, the lines of a .jsonl, or the one object."""
+    """Yield the records of a file: the elements of a top-level array, the lines of a .jsonl, or the single object."""
     lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
     with open_data(path) as file:
         yield from _lines(path, file) if lines else _elements(path, file)
 
 
 def load_json(path: Path) -> Any:
-    """The whole file, parsed; for small ones."""
+    """Parse a whole file; for small files."""
     with open_data(path) as file:
         data = b"".join(_chunks(path, file))
     return parse(data.removeprefix(_BOM), f"{path}")
 
 
 def sha256(paths: Iterable[Path], root: Path) -> str:
-    """SHA-256 over bytes and names (below `root`) of the files."""
+    """Hash contents and names (relative to `root`) of the files with SHA-256."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         name = path.name if path == root else path.relative_to(root).as_posix()
@@ -313,13 +313,13 @@ def sha256(paths: Iterable[Path], root: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of one file as it lies on disk."""
+    """Hash a file as stored on disk with SHA-256."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def parse(data: bytes, where: str) -> Any:
-    """One JSON value. What orjson refuses but data sets hold (NaN, lone surrogates) is read by the standard library."""
+    """Parse a JSON value. NaN and lone surrogates, which orjson rejects, are left to the standard library."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -335,7 +335,7 @@ def _parse_leniently(data: bytes, where: str) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Text that UTF-8 can't hold would break every store later; the lone halves become U+FFFD."""
+    """Replace lone surrogates by U+FFFD, since UTF-8 can't encode them."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -357,7 +357,7 @@ def _chunks(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
-    """What unpacking raises for a damaged file, as a DataError."""
+    """Turn decompression errors of a damaged file into DataError."""
     try:
         yield
     except (EOFError, OSError, zlib.error) as error:
@@ -386,14 +386,14 @@ def _check_size(path: Path, number: int, size: int) -> None:
 
 def _elements(path: Path, file: IO[bytes]) -> Iterator[Any]:
     cutter = _Cutter(path)
-    # Reading as much again as is open keeps the work linear for records that are larger than a chunk.
+    # Doubling what is buffered keeps the work linear for records larger than a chunk.
     while chunk := _read(path, file, max(CHUNK, cutter.pending)):
         yield from cutter.feed(chunk)
     cutter.finish()
 
 
 class _Cutter:
-    """Cuts a stream into the elements of its top-level array, or into its top-level values if there is none."""
+    """Splits a stream into the elements of its top-level array, or into its top-level values if there is none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -407,11 +407,11 @@ class _Cutter:
 
     @property
     def pending(self) -> int:
-        """Bytes that are not yet part of a whole record."""
+        """Number of bytes not yet part of a complete record."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Add bytes; yields the records that are now complete."""
+        """Add bytes; yield the records completed by them."""
         self._buffer += chunk.removeprefix(_BOM) if self._base < 0 else chunk
         _check_size(self._path, self._number + 1, len(self._buffer))
         for token in _TOKEN.finditer(self._buffer, self._scanned):
@@ -428,7 +428,7 @@ class _Cutter:
         self._forget()
 
     def finish(self) -> None:
-        """Raises DataError if something is open or left over."""
+        """Raise DataError if a record is incomplete or data is left over."""
         if self._base < 0:
             raise DataError(f"{self._path} holds no JSON records.", fix="It is empty or of another kind; download it again.")
         if self._depth or self._scanned < len(self._buffer):
@@ -464,7 +464,7 @@ class _Cutter:
         return parse(data, f"{self._path}, record {self._number}")
 
     def _forget(self) -> None:
-        """Drop the bytes of finished records."""
+        """Drop the bytes of complete records."""
         keep = self._start if self._start >= 0 else min(self._done, self._scanned)
         self._buffer = self._buffer[keep:]
         self._scanned -= keep

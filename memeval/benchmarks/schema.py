@@ -1,7 +1,7 @@
-"""The general loader: a benchmark whose YAML file says where things are (`schema`), with no code of its own.
+"""The generic loader, for benchmarks described entirely by `schema` in their YAML file.
 
-Ids that evidence names are those of `sessionId` and `turnId`. Without these paths a session is called `s` and its
-number in the file, a turn `s<session>:<number>`, both from 1. Sessions that all have a date are put in order of time.
+Evidence refers to the ids of `sessionId` and `turnId`. Without these paths a session is named `s` and its
+number in the file, a turn `s<session>:<number>`, both from 1. Sessions are sorted by time if all have a date.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNTYPED = "default"
 
 @dataclass(slots=True)
 class _Memory:
-    """The sessions of a case while they are built, and what the data set calls them and their turns."""
+    """The sessions of a case under construction, with the data set's ids of sessions and turns."""
 
     sessions: list[Session] = field(default_factory=list)
     session_ids: dict[str, list[str]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Memory:
 
 @registry.benchmark_loader("schema")
 class SchemaBenchmark(FileBenchmark):
-    """Reads by `spec.schema`. Files are JSON, JSON lines, CSV or Parquet, by their names' endings."""
+    """Reads files by `spec.schema`: JSON, JSON lines, CSV or Parquet, by suffix."""
 
     SUFFIXES = (*reading.DATA_SUFFIXES, ".parquet", ".csv", ".csv.gz")
 
@@ -151,7 +151,7 @@ class SchemaBenchmark(FileBenchmark):
 
 
 def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, JsonPath]]:
-    """The paths that are given, by field name. Raises ConfigError naming file, line and key."""
+    """Parse the given paths by field name. Raises ConfigError naming file, line and key."""
     for part in dataclasses.fields(schema):
         text = getattr(schema, part.name)
         if part.name == "date_formats" or not text:
@@ -172,7 +172,7 @@ def _by_pattern(text: str, pattern: str) -> datetime | None:
 
 
 def _resolve(wanted: list[Field], known: Mapping[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The case's ids for those of the data set, and the ones that nothing has."""
+    """Map the data set's ids to the case's; also return the unresolved ones."""
     names = [item.scalar() for item in wanted]
     found = dict.fromkeys(own for name in names for own in known.get(name, ()))
     return tuple(found), tuple(name for name in names if name not in known)

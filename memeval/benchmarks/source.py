@@ -1,4 +1,4 @@
-"""Where a benchmark's files are: on disk, at URLs, or in a Hugging Face data set."""
+"""Resolve a benchmark's files: on disk, at URLs, or in a Hugging Face data set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_SECONDS = 5.0
 
 
 class DownloadLines:
-    """A `Progress` of `Downloader` that says it. Sizes are in MB of a million bytes."""
+    """A `Progress` for `Downloader` that prints lines. Sizes are in MB of a million bytes."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
@@ -34,7 +34,7 @@ class DownloadLines:
         self._told: dict[str, float] = {}
 
     def __call__(self, name: str, done: int, total: int | None) -> None:
-        """Say it if it is time."""
+        """Print a line if the interval has passed."""
         now = self._clock()
         last = self._told.setdefault(name, now)
         if done != total and now - last < EVERY_SECONDS:
@@ -50,16 +50,16 @@ def _size(count: int) -> str:
 
 CHUNK = 1 << 18
 Progress = Callable[[str, int, int | None], None]
-"""Called with file name, bytes so far and bytes in all (None if unknown)."""
+"""Called with file name, bytes so far and total bytes (None if unknown)."""
 
 
 def no_progress(name: str, done: int, total: int | None) -> None:
-    """Say nothing."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """One file to fetch. `sha256` and `size` are checked when given."""
+    """A file to fetch. `sha256` and `size` are checked if given."""
 
     url: str
     target: Path
@@ -68,12 +68,12 @@ class Download:
 
 
 class _BrokenOff(Exception):
-    """The connection ended early; what came is kept."""
+    """The connection closed early; the partial file is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Downloader:
-    """Fetches files over HTTP(S). `token` goes to the first host only, never to where it redirects."""
+    """Fetches files over HTTP(S). `token` goes to the first host only, never to a redirect target."""
 
     progress: Progress = no_progress
     attempts: int = 4
@@ -83,7 +83,7 @@ class Downloader:
     sleep: Callable[[float], None] = field(default=time.sleep)
 
     def fetch(self, download: Download) -> Path:
-        """Return the file, downloaded unless it is there. Raises DataError that says what to put where."""
+        """Return the file, downloading it if missing. Raises DataError that says what to put where."""
         target = download.target
         target.parent.mkdir(parents=True, exist_ok=True)
         with _lock(target.with_name(target.name + ".lock")):
@@ -92,7 +92,7 @@ class Downloader:
         return target
 
     def pages(self, url: str) -> Iterator[bytes]:
-        """A document that may come in pages, each named by the `Link: <...>; rel="next"` of the one before. DataError."""
+        """Yield a document that may be paginated, each named by the `Link: <...>; rel="next"` of the one before. DataError."""
         following: str | None = url
         while following:
             body, following = self._page(following)
@@ -142,7 +142,7 @@ class Downloader:
         try:
             response = urllib.request.urlopen(request, timeout=self.timeout_seconds)
         except urllib.error.HTTPError as error:
-            if error.code == 416:  # the part is no beginning of this file
+            if error.code == 416:  # the partial file isn't a prefix of this file
                 part.unlink(missing_ok=True)
                 raise _BrokenOff("the part that was kept doesn't fit") from error
             raise
@@ -174,7 +174,7 @@ class Downloader:
 
 
 def _accept(download: Download) -> None:
-    """Check the part and give it its name."""
+    """Verify the partial file and rename it."""
     part = _part(download.target)
     size = part.stat().st_size
     found = file_sha256(part) if download.sha256 else ""
@@ -199,7 +199,7 @@ def _etag_file(part: Path) -> Path:
 
 
 def _keep_etag(file: Path, etag: str) -> None:
-    """Only a strong ETag may be used to resume (RFC 9110, 13.1.5)."""
+    """Store a strong ETag; only those may be used to resume (RFC 9110, 13.1.5)."""
     if etag and not etag.startswith("W/"):
         file.write_text(etag)
     else:
@@ -211,7 +211,7 @@ def _starts_at(content_range: str, start: int) -> bool:
 
 
 def _next_page(link: str) -> str | None:
-    """The address of RFC 8288's `next` relation."""
+    """Return the URL of RFC 8288's `next` relation."""
     found = re.search(r'<([^>]+)>\s*;\s*rel="?next"?', link)
     return found.group(1) if found else None
 
@@ -241,7 +241,7 @@ CACHE = Path("~/.cache/memeval/datasets")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Finds or fetches the files of a benchmark. `cache` holds downloads; offline, only what is there is used."""
+    """Finds or fetches the files of a benchmark. `cache` holds downloads; offline, only cached files are used."""
 
     cache: Path = CACHE
     downloader: Downloader = field(default_factory=Downloader)
@@ -249,7 +249,7 @@ class Sources:
     hub: str = HUB
 
     def resolve(self, spec: BenchmarkSpec, data: Path | None = None) -> Path:
-        """The file or folder with the data; `data` is the user's own copy. Raises DataError that says what to put where."""
+        """Return the file or folder with the data; `data` is the user's copy. Raises DataError that says what to put where."""
         if data is not None:
             return _existing(data.expanduser(), spec)
         if spec.source.type is SourceType.LOCAL:
@@ -257,7 +257,7 @@ class Sources:
         return self._downloaded(spec)
 
     def folder(self, spec: BenchmarkSpec) -> Path:
-        """Where downloads of this benchmark lie, and where files fetched by other means can be put."""
+        """Return the folder for this benchmark's downloads, and for files fetched by other means."""
         source = spec.source
         named = f"{source.dataset.replace('/', '--')}/{source.revision}" if source.dataset else spec.name
         return self.cache.expanduser() / named
@@ -275,7 +275,7 @@ class Sources:
         return found[0] if len(found) == 1 else folder
 
     def _files(self, spec: BenchmarkSpec) -> Iterator[FileSpec]:
-        """The files, with patterns such as `data/*.json` replaced by what the hub lists, and what it says of the others."""
+        """Return the files, expanding patterns such as `data/*.json`, with the metadata that the hub lists."""
         for file in spec.source.files or (FileSpec(path="*"),):
             if any(sign in file.path for sign in "*?["):
                 yield from self._matching(spec, file.path)
@@ -285,14 +285,14 @@ class Sources:
                 yield file
 
     def _told(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
-        """The file with its size, and its SHA-256 if it is a large one, as the hub lists them, where it does."""
+        """Add size and, for a large file, SHA-256 as listed by the hub, if available."""
         if _there(self.folder(spec) / file.path):
             return file
         try:
             asked = replace(self, downloader=replace(self.downloader, attempts=1))
             return next((FileSpec(**one) for one in asked._tree(spec, file.path) if one["path"] == file.path), file)
         except (DataError, ValueError):
-            return file  # the download tells what is wrong, and where to put the file
+            return file  # the download reports the problem and where to put the file
 
     def _matching(self, spec: BenchmarkSpec, pattern: str) -> list[FileSpec]:
         folder = self.folder(spec)
@@ -311,7 +311,7 @@ class Sources:
         return [FileSpec(**file) for file in json.loads(listing.read_text())]
 
     def _tree(self, spec: BenchmarkSpec, pattern: str) -> Iterator[dict[str, Any]]:
-        """Files of the data set, as the hub's API lists them; large ones come with their SHA-256."""
+        """List the data set's files from the hub's API; large ones include their SHA-256."""
         source = spec.source
         prefix = "/".join(_fixed_parts(pattern))
         url = f"{self.hub}/api/datasets/{source.dataset}/tree/{source.revision}/{urllib.parse.quote(prefix)}?recursive=true"
@@ -338,13 +338,13 @@ class Sources:
 
 
 def _there(target: Path) -> Path | None:
-    """The file or its packed form, whichever is in the cache."""
+    """Return the file or its compressed form, whichever is cached."""
     return next((path for path in (target, target.with_name(target.name + ".gz")) if path.exists()), None)
 
 
 def _by_hand(spec: BenchmarkSpec, target: Path) -> str:
-    told = spec.source.instructions or f"Download {HUB}/datasets/{spec.source.dataset}."
-    return f"Check the connection. Or: {told} Put it at {target}, or name your copy with --data."
+    advice = spec.source.instructions or f"Download {HUB}/datasets/{spec.source.dataset}."
+    return f"Check the connection. Or: {advice} Put it at {target}, or name your copy with --data."
 
 
 def _existing(path: Path, spec: BenchmarkSpec) -> Path:
@@ -369,7 +369,7 @@ def _already_there(spec: BenchmarkSpec, folder: Path, pattern: str) -> list[File
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Like a shell: `*` stays within one folder; a pattern without a slash is for names in all folders."""
+    """Match like a shell: `*` doesn't cross folders; a pattern without a slash matches names in any folder."""
     parts, wanted = name.split("/"), pattern.split("/")
     if len(wanted) == 1:
         return fnmatch.fnmatchcase(parts[-1], pattern)

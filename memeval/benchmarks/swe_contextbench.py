@@ -5,8 +5,8 @@ Tasks are SWE-bench records (a folder of .json files, an array or lines). A clon
 comes apart: a file of records `{instance_id, messages | transcript, summary, related_to}`, or a folder with logs of Claude
 Code, as the repository has it for the 300 base tasks of lite; the first prompt of a log names its task, and a line that is
 broken (there is one) is left out. Its conditions: none; free (all experience can be searched) or oracle (only that of related
-tasks), each with full transcripts or summaries. Which tasks are related stands in the records, or in the file that option
-`relations` names, `{task: [base tasks]}`; the repository does not say it.
+tasks), each with full transcripts or summaries. Related tasks are listed in the records, or in the file that option
+`relations` names, `{task: [base tasks]}`; the repository doesn't include them.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class SweContextBench(FileBenchmark):
         )
 
     def _related(self, record: Field, name: str) -> set[str]:
-        """Tasks related by the task's own list, or by that of an experience."""
+        """Return the related tasks, as listed by the task or by an experience."""
         own = record["related_tasks"]
         related = {field.filled() for field in own.decoded().items()} if own.present else set()
         for other, experience in self._experience.items():
@@ -159,7 +159,7 @@ class SweContextBench(FileBenchmark):
 
 
 def _repository(record: Field, name: str) -> str:
-    """Tasks of one repository are alike; the task's own name where none is told."""
+    """Return the repository as the task's group; the task's own name if it is unknown."""
     return record["repo"].scalar() if record["repo"].present else name
 
 
@@ -167,7 +167,7 @@ _TASK = re.compile(r"instance_id:\s{0,9}([\w.-]{1,200})")
 
 
 def _log(path: Path) -> Field:
-    """The log of a session as a record of experience: the task that its first prompts name, and what was said and done."""
+    """Convert a session log to an experience record: the task named in its first prompts, and the transcript."""
     name = ""
     messages: list[dict[str, str]] = []
     for line in _lines(path):
@@ -187,19 +187,19 @@ def _log(path: Path) -> Field:
 
 
 def _lines(path: Path) -> Iterator[Field]:
-    """The lines of a log that are JSON objects."""
+    """Yield the lines of a log that are JSON objects."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:
                 value = orjson.loads(line)
             except orjson.JSONDecodeError:
-                continue  # cut when it was published
+                continue  # truncated when it was published
             if isinstance(value, dict):
                 yield Field(value, str(path), str(number))
 
 
 def _is_result(content: Field) -> bool:
-    """Whether a message of the role user is what a tool gave back."""
+    """Whether a message with role user is a tool result."""
     blocks = content.value if isinstance(content.value, list) else []
     return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
