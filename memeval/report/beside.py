@@ -1,4 +1,4 @@
-"""What stands beside the numbers of a run: the gain over no memory, targets, figures of others, and earlier versions."""
+"""Context for a run's numbers: the gain over no memory, targets, published figures, and earlier versions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from memeval.results.files import ResultsDir
 from memeval.specs import PublishedSpec
 
 NOTHING = "none"
-"""The provider that remembers nothing."""
+"""The provider without memory."""
 _FREE = ("asked for", "threshold", "prepared")
-"""What may differ between a memory and no memory: there is nothing to ask for."""
+"""Settings that may differ between a memory and no memory, since the latter retrieves nothing."""
 
 
 def baseline_of(run: RunResult, others: Iterable[RunResult]) -> RunResult | None:
-    """The newest run without a memory on the same questions, with the same answering model and judge."""
+    """Return the newest run without memory on the same questions, with the same answering model and judge."""
     if run.provider == NOTHING or not run.answering_model:
         return None
     wanted = _parts(run)
@@ -36,7 +36,7 @@ def _parts(run: RunResult) -> tuple[object, ...]:
 
 
 def gain_of(run: RunResult, others: Iterable[RunResult]) -> Gain | None:
-    """Accuracy with the memory less accuracy without one; None where no fitting run without one exists."""
+    """Return accuracy with memory minus accuracy without; None if there is no matching run without memory."""
     name = run.primary
     base = baseline_of(run, others)
     if base is None or name is None or "." in name or name not in base.metrics:
@@ -45,7 +45,7 @@ def gain_of(run: RunResult, others: Iterable[RunResult]) -> Gain | None:
 
 
 def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
-    """The finished runs of provider none on a benchmark. A result that can't be read is none."""
+    """Return the finished runs of provider none on a benchmark, skipping unreadable results."""
     found = []
     for line in results.ledger_lines():
         if line.get("benchmark") != benchmark or line.get("provider") != NOTHING:
@@ -54,31 +54,31 @@ def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
             try:
                 found.append(read_run(path))
             except RunError:
-                continue  # `memeval html` names it
+                continue  # `memeval html` reports it
     return found
 
 
 def gain_row(gain: Gain) -> tuple[str, str, str]:
-    """The gain as a row of the table of the whole run."""
+    """Format the gain as a row of the table of the whole run."""
     left = f", {gain.left_out} in one run only" if gain.left_out else ""
-    told = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"
-    return ("accuracy gain", f"{100 * gain.gain:+.1f}", told)
+    detail = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"
+    return ("accuracy gain", f"{100 * gain.gain:+.1f}", detail)
 
 
 def targets_of(run: RunResult) -> dict[str, float]:
-    """The targets in the benchmark's file when the run was made."""
+    """Return the targets in the benchmark's file at the time of the run."""
     found = run.find("benchmark", "spec", "targets")
     return {str(name): float(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
 
 
 def missed(run: RunResult) -> list[str]:
-    """Metrics below their target; one without a value is missed, too."""
+    """Return metrics below their target; one without a value counts as missed."""
     reached = {name: value for name in targets_of(run) if (value := _value(run, name)) is not None}
     return [name for name, target in targets_of(run).items() if name not in reached or reached[name] < target]
 
 
 def targets_table(run: RunResult) -> Table:
-    """Each target with the value and whether it is reached; not sure where the interval holds the target."""
+    """Tabulate each target with the value and whether it is reached; undecided if the interval contains the target."""
     rows = []
     for name, target in targets_of(run).items():
         value = _value(run, name)
@@ -97,7 +97,7 @@ def _value(run: RunResult, metric: str) -> float | None:
 
 
 def published_of(catalog: Catalog, benchmark: str) -> tuple[PublishedSpec, ...]:
-    """What others published on a benchmark, by its file; nothing for one without a file here."""
+    """Return published figures from the benchmark's file; none if the file is not available."""
     try:
         return catalog.benchmark(benchmark).published
     except ConfigError:
@@ -105,7 +105,7 @@ def published_of(catalog: Catalog, benchmark: str) -> tuple[PublishedSpec, ...]:
 
 
 def published_table(figures: Sequence[PublishedSpec]) -> Table:
-    """Figures of others with their sources."""
+    """Tabulate published figures with their sources."""
     rows = tuple((one.system, one.metric, f"{one.value:g}", one.note, one.source) for one in figures)
     return Table(("published system", "metric", "value %", "note", "source"), rows, frozenset({"value %"}))
 
@@ -114,14 +114,14 @@ PUBLISHED_NOTE = "Figures of others: other models, judges or questions than here
 
 
 def version_of(run: RunResult) -> str:
-    """The version and commit that made a run."""
+    """Return the version and commit that made a run."""
     version = str(run.find("provenance", "memeval_version") or "")
     commit = str(run.find("provenance", "git", "commit") or "")[:9]
     return " ".join(part for part in (version, commit) if part) or NONE
 
 
 def trends(runs: Iterable[RunResult]) -> list[list[RunResult]]:
-    """Runs of one provider that can be compared, in order of time, where there are several."""
+    """Group comparable runs of one provider, in order of time; groups of one are dropped."""
     grouped: dict[tuple[object, ...], list[RunResult]] = {}
     for run in runs:
         if not run.fault and run.primary is not None:
@@ -133,7 +133,7 @@ def trends(runs: Iterable[RunResult]) -> list[list[RunResult]]:
 
 
 def trend_table(series: Sequence[RunResult], metric: str = "") -> Table:
-    """A provider over versions: the value of each run, and its difference from the one before over the questions of both."""
+    """Tabulate a provider's value over versions, and the difference from the previous one on shared questions."""
     name = metric or series[-1].primary or ""
     rows = []
     before: RunResult | None = None

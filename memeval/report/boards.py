@@ -1,4 +1,4 @@
-"""Which runs may stand in one table: those that differ in the memory system and the answering model only.
+"""Group comparable runs: those that differ only in the memory system and the answering model.
 
 A board is a benchmark with one data file, selection of questions, target variant, granularity, judge and cut-offs.
 """
@@ -17,7 +17,7 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Runs that can be compared, with what they have in common; `title` leaves out what all boards of a list share."""
+    """Comparable runs and what they have in common; `title` omits what all boards of a list share."""
 
     benchmark: str
     parts: tuple[Part, ...]
@@ -26,7 +26,7 @@ class Board:
 
 
 def boards(runs: Iterable[RunResult]) -> list[Board]:
-    """Runs by board, by benchmark and in order of appearance, without broken ones; a title says what tells it from the others."""
+    """Group runs into boards, by benchmark and in order of appearance, skipping broken ones; titles name the differences."""
     grouped: dict[str, dict[tuple[Part, ...], list[RunResult]]] = {}
     for run in runs:
         if run.fault:
@@ -36,7 +36,7 @@ def boards(runs: Iterable[RunResult]) -> list[Board]:
 
 
 def board_parts(run: RunResult) -> tuple[Part, ...]:
-    """What must be equal between runs of a board, named."""
+    """Return the named values that must be equal between runs of a board."""
     selection = {name: value for name, value in _settings(run, "selection").items() if name in _SELECTION and value}
     judges = run.find("models", "judges")
     prompts = json.dumps(judges, sort_keys=True) if judges else ""
@@ -56,7 +56,7 @@ def board_parts(run: RunResult) -> tuple[Part, ...]:
 
 
 def _prepared(run: RunResult) -> str:
-    """What the benchmark's file did to sessions before systems got them."""
+    """Describe how the benchmark's file prepared sessions before ingestion."""
     made = {key: said for key in ("chunking", "preprocessing") if (said := run.find("benchmark", "spec", key))}
     return json.dumps(made, sort_keys=True) if made else ""
 
@@ -78,5 +78,5 @@ def _titled(benchmark: str, groups: dict[tuple[Part, ...], list[RunResult]]) -> 
 
 
 def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:
-    """The parts of the first key that another one has otherwise."""
+    """Return the parts of the first key in which another one differs."""
     return [part for part in keys[0] if any(part not in other for other in keys[1:])] if keys else []

@@ -1,4 +1,4 @@
-"""How sure the reader of a run should be to answer: its confidences against what the judge says."""
+"""Calibrate a reader: its confidences against the judge's scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memeval.stats.calibration import Calibration, Judged, bins, calibrate
 
 
 def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
-    """The answers of a run with confidence and value. Raises RunError when it has none, or withheld some."""
+    """Return the answers of a run with confidence and value. Raises RunError if it has none, or withheld some."""
     name = metric or run.primary or ""
     if not name or "." in name:
         raise RunError(f"Run {run.run_id} has no metric of answers.", fix="Give --answering-model and a judge.")
@@ -36,13 +36,13 @@ def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
 
 
 def calibration_of(run: RunResult, metric: str = "") -> tuple[Calibration, list[Judged]]:
-    """The figures, and the answers that they are of."""
+    """Return the calibration, and the answers that it is based on."""
     answers = judged_answers(run, metric)
     return calibrate(answers), answers
 
 
 def calibration_table(made: Calibration) -> Table:
-    """The figures, one on each line."""
+    """Tabulate the calibration, one figure per line."""
     rows = (
         ("questions", str(made.questions)),
         ("mean confidence %", percent(made.confidence)),
@@ -59,7 +59,7 @@ def calibration_table(made: Calibration) -> Table:
 
 
 def bins_table(answers: list[Judged]) -> Table:
-    """By tenth of confidence: how sure, how right, how many."""
+    """Tabulate confidence, accuracy and count by tenths of confidence."""
     rows = tuple((percent(sure), percent(value), percent(share)) for sure, value, share in bins(answers))
     return Table(
         ("confidence %", "value %", "share of answers %"), rows, frozenset({"confidence %", "value %", "share of answers %"})
@@ -67,7 +67,7 @@ def bins_table(answers: list[Judged]) -> Table:
 
 
 def advice(made: Calibration) -> str:
-    """Which threshold to use for other questions: none unless one helps where it was not chosen."""
+    """Recommend a threshold for other questions: none unless one helps on questions that it was not chosen on."""
     if made.held_out is not None and made.held_out > made.value and made.threshold > 0:
         return f"--abstain-below {made.threshold:.2f}"
     return "answer always: no threshold helps where it was not chosen"

@@ -1,4 +1,4 @@
-"""Runs of one benchmark compared pair by pair, and a run against a baseline."""
+"""Compare runs of one benchmark pairwise, and a run against a baseline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OUTCOMES = ("win", "loss", "tie", "left out")
 class MetricRow:
     """The first run against the second by one metric. `p` is that of `stats.Comparison.test`.
 
-    `p_holm` is corrected over all rows of the comparison. `pair` None: no question is scored in both.
+    `p_holm` is corrected over all rows of the comparison. `pair` is None if no question is scored in both.
     """
 
     first: str
@@ -35,7 +35,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """All pairs of some runs; `warnings` say what makes them hard to compare."""
+    """All pairs of several runs; `warnings` name differences that make them hard to compare."""
 
     runs: tuple[str, ...]
     rows: tuple[MetricRow, ...]
@@ -44,7 +44,7 @@ class RunComparison:
 
 
 def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int = stats.SEED) -> RunComparison:
-    """Every pair of runs by every metric (by default the main one). Raises RunError when there is nothing to compare."""
+    """Compare every pair of runs by every metric (default: the main one). Raises RunError when there is nothing to compare."""
     if len(runs) < 2:
         raise RunError("A comparison needs two runs or more.", fix="Name another run.")
     if len({run.benchmark for run in runs}) > 1:
@@ -64,7 +64,7 @@ def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int
 
 
 def row(first: RunResult, second: RunResult, metric: str, *, seed: int) -> MetricRow:
-    """One pair by one metric, not corrected."""
+    """Compare one pair by one metric, uncorrected."""
     pair = stats.compare(first.values(metric), second.values(metric), seed=seed, clusters=_clusters(first, second))
     return MetricRow(first.run_id, second.run_id, metric, pair, _p(pair))
 
@@ -85,8 +85,8 @@ def _corrected(rows: Sequence[MetricRow]) -> list[MetricRow]:
 
 
 def warnings(runs: Sequence[RunResult]) -> list[str]:
-    """Differences between runs beyond the system under test that a reader must know of."""
-    told = []
+    """Describe differences between runs beyond the system under test."""
+    messages = []
     for name, values in (
         ("data", [run.data_hash for run in runs]),
         ("target variant", [run.setting("variant") for run in runs]),
@@ -98,16 +98,16 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
     ):
         if len(set(values)) > 1:
             shown = ", ".join(f"{run.run_id}: {value or 'none'}" for run, value in zip(runs, values, strict=True))
-            told.append(f"The runs differ in {name} ({shown}).")
+            messages.append(f"The runs differ in {name} ({shown}).")
     keys = [frozenset(question.key for question in run.questions) for run in runs]
     if len(set(keys)) > 1:
-        told.append("The runs have different questions; only those that both of a pair have scored are compared.")
-    told += [line for line in dict.fromkeys(few_clusters(run.clusters) for run in runs) if line]
-    return told
+        messages.append("The runs have different questions; only those that both of a pair have scored are compared.")
+    messages += [line for line in dict.fromkeys(few_clusters(run.clusters) for run in runs) if line]
+    return messages
 
 
 def few_clusters(clusters: int | None) -> str:
-    """A warning where questions come from fewer than 20 clusters; else nothing."""
+    """Return a warning if questions come from fewer than 20 clusters, else an empty string."""
     if clusters is None or clusters >= stats.FEW:
         return ""
     if clusters == 1:
@@ -128,7 +128,7 @@ class QuestionPair:
 
 
 def question_pairs(first: RunResult, second: RunResult, metric: str) -> list[QuestionPair]:
-    """Every question of either run, as `compare` counts it; wins first, then losses, ties and what is left out."""
+    """Pair the questions of both runs as `compare` counts them: wins first, then losses, ties and those left out."""
     left, right = first.values(metric), second.values(metric)
     asked = {question.key: question for run in (second, first) for question in run.questions}
     pairs = [
@@ -145,7 +145,7 @@ def _outcome(first: float | None, second: float | None) -> str:
 
 
 def question_table(pairs: Sequence[QuestionPair], first: str, second: str) -> Table:
-    """One line for each question."""
+    """Tabulate one line per question."""
     columns = ("question", "type", first, second, "outcome", "asked")
     rows = [(one.key, one.type, _value(one.first), _value(one.second), one.outcome, one.text) for one in pairs]
     return Table(columns, tuple(rows), frozenset({first, second}))
@@ -156,7 +156,7 @@ def _value(value: float | None) -> str:
 
 
 def comparison_table(comparison: RunComparison) -> Table:
-    """One line for each pair and metric; shares in per cent, differences in percentage points."""
+    """Tabulate one line per pair and metric; shares in per cent, differences in percentage points."""
     columns = ("first", "second", "metric", "questions", "left out", "first %", "second %", "difference", "95 % interval",
                "wins", "losses", "ties", "p", "p (Holm)")  # fmt: skip
     return Table(columns, tuple(_cells(one) for one in comparison.rows), frozenset(columns[3:]))
@@ -198,7 +198,7 @@ class Regression:
 
     @property
     def exit_code(self) -> int:
-        """1 on a significant drop, else 0."""
+        """Return 1 on a significant drop, else 0."""
         return 1 if self.drops else 0
 
 
@@ -211,9 +211,9 @@ def regress(
     tolerance: float = 0.0,
     seed: int = stats.SEED,
 ) -> Regression:
-    """A drop counts if it is greater than `tolerance` (a share) and its p-value, corrected by Holm, is below `alpha`.
+    """Check for drops greater than `tolerance` (a share) with a p-value, corrected by Holm, below `alpha`.
 
-    Raises RunError when a metric can't be compared: a check that sees nothing must not pass.
+    Raises RunError when a metric can't be compared: a check without data must not pass.
     """
     if not 0 < alpha < 1 or not 0 <= tolerance < 1:
         raise ConfigError("--alpha must lie between 0 and 1, --tolerance from 0 to below 1.", fix="Correct it.")
@@ -228,7 +228,7 @@ def regress(
 
 
 def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
-    """The baseline's own metric: the check never changes to another one because the run lacks it. Raises RunError."""
+    """Return the baseline's own metric, never another one because the run lacks it. Raises RunError."""
     name = baseline.primary
     if name is None:
         raise RunError(f"The baseline {baseline.run_id} has no metric with a value.", fix="Name another baseline.")
@@ -245,12 +245,12 @@ def _is_drop(row: MetricRow, alpha: float, tolerance: float) -> bool:
 
 
 def baselines_path(results: ResultsDir) -> Path:
-    """Where the names of baselines are kept."""
+    """Return the file that stores the names of baselines."""
     return results.root / "baselines.json"
 
 
 def baselines(results: ResultsDir) -> dict[str, str]:
-    """Result file of each named baseline, relative to the results folder. Raises RunError for a broken file."""
+    """Return the result file of each named baseline, relative to the results folder. Raises RunError for a broken file."""
     path = baselines_path(results)
     if not path.exists():
         return {}
@@ -264,7 +264,7 @@ def baselines(results: ResultsDir) -> dict[str, str]:
 
 
 def set_baseline(results: ResultsDir, name: str, run: str) -> str:
-    """Name a run's result file a baseline; gives its path. An earlier one of the name is replaced. Raises RunError."""
+    """Name a run's result file as a baseline, replacing one of that name; return its path. Raises RunError."""
     if not name or name != name.strip():
         raise RunError(f"{name!r} is no name for a baseline.", fix="Give a word, such as main.")
     file = result_path(results, run)
@@ -276,7 +276,7 @@ def set_baseline(results: ResultsDir, name: str, run: str) -> str:
 
 
 def result_path(results: ResultsDir, run: str) -> str:
-    """Path of a run's result file, relative to the results folder if it lies there. Raises RunError."""
+    """Return the path of a run's result file, relative if inside the results folder. Raises RunError."""
     path = Path(run)
     if not (path.suffix == ".json" and path.is_file()):
         found = ledger_file(results, run)
@@ -288,7 +288,7 @@ def result_path(results: ResultsDir, run: str) -> str:
 
 
 def load_baseline(results: ResultsDir, name: str) -> RunResult:
-    """The run that a name stands for. Raises RunError with the known names."""
+    """Load the run of a named baseline. Raises RunError with the known names."""
     known = baselines(results)
     if name in known:
         return load_run(results, str(results.root / known[name]))

@@ -1,4 +1,4 @@
-"""Runs for other programs, and the ledger of all finished runs."""
+"""Export runs for other programs, and the ledger of all finished runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memeval.results.files import ResultsDir
 
 
 def export(run: RunResult, form: str) -> str:
-    """The run as text with its line end. Raises RunError for an unknown format."""
+    """Export the run as text with a final newline. Raises RunError for an unknown format."""
     if form not in FORMATS:
         raise RunError(f"The format {form!r} is not known.", fix=f"Known: {', '.join(FORMATS)}.")
     return FORMATS[form](run)
@@ -27,29 +27,29 @@ def _dumps(value: Any, indent: int | None = None) -> str:
 
 
 def as_json(run: RunResult) -> str:
-    """The result file's content."""
+    """Return the result file's content."""
     return _dumps(run.data, 1)
 
 
 def as_jsonl(run: RunResult) -> str:
-    """One flat object for each question."""
+    """Return one flat object per question."""
     return "".join(_dumps(_flat(run, question)) for question in run.questions)
 
 
 def as_csv(run: RunResult) -> str:
-    """One row for each question, one column for each metric; an empty cell is unscored, skipped or failed (see status)."""
+    """Return one row per question, one column per metric; an empty cell is unscored, skipped or failed (see status)."""
     columns = (*_FIXED, *run.metric_names)
     return write_csv(columns, [[_cell(_flat(run, question)[name]) for name in columns] for question in run.questions])
 
 
 def as_markdown(run: RunResult) -> str:
-    """Heading, all metrics, the main metric by type, and what is said of the run as a whole."""
+    """Return heading, all metrics, the main metric by type, and the figures of the whole run."""
     tables = [metrics_table(run), types_table(run), whole_table(run), phases_table(run)]
     return run_heading(run) + "".join("\n" + table.markdown() for table in tables if table.rows)
 
 
 def as_hypotheses(run: RunResult) -> str:
-    """LongMemEval's hypothesis file. Raises RunError when the run has no answers."""
+    """Return LongMemEval's hypothesis file. Raises RunError when the run has no answers."""
     answered = [question for question in run.questions if question.hypothesis is not None]
     if not answered:
         raise RunError(f"Run {run.run_id} has no answers.", fix="Run it with an answering model (--answering-model).")
@@ -77,12 +77,12 @@ def _cell(value: object) -> object:
 
 
 def result_files(results: ResultsDir) -> list[Path]:
-    """All result files, by version and name; those of a newer schema, too."""
+    """Return all result files by version and name, including those of a newer schema."""
     return sorted(path for path in results.root.glob("v*/*.json") if path.is_file())
 
 
 def ledger_table(results: ResultsDir, *, last: int | None = None) -> Table:
-    """One line for each finished run, as the ledger says it, the newest last; `last` gives only so many."""
+    """Tabulate the ledger, one line per finished run, the newest last; `last` limits the number."""
     columns = ("finished", "benchmark", "provider", "questions", "metric", "value %", "cost", "commit", "run")
     lines = list(results.ledger_lines())
     rows = [_row(line) for line in (lines[-last:] if last else lines)]

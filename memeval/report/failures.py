@@ -1,4 +1,4 @@
-"""The questions that a run got wrong, and why as far as it is known."""
+"""List the questions that a run got wrong, with the cause if it is known."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from memeval.report.runs import QuestionResult, RunResult, primary_metric
 from memeval.report.table import Table
 
 THRESHOLD = 0.5
-"""A value below it is a failure: for yes/no metrics a no, for F1 less than half right."""
+"""Values below it are failures: a no for yes/no metrics, less than half right for F1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A question with its kind of failure: failed (with the error), unscored, or wrong.
 
-    `retrieval` says whether the evidence was among what was found: all, part, none or unknown.
+    `retrieval` says how much of the evidence was found: all, part, none or unknown.
     """
 
     question: QuestionResult
@@ -28,7 +28,7 @@ class Failure:
 
 
 def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) -> list[Failure]:
-    """Failed questions first, then unscored ones, then the wrong ones from the worst. Raises RunError without a metric."""
+    """Return failed questions first, then unscored ones, then the wrong ones from the worst. Raises RunError without a metric."""
     name = metric or run.primary or primary_metric([run])
     run.require(name)
     found = [failure for question in run.questions if (failure := _failure(question, name, threshold))]
@@ -51,7 +51,7 @@ def _failure(question: QuestionResult, metric: str, threshold: float) -> Failure
 
 
 def evidence_found(question: QuestionResult) -> str:
-    """How much of the evidence is in the pieces that were found, by turns where both sides name them, else by sessions."""
+    """Return how much of the evidence was retrieved, by turns if both sides name them, else by sessions."""
     for wanted, got in (
         (question.evidence_turns, {turn for piece in question.retrieved for turn in piece.turns}),
         (question.evidence_sessions, {session for piece in question.retrieved for session in piece.sessions}),
@@ -63,7 +63,7 @@ def evidence_found(question: QuestionResult) -> str:
 
 
 def failures_table(found: Sequence[Failure]) -> Table:
-    """One line for each failure."""
+    """Tabulate one line per failure."""
     columns = ("question", "type", "kind", "value", "evidence found", "asked", "expected", "answered", "reason")
     rows = [
         (
@@ -88,5 +88,5 @@ def _cut(text: str, length: int = 120) -> str:
 
 
 def summary(found: Sequence[Failure]) -> dict[str, int]:
-    """How many of each kind, most first."""
+    """Count failures by kind, most frequent first."""
     return dict(Counter(one.kind for one in found).most_common())

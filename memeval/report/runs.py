@@ -1,4 +1,4 @@
-"""Results as values, for tables, comparisons and pages; and which metric of a run is its main one."""
+"""Result files as values, for tables, comparisons and pages, and the choice of a run's main metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memeval.results.files import ResultsDir, read_result
 
 
 def primary_metric(runs: Sequence[RunResult]) -> str:
-    """The metric that stands for all runs, else the best known one that all have a value of. Raises RunError without any."""
+    """Return the primary metric of all runs, else the best known one for which all have a value. Raises RunError."""
     own = {run.primary for run in runs}
     if len(own) == 1 and (name := own.pop()) is not None:
         return name
@@ -28,7 +28,7 @@ def primary_metric(runs: Sequence[RunResult]) -> str:
 
 
 def widest_metric(runs: Sequence[RunResult]) -> str | None:
-    """The metric that stands for most runs; else that which most have a value of. None when no run has any."""
+    """Return the primary metric of most runs, else the one for which most have a value; None if no run has any."""
     named = Counter(run.primary for run in runs if run.primary is not None)
     if named:
         return min(named, key=lambda name: (-named[name], rank(name), name))
@@ -38,12 +38,12 @@ def widest_metric(runs: Sequence[RunResult]) -> str | None:
 
 Value = TypeVar("Value")
 RATIOS = frozenset({"efficiency"})
-"""Metrics that are no success: a question that failed has none of it, rather than 0."""
+"""Metrics that don't measure success: a failed question has no value, rather than 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricCell:
-    """A metric over some questions. `value` counts what failed or is unscored as 0, `value_scored` leaves it out."""
+    """A metric over some questions. `value` counts failed and unscored ones as 0, `value_scored` leaves them out."""
 
     value: float | None
     value_scored: float | None
@@ -71,7 +71,7 @@ class ScoreEntry:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedHit:
-    """A retrieved piece; `text` may be cut, `length` is that of the whole."""
+    """A retrieved hit; `text` may be cut, `length` is that of the whole."""
 
     rank: int
     text: str
@@ -84,7 +84,7 @@ class RetrievedHit:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """What became of one question. `error` is empty unless a phase failed; `hypothesis` None: not answered."""
+    """The outcome of one question. `error` is empty unless a phase failed; `hypothesis` None: not answered."""
 
     id: str
     case_id: str
@@ -108,11 +108,11 @@ class QuestionResult:
 
     @property
     def key(self) -> str:
-        """Unique in a run, and the same in other runs of the benchmark."""
+        """Return a key that is unique in a run, and equal in other runs of the benchmark."""
         return f"{self.case_id}/{self.id}"
 
     def entry(self, metric: str) -> ScoreEntry:
-        """The score; without one the question failed on its way to the metric, or the metric is not about it."""
+        """Return the score; without one the question failed before the metric, or the metric does not apply to it."""
         if metric in self.scores:
             return self.scores[metric]
         touched = metric not in RATIOS and ("." not in metric or self.error_phase in ("ingest", "search"))
@@ -132,24 +132,24 @@ class RunResult:
     path: Path | None = None
 
     def __getitem__(self, metric: str) -> float | None:
-        """The value of a metric, from 0 to 1. Raises RunError for an unknown one."""
+        """Return the value of a metric, from 0 to 1. Raises RunError for an unknown one."""
         self.require(metric)
         return self.metrics[metric].value
 
     @property
     def score(self) -> float | None:
-        """The value of the metric that stands for the run."""
+        """Return the value of the primary metric."""
         return None if self.primary is None else self[self.primary]
 
     @property
     def main_metrics(self) -> list[str]:
-        """Metrics of answers, the one that stands for the run, and of rankings the best known cut-offs, those with a value."""
+        """Return answer metrics, the primary one, and rankings at the best known cut-offs, if they have a value."""
         ends = ("_any@5", "_all@5", "_fraction@10")
         shown = [name for name in self.metrics if "." not in name or name == self.primary or name.endswith(ends)]
         return [name for name in shown if self.metrics[name].total > self.metrics[name].skipped]
 
     def summary(self) -> str:
-        """The run and its main metrics, a line each, with intervals in percent."""
+        """Return the run and its main metrics, a line each, with intervals in percent."""
         lines = [f"{self.benchmark} × {self.provider}: {len(self.questions)} questions (run {self.run_id})"]
         for name in self.main_metrics:
             cell = self.metrics[name]
@@ -161,31 +161,31 @@ class RunResult:
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """Names, those of answers first, then rankings by level, metric and cut-off."""
+        """Return all names, those of answers first, then rankings by level, metric and cut-off."""
         return tuple(self.metrics)
 
     @property
     def data_hash(self) -> str:
-        """SHA-256 of the benchmark's data, as far as it is known."""
+        """Return the SHA-256 of the benchmark's data; empty if unknown."""
         return str(self.find("benchmark", "data_hash") or "")
 
     @property
     def cost(self) -> float | None:
-        """US dollars of all model calls; None is unknown."""
+        """Return the US dollars of all model calls; None is unknown."""
         return number(self.find("usage", "total", "cost_usd"))
 
     @property
     def cached_calls(self) -> int:
-        """Model calls whose answer an earlier run paid for."""
+        """Return the number of model calls whose answer an earlier run paid for."""
         return int(number(self.find("usage", "total", "cached_calls")) or 0)
 
     @property
     def finished_at(self) -> str:
-        """ISO 8601."""
+        """Return the end of the run in ISO 8601."""
         return str(self.find("times", "finished_at") or "")
 
     def find(self, *keys: str) -> Any:
-        """A value deep in the file; None if there is none."""
+        """Return a nested value of the file; None if it is missing."""
         value: Any = self.data
         for key in keys:
             if not isinstance(value, Mapping) or key not in value:
@@ -194,28 +194,28 @@ class RunResult:
         return value
 
     def setting(self, name: str) -> str:
-        """A setting as it was resolved (variant, granularity, top_k, reader, …) as text; empty when it is not known."""
+        """Return a resolved setting (variant, granularity, top_k, reader, …) as text; empty if unknown."""
         value = self.find("settings", name)
         return "" if value is None else str(value)
 
     @property
     def answering_model(self) -> str:
-        """Its name; empty when nothing was answered by a model."""
+        """Return the model's name; empty if no model answered."""
         return str(self.find("models", "answering") or "")
 
     @property
     def judge_model(self) -> str:
-        """Its name; empty for judges without a model."""
+        """Return the model's name; empty for judges without a model."""
         return str(self.find("models", "judge") or "")
 
     @property
     def fault(self) -> str:
-        """Why the run measures nothing (most questions failed); empty for a finished one."""
+        """Return why the run measures nothing (most questions failed); empty for a finished one."""
         return str(self.data.get("fault") or "broken") if self.data.get("status") == "broken" else ""
 
     @property
     def primary(self) -> str | None:
-        """The one metric that stands for the run, as its result names it; of older results the best known one with a value."""
+        """Return the primary metric that the result names; for older results the best known one with a value."""
         named = self.data.get("primary_metric")
         if self.fault:
             return None
@@ -225,30 +225,33 @@ class RunResult:
 
     @property
     def clusters(self) -> int | None:
-        """Conversations, sequences or repositories that share questions; None when every question is on its own."""
+        """Return the number of conversations, sequences or repositories that share questions.
+
+        None if questions are independent.
+        """
         found = {question.cluster for question in self.questions}
         return len(found) if 0 < len(found) < len(self.questions) else None
 
     def has_value(self, metric: str) -> bool:
-        """Whether at least one question is scored, or failed, which counts as 0."""
+        """Return whether at least one question is scored, or failed, which counts as 0."""
         return metric in self.metrics and self.metrics[metric].scored + self.metrics[metric].failed > 0
 
     def require(self, metric: str) -> None:
-        """Raises RunError with the known names unless there is such a metric."""
+        """Check that there is such a metric. Raises RunError with the known names."""
         if metric not in self.metrics:
             known = ", ".join(self.metric_names) or "none"
             raise RunError(f"Run {self.run_id} has no metric {metric!r}.", fix=f"It has: {known}.")
 
     def values(self, metric: str) -> dict[str, float | None]:
-        """Value by question key: 0 for a failed question, None for an unscored or skipped one."""
+        """Return values by question key: 0 for a failed question, None for an unscored or skipped one."""
         self.require(metric)
         return {q.key: 0.0 if (one := q.entry(metric)).status == "failed" else one.value for q in self.questions}
 
 
 def load_run(results: ResultsDir, run: str) -> RunResult:
-    """The result of a run named by its id, its folder or its result file. Raises RunError.
+    """Load the result of a run named by its id, folder or result file. Raises RunError.
 
-    A run whose store is gone, or was never on this machine, is found by the ledger.
+    A run whose store is gone, or was never on this machine, is found through the ledger.
     """
     path = Path(run)
     if path.suffix == ".json" and path.is_file():
@@ -259,12 +262,12 @@ def load_run(results: ResultsDir, run: str) -> RunResult:
 
 
 def load_runs(results: ResultsDir, names: Iterable[str]) -> list[RunResult]:
-    """The results of several names; that of a command (`eval` of a matrix) stands for all its runs. Raises RunError."""
+    """Load the results of several names; the name of a command (`eval` of a matrix) expands to all its runs. Raises RunError."""
     return [load_run(results, run) for name in names for run in _members(results, name)]
 
 
 def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
-    """The run of a provider on a benchmark that ended last. Raises RunError when there is none."""
+    """Return the run of a provider on a benchmark that ended last. Raises RunError when there is none."""
     lines = [line for line in results.ledger_lines() if line.get("benchmark") == benchmark]
     own = [line for line in lines if line.get("provider") == provider and ledger_file(results, str(line.get("run_id")))]
     if not own:
@@ -273,7 +276,7 @@ def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
             f"There is no finished run of {provider} on {benchmark}.",
             fix=f"Providers with one: {', '.join(known)}." if known else f"Make one: memeval eval -b {benchmark} -p {provider}",
         )
-    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # of the same second the later line
+    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # of two in the same second, the later line wins
     return load_run(results, str(last["run_id"]))
 
 
@@ -287,19 +290,19 @@ def _members(results: ResultsDir, name: str) -> list[str]:
 
 
 def ledger_file(results: ResultsDir, run_id: str) -> Path | None:
-    """The result file that the ledger names last for a run, if it is there."""
+    """Return the result file that the ledger names last for a run, if it exists."""
     files = [line.get("file") for line in results.ledger_lines() if line.get("run_id") == run_id]
     found = [results.root / file for file in files if isinstance(file, str) and (results.root / file).is_file()]
     return found[-1] if found else None
 
 
 def read_run(path: Path) -> RunResult:
-    """The result in a file. Raises RunError when it is none, is broken, or is of a newer schema."""
+    """Read a result file. Raises RunError if it is not one, is broken, or has a newer schema."""
     return parse_run(read_result(path), path, str(path))
 
 
 def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "the result") -> RunResult:
-    """A result from plain JSON values. Raises RunError naming the key that is missing or wrong."""
+    """Parse a result from plain JSON values. Raises RunError naming the missing or wrong key."""
     node = _Node(data, name, "")
     questions = tuple(_question(item) for item in node.items("questions"))
     metrics = node.child("metrics")
@@ -315,7 +318,7 @@ def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "th
 
 
 def light(run: RunResult) -> RunResult:
-    """The run without the texts of its questions, of which there can be many megabytes."""
+    """Return the run without the texts of its questions, which can take many megabytes."""
     questions = tuple(
         replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=EMPTY, seconds=EMPTY) for one in run.questions
     )
@@ -328,7 +331,7 @@ def _metric_order(name: str) -> tuple[bool, str, int]:
 
 
 def number(value: object) -> float | None:
-    """A finite number, else None: what could not be measured is unknown."""
+    """Return a finite number, else None: what could not be measured is unknown."""
     return float(value) if is_number(value) and isinstance(value, int | float) else None
 
 
@@ -401,7 +404,7 @@ def _cells(node: _Node | None) -> Mapping[str, MetricCell]:
 
 
 class _Node:
-    """An object of the file with its place, for errors that name it."""
+    """An object of the file with its path, for error messages."""
 
     def __init__(self, data: object, name: str, place: str) -> None:
         if not isinstance(data, Mapping):

@@ -1,4 +1,4 @@
-"""A table as values, and numbers as people read them."""
+"""Tables as values, and number formatting for people."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ NONE = "–"
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of a result file is a finite number."""
+    """Return whether a value of a result file is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def percent(value: float | None) -> str:
-    """A share in per cent, one decimal, without the sign: 0.9661 → 96.6."""
+    """Format a share in per cent with one decimal and no sign: 0.9661 → 96.6."""
     return NONE if value is None else f"{value * 100:.1f}"
 
 
 def points(value: float | None) -> str:
-    """A difference of shares in percentage points, with its sign."""
+    """Format a difference of shares in percentage points, with its sign."""
     return NONE if value is None else f"{value * 100:+.1f}"
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval of shares."""
+    """Format an interval of shares."""
     return NONE if low is None or high is None else f"{percent(low)}–{percent(high)}"
 
 
 def p_value(value: float | None) -> str:
-    """A p-value with three decimals; smaller ones are not made up."""
+    """Format a p-value with three decimals; smaller ones as an upper bound."""
     if value is None:
         return NONE
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def seconds(value: float | None) -> str:
-    """A duration in the unit that fits."""
+    """Format a duration in a suitable unit."""
     if value is None:
         return NONE
     if value < 1:
@@ -48,7 +48,7 @@ def seconds(value: float | None) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """US dollars; None is unknown."""
+    """Format US dollars; None is unknown."""
     if value is None:
         return NONE
     if value == 0:
@@ -57,7 +57,7 @@ def dollars(value: float | None) -> str:
 
 
 def cost_so_far(known: float, unknown: int) -> str:
-    """What was paid, with how many pieces of work have no known price; "" where nothing was paid."""
+    """Format the cost so far and how many items have no known price; "" if nothing was paid."""
     parts = [dollars(known)] if known else []
     if unknown:
         parts.append(f"{unknown} of unknown cost")
@@ -65,7 +65,7 @@ def cost_so_far(known: float, unknown: int) -> str:
 
 
 def short(value: float | None) -> str:
-    """A count or another plain number."""
+    """Format a count or another plain number."""
     if value is None:
         return NONE
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3f}"
@@ -76,25 +76,25 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Cells are texts as they are shown; `numbers` names the columns that stand to the right."""
+    """A table of formatted cells; `numbers` names the columns to align right."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: frozenset[str] = frozenset()
 
     def markdown(self) -> str:
-        """A Markdown table with its line end."""
+        """Return a Markdown table with a final newline."""
         rule = ["---:" if name in self.numbers else "---" for name in self.columns]
         lines = [self.columns, rule, *self.rows]
         return "".join(f"| {' | '.join(cell if line is rule else _plain(cell) for cell in line)} |\n" for line in lines)
 
     def csv(self) -> str:
-        """CSV with a header, RFC 4180."""
+        """Return CSV with a header, RFC 4180."""
         return write_csv(self.columns, self.rows)
 
 
 def _plain(cell: str) -> str:
-    """One line that starts no markup: what is shown is what is in the cell."""
+    """Escape a cell so that Markdown shows it literally, on one line."""
     flat = " ".join(cell.split())
     for mark in "\\`*_[]|<>~":
         flat = flat.replace(mark, f"\\{mark}" if mark != "<" else "&lt;")
@@ -102,7 +102,7 @@ def _plain(cell: str) -> str:
 
 
 def write_csv(columns: tuple[str, ...], rows: Iterable[Sequence[object]]) -> str:
-    """CSV text. A text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay as they are."""
+    """Write CSV text. Texts that a spreadsheet would run as a formula get a leading apostrophe; numbers stay as they are."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)

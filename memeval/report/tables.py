@@ -1,4 +1,4 @@
-"""Tables of one run and of many."""
+"""Tables of one run and of several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PHASES = ("ingest", "search", "answer", "evaluate")
 
 
 def run_heading(run: RunResult) -> str:
-    """A Markdown heading with what was run."""
+    """Return a Markdown heading that says what was run."""
     parts = [f"{len(run.questions)} questions"]
     parts += [f"answered by {run.answering_model}"] if run.answering_model else []
     parts += [f"judged by {run.judge_model}"] if run.judge_model else []
@@ -27,7 +27,7 @@ def run_heading(run: RunResult) -> str:
 
 
 def _headline(run: RunResult) -> str:
-    """The run in one line: its primary metric, with what it took."""
+    """Return the run in one line: its primary metric and its cost."""
     if run.fault:
         return f"\nNot finished: {run.fault}. `memeval eval --resume {run.run_id} --retry-failed` tries again.\n"
     if run.primary is None:
@@ -41,12 +41,12 @@ def _headline(run: RunResult) -> str:
 
 
 def counts(cell: MetricCell) -> tuple[str, ...]:
-    """The denominators of a cell as texts."""
+    """Format the denominators of a cell."""
     return tuple(str(getattr(cell, name)) for name in _COUNTS)
 
 
 def metrics_table(run: RunResult) -> Table:
-    """All metrics; shares in per cent."""
+    """Tabulate all metrics; shares in per cent."""
     columns = ("metric", "value %", "95 % interval", "scored only %", *_COUNTS)
     rows = [
         (name, percent(cell.value), interval(cell.low, cell.high), percent(cell.value_scored), *counts(cell))
@@ -56,7 +56,7 @@ def metrics_table(run: RunResult) -> Table:
 
 
 def rankings_table(run: RunResult) -> Table:
-    """Retrieval metrics in per cent: a row for each level and metric, a column for each cut-off."""
+    """Tabulate retrieval metrics in per cent: a row per level and metric, a column per cut-off."""
     rows: dict[str, dict[str, str]] = {}
     for name, cell in run.metrics.items():
         stem, _, cut_off = name.partition("@")
@@ -70,7 +70,7 @@ def rankings_table(run: RunResult) -> Table:
 
 
 def types_table(run: RunResult, metric: str = "") -> Table:
-    """One metric by question type, then overall; without a metric the main one, and no rows if there is none."""
+    """Tabulate one metric (default: the main one) by question type, then overall; empty if there is none."""
     if not any(run.has_value(name) for name in run.metric_names):
         return Table((), ())
     name = metric or run.primary or primary_metric([run])
@@ -85,30 +85,34 @@ def types_table(run: RunResult, metric: str = "") -> Table:
 
 
 def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Table:
-    """What is said of a run as a whole: `more`, the main metric averaged over the benchmark's types, how well it abstains."""
+    """Tabulate figures of the whole run: `more`, the main metric averaged over the benchmark's types, and abstention."""
     rows = list(more)
     name = run.primary
     if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
         rows.append((f"{name}, task-averaged", percent(averaged), "mean over the benchmark's own types"))
-    told = run.find("abstention") or {}
-    judged = told.get("judged") or {}
+    abstention = run.find("abstention") or {}
+    judged = abstention.get("judged") or {}
     if judged:
         rows.append(
             ("abstention accuracy", percent(number(judged.get("accuracy"))),
              f"by the judge ({judged.get('metric')}), {_whole(judged.get('questions'))} questions without an answer")
         )  # fmt: skip
-    both = _whole(told.get("both"))
+    both = _whole(abstention.get("both"))
     for part, of, what in (("precision", "abstained", "abstentions were right"), ("recall", "unanswerable", "without an answer")):
-        if told.get(of):
+        if abstention.get(of):
             rows.append(
-                (f"abstention {part} by pattern", percent(number(told.get(part))), f"{both} of {_whole(told[of])} {what}")
+                (
+                    f"abstention {part} by pattern",
+                    percent(number(abstention.get(part))),
+                    f"{both} of {_whole(abstention[of])} {what}",
+                )
             )
     columns = ("of the whole run", "value %", "counted")
     return Table(columns, tuple(rows), frozenset(columns[1:2]))
 
 
 def phases_table(run: RunResult) -> Table:
-    """Times and model calls by phase; answers out of the cache were not measured."""
+    """Tabulate times and model calls by phase; cached answers were not measured."""
     rows = []
     for phase in (*PHASES, "total"):
         spread, used = run.find("times", "latency", phase) or {}, run.find("usage", phase) or {}
@@ -126,10 +130,10 @@ def _whole(value: object) -> str:
 
 
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
-    """One line for each run, the best first; runs without the metric come last. Pass the runs of one board.
+    """Tabulate one line per run, best first; runs without the metric come last. Pass the runs of one board.
 
-    Beside the metric stand the gain over a run without memory (provider none) with the same answering model, latency, the
-    tokens that a search hands over (mean), and cost.
+    Also shows the gain over a run without memory (provider none) with the same answering model, latency, the mean number of
+    tokens that a search returns, and cost.
     """
     name = metric or widest_metric(runs) or "no metric"
     off = {run.answering_model: run for run in runs if run.provider == "none" and "." not in name and run.has_value(name)}

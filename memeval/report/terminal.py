@@ -1,7 +1,7 @@
-"""What commands print, how faults end them, and how the user stops them.
+"""Terminal output, error reporting with exit codes, and signal handling of the commands.
 
 Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call, setting, file, login or client · 3 stopped by the
-budget · 130 interrupted; what was done by then is kept.
+budget · 130 interrupted; completed work is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memeval.core.errors import BudgetError, ConfigError, DependencyError, Memev
 from memoryd.core.errors import StoreError
 
 UNWRAPPED = 20
-"""Cells of up to so many characters stay on one line."""
+"""Maximum length of cells that stay on one line."""
 _NUMBER = re.compile(r"[-–+]?[\d.,]*( |%|$|[–-])")
 
 
@@ -42,7 +42,7 @@ _RIGHTS = "Check the path, your rights to it and the space on the disk. What was
 
 @contextmanager
 def faults_reported() -> Iterator[None]:
-    """Turn faults that can be foreseen into a message, a fix and an exit code; never show a traceback for them."""
+    """Report expected errors as a message, a fix and an exit code instead of a traceback."""
     try:
         yield
     except MemevalError as error:
@@ -53,7 +53,7 @@ def faults_reported() -> Iterator[None]:
         sys.exit(1)
     except OSError as error:
         if error.errno == errno.EPIPE:
-            raise  # a reader that has enough; click ends quietly
+            raise  # the reader closed the pipe; click exits quietly
         tell(MemevalError(f"{error.filename or 'A file or connection'}: {error.strerror or error}.", fix=_RIGHTS))
         sys.exit(1)
     except KeyboardInterrupt:
@@ -62,20 +62,20 @@ def faults_reported() -> Iterator[None]:
 
 
 def tell(error: MemevalError) -> None:
-    """Print the error and its fix on standard error."""
+    """Print the error and its fix to standard error."""
     note(f"Error: {error.message}")
     if error.fix:
         note(f"  {error.fix}")
 
 
 def note(text: str) -> None:
-    """Print a line for people, beside the output."""
+    """Print a line for people to standard error."""
     click.echo(text, err=True)
 
 
 @contextmanager
 def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the run tidily, the second at once. `ending` ends what would not heed the flag."""
+    """End the run cleanly on the first Ctrl-C or SIGTERM, at once on the second. `ending` ends what ignores the flag."""
     old = {}
 
     def handle(number: int, frame: Any) -> None:
@@ -97,18 +97,18 @@ def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) 
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Colours and tables on a terminal; plain text, never cut, elsewhere."""
+    """Return a console with colours and tables on a terminal, and plain, untruncated text elsewhere."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else 200, highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """A JSON value, indented."""
+    """Print a JSON value, indented."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table; columns of numbers are aligned right."""
+    """Print a table with numeric columns aligned right."""
     cells = [[shown(cell) for cell in row] for row in rows]
     table = Table(
         title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
@@ -123,7 +123,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def print_mapping(data: Mapping[str, Any], indent: int = 0) -> None:
-    """Nested values, one a line, as in YAML."""
+    """Print nested values line by line, as in YAML."""
     pad = "  " * indent
     for key, value in data.items():
         if isinstance(value, Mapping) and value:
@@ -138,7 +138,7 @@ def print_mapping(data: Mapping[str, Any], indent: int = 0) -> None:
 
 
 def shown(value: Any) -> str:
-    """One cell as text."""
+    """Format one cell as text."""
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -149,12 +149,12 @@ def shown(value: Any) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share as a percentage with one digit."""
+    """Format a share as a percentage with one decimal."""
     return "-" if value is None else f"{100 * value:.1f}"
 
 
 def with_interval(cell: Mapping[str, Any]) -> str:
-    """A metric's value in percent with its interval."""
+    """Format a metric's value in percent with its interval."""
     interval = cell.get("interval")
     if cell["value"] is None or not interval:
         return percent(cell["value"])

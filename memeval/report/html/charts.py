@@ -1,4 +1,4 @@
-"""Charts as SVG, without a script, and the scales of their axes."""
+"""SVG charts without scripts, and the scales of their axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memeval.report.table import dollars, percent, seconds, short
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Linear or logarithmic map of [low, high] to [start, end]; values beyond are clipped, so that nothing leaves its chart."""
+    """Linear or logarithmic map of [low, high] to [start, end]; values outside are clipped, so that all stay in the chart."""
 
     low: float
     high: float
@@ -21,7 +21,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Pixel of a value, to a tenth."""
+        """Return the pixel of a value, to one decimal."""
         low, high, at = self.low, self.high, min(max(value, self.low), self.high)
         if self.log:
             low, high, at = math.log(low), math.log(high), math.log(at)
@@ -30,7 +30,7 @@ class Scale:
 
 
 def steps(high: float, count: int = 5) -> list[float]:
-    """About `count` round values from 0 to just above `high` (1, 2 or 5 × a power of ten apart)."""
+    """Return about `count` round values from 0 to just above `high` (1, 2 or 5 × a power of ten apart)."""
     if not high > 0:
         return [0.0, 1.0]
     power = 10.0 ** math.floor(math.log10(high / count))
@@ -39,7 +39,7 @@ def steps(high: float, count: int = 5) -> list[float]:
 
 
 def decades(values: Sequence[float]) -> list[float]:
-    """Powers of ten around all values, at least two; values must be positive."""
+    """Return the powers of ten around all values, at least two; values must be positive."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return [10.0**power for power in range(low, max(high, low + 1) + 1)]
 
@@ -50,7 +50,7 @@ _COLOURS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A share with its interval. `value` None: there is none, and the row says so."""
+    """A share with its interval. `value` None renders a row that says there is no value."""
 
     label: str
     value: float | None
@@ -91,7 +91,7 @@ class Dot:
 
 
 def svg(height: int, says: str, *children: object) -> Html:
-    """The picture; `says` is read out to those who can't see it."""
+    """Render the picture; `says` is its text for screen readers."""
     return el("svg", *children, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=says)
 
 
@@ -108,7 +108,7 @@ def _cut(words: str, length: int) -> str:
 
 
 def bars(rows: Sequence[Bar], says: str) -> Html:
-    """Shares between 0 and 100 % as bars from one base line, with whiskers for intervals."""
+    """Draw shares between 0 and 100 % as bars from a common base line, with whiskers for intervals."""
     scale = Scale(0, 1, 150, WIDTH - 64)
     height = 28 * len(rows) + 26
     ticks = [_tick_down(scale(share), height - 22, f"{share * 100:.0f}") for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -146,7 +146,7 @@ def _whisker(left: float, right: float, y: float) -> Html:
 
 
 def legend(names: Iterable[str]) -> Html:
-    """What each colour stands for."""
+    """Render the legend of colours."""
     keys = [
         el(
             "li",
@@ -163,7 +163,7 @@ def _colour(number: int) -> int:
 
 
 def curves(lines: Sequence[Line], says: str) -> Html:
-    """Shares over the cut-off k (logarithmic), one colour for each line, at most four."""
+    """Draw shares over the cut-off k (logarithmic), one colour for each line, at most four."""
     lines = lines[:_COLOURS]
     cut_offs = sorted({k for line in lines for k, _ in line.points})
     across = Scale(cut_offs[0], cut_offs[-1], 40, WIDTH - 20, log=True)
@@ -191,7 +191,7 @@ _PERCENTILES = ("p50", "p95", "p99")
 
 
 def latencies(rows: Sequence[Span], says: str) -> Html:
-    """Median, 95th and 99th percentile of each phase on one logarithmic axis."""
+    """Draw median, 95th and 99th percentile of each phase on one logarithmic axis."""
     values = [max(value, 1e-4) for row in rows for value in (row.p50, row.p95, row.p99)]
     marks = decades(values)
     scale = Scale(marks[0], marks[-1], 90, WIDTH - 30, log=True)
@@ -219,7 +219,7 @@ def _span(row: Span, y: float, scale: Scale) -> Html:
 
 
 def scatter(dots: Sequence[Dot], says: str) -> Html:
-    """Accuracy over cost, one dot for each run, with its interval; runs are numbered, and named below."""
+    """Draw accuracy over cost, one dot for each run, with its interval; runs are numbered, and named below."""
     marks = steps(max(dot.cost for dot in dots))
     across = Scale(0, marks[-1], 48, WIDTH - 24)
     up = Scale(0, 1, 216, 14)

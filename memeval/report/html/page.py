@@ -1,4 +1,4 @@
-"""HTML by construction: everything that comes from data is escaped; and the frame that all pages share."""
+"""HTML builder that escapes all data, and the frame that all pages share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINKS = frozenset({"href", "src", "action"})
 
 
 class Html(str):
-    """Text that is markup already; a template engine that knows `__html__` leaves it as it is."""
+    """Text that is already markup; template engines that support `__html__` leave it unescaped."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ Child = object
 
 
 def esc(value: object) -> Html:
-    """A text as markup; what HTML can't hold, and what turns the reading direction context, is shown as U+FFFD."""
+    """Escape a text; characters that HTML can't contain, and bidirectional controls, become U+FFFD."""
     if isinstance(value, Html):
         return value
     if value is None:
@@ -41,7 +41,7 @@ def esc(value: object) -> Html:
 
 
 def join(children: Iterable[Child], between: str = "") -> Html:
-    """Children side by side; lists are opened, None is left out."""
+    """Concatenate children; lists are flattened, None is skipped."""
     return Html(between.join(_flat(child) for child in children))
 
 
@@ -52,7 +52,7 @@ def _flat(child: Child) -> str:
 
 
 def el(tag: str, *children: Child, **attributes: object) -> Html:
-    """An element. Raises ValueError for a name that is none, or a link that leaves the folder."""
+    """Build an element. Raises ValueError for an invalid name, or a link out of the folder."""
     opening = f"<{_checked(tag)}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
     if tag in _VOID:
         return Html(opening)
@@ -78,12 +78,12 @@ def _attribute(name: str, value: object) -> str:
 
 @lru_cache(maxsize=2)
 def asset(name: str) -> str:
-    """Text of a file beside this module."""
+    """Read a text file beside this module."""
     return files("memeval.report.html").joinpath(name).read_text("utf-8")
 
 
 def page(title: str, *content: Child, script: str = "") -> str:
-    """A whole page. `script` is the only code that the browser will run."""
+    """Render a whole page. The browser runs no code but `script`."""
     style = asset("style.css")
     head = el(
         "head",
@@ -110,10 +110,10 @@ def _hash(text: str) -> str:
 def table(
     columns: tuple[str, ...], rows: Iterable[Sequence[Child]], numbers: frozenset[str] = frozenset(), *, stacked: bool = False
 ) -> Html:
-    """A table; columns in `numbers` stand to the right. Wide ones scroll in themselves.
+    """Render a table; columns in `numbers` are aligned right. Wide tables scroll horizontally.
 
-    A `stacked` one can be shown as a card for each row (memoryd's console does so in narrow windows): its cells name their
-    columns, and the roles say that it is a table still.
+    A `stacked` table can be displayed as a card for each row (memoryd's console does so in narrow windows): cells carry
+    their column's name, and ARIA roles keep the table semantics.
     """
     kinds = ["n" if name in numbers else None for name in columns]
 
@@ -137,15 +137,15 @@ def table(
 
 
 def tile(name: str, value: str, note: str = "") -> Html:
-    """One number with its name."""
+    """Render one number with its label."""
     return el("div", el("span", name, cls="soft small"), el("b", value), el("span", note, cls="soft small"), cls="tile")
 
 
 def card(title: str, *content: Child, note: str = "") -> Html:
-    """A chart with its title."""
+    """Render a chart with its title."""
     return el("section", el("h3", title), el("p", note, cls="soft small") if note else None, join(content), cls="card")
 
 
 def facts(pairs: list[tuple[str, Child]]) -> Html:
-    """Names and values; those without a value are left out."""
+    """Render names and values, skipping those without a value."""
     return el("dl", [[el("dt", name), el("dd", value)] for name, value in pairs if value not in (None, "")])

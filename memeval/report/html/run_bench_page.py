@@ -1,4 +1,4 @@
-"""The page of a run_bench command: its cells, their comparison, and what each session did with memory."""
+"""Page of a run_bench command: its cells, their comparison, and what each session did with memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """What the page shows of a run. `marks`: word and fragment of its page by task, in order."""
+    """What the page shows of a run. `marks`: word and page fragment by task, in order."""
 
     run_id: str
     group: str
@@ -28,7 +28,7 @@ class CellView:
     model: str
     repeat: int
     metric: MetricCell | None
-    told: Mapping[str, Any]
+    client: Mapping[str, Any]
     cost: float | None
     tokens: float
     trajectories: str
@@ -36,49 +36,52 @@ class CellView:
 
     @property
     def name(self) -> str:
-        """Short, within a benchmark."""
+        """Return a name that is unique within the benchmark."""
         return f"{self.arm} {self.model}" + (f" #{self.repeat}" if self.repeat > 1 else "")
 
     @property
     def accuracy(self) -> float | None:
-        """As the command counts it, what ran out of time or turns as wrong; files of before have that of scored questions."""
-        told = self._told_accuracy()
-        return number(told["value"]) if "interval" in told else self.metric.value_scored if self.metric else None
+        """Return the accuracy as the command counts it: running out of time or turns is wrong.
+
+        Older files count scored questions only.
+        """
+        reported = self._reported_accuracy()
+        return number(reported["value"]) if "interval" in reported else self.metric.value_scored if self.metric else None
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
-        """Of the same."""
-        told = self._told_accuracy()
-        if "interval" in told:
-            ends = told["interval"] or {}
+        """Return the interval of `accuracy`."""
+        reported = self._reported_accuracy()
+        if "interval" in reported:
+            ends = reported["interval"] or {}
             return number(ends.get("low")), number(ends.get("high"))
         return (self.metric.low, self.metric.high) if self.metric else (None, None)
 
-    def _told_accuracy(self) -> Mapping[str, Any]:
-        four = self.told.get("four_metrics")
-        told = four.get("accuracy") if isinstance(four, Mapping) else None
-        return told if isinstance(told, Mapping) else {}
+    def _reported_accuracy(self) -> Mapping[str, Any]:
+        four = self.client.get("four_metrics")
+        reported = four.get("accuracy") if isinstance(four, Mapping) else None
+        return reported if isinstance(reported, Mapping) else {}
 
 
 def cell_view(run: RunResult) -> CellView | None:
-    """None for runs that are no cell of a run_bench command."""
-    told = run.find("claudecode")
-    if not isinstance(told, Mapping) or not told.get("group"):
+    """Build the view of a run, or None if it is not a cell of a run_bench command."""
+    client = run.find("claudecode")
+    if not isinstance(client, Mapping) or not client.get("group"):
         return None
     named = run.find("claudecode", "four_metrics", "accuracy", "metric")
     metric = named if isinstance(named, str) and named in run.metrics else run.primary
     tokens = [number(run.find("usage", "total", name)) or 0 for name in ("input_tokens", "output_tokens")]
-    repeat = number(told.get("repeat"))
+    repeat = number(client.get("repeat"))
     file = trajectories(run)
     return CellView(
         run.run_id,
-        str(told["group"]),
+        str(client["group"]),
         run.benchmark,
-        str(told.get("arm")),
-        str(told.get("model")),
+        str(client.get("arm")),
+        str(client.get("model")),
         int(repeat or 1),
         run.metrics[metric] if metric else None,
-        told,
+        client,
         run.cost,
         sum(tokens),
         file.name if file else "",
@@ -87,7 +90,7 @@ def cell_view(run: RunResult) -> CellView | None:
 
 
 def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
-    """Cells by command, in order of benchmark, memory before none, model and repeat."""
+    """Group cells by command, ordered by benchmark, memory before none, model and repeat."""
     groups: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         groups[cell.group].append(cell)
@@ -97,7 +100,7 @@ def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
 
 
 def read_summary(file: Path) -> Mapping[str, Any]:
-    """The command's summary with its comparisons; empty when it is not there, or the command did not end."""
+    """Read the command's summary with its comparisons; empty if it is missing because the command did not finish."""
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
@@ -106,7 +109,7 @@ def read_summary(file: Path) -> Mapping[str, Any]:
 
 
 def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> str:
-    """The whole page. `links` has the page of each run id."""
+    """Render the whole page. `links` maps run ids to pages."""
     return page(
         f"run_bench {group}",
         el("p", el("a", "All runs", href="index.html"), cls="small"),
@@ -117,7 +120,7 @@ def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, st
 
 
 def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> Iterator[Html]:
-    """What the page says of each benchmark, then of the repeats."""
+    """Render the sections: one per benchmark, then the repeats."""
     by_benchmark: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         by_benchmark[cell.benchmark].append(cell)
@@ -137,7 +140,7 @@ def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], c
 
 def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) -> tuple[object, ...]:
     name = cell.arm + (f" #{cell.repeat}" if cell.repeat > 1 else "")
-    four = cell.told.get("four_metrics")
+    four = cell.client.get("four_metrics")
     metrics = four if isinstance(four, Mapping) else {}
     return (
         el("a", name, href=links[cell.run_id]) if cell.run_id in links else esc(name),
@@ -146,7 +149,7 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
         interval(*cell.interval),
         points(_delta(cell, cells)),
         *(metric_text(metrics.get(one)) for one in ("recency", "efficiency", "relevancy")),
-        _sessions(cell.told.get("sessions")),
+        _sessions(cell.client.get("sessions")),
         f"{cell.tokens:,.0f}",
         dollars(cell.cost),
         el("a", "sessions", href=cell.trajectories) if cell.trajectories else NONE,
@@ -154,7 +157,7 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
 
 
 def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
-    """Against the cell without memory of the same model and repeat."""
+    """Return the difference to the cell without memory of the same model and repeat."""
     for other in cells:
         if other.arm == "off" != cell.arm and (other.model, other.repeat) == (cell.model, cell.repeat):
             one, two = cell.accuracy, other.accuracy
@@ -162,11 +165,11 @@ def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
     return None
 
 
-def _sessions(told: Any) -> str:
-    if not isinstance(told, Mapping) or not isinstance(told.get("by_status"), Mapping):
+def _sessions(sessions: Any) -> str:
+    if not isinstance(sessions, Mapping) or not isinstance(sessions.get("by_status"), Mapping):
         return NONE
-    ended = ", ".join(f"{count} {status}" for status, count in told["by_status"].items())
-    return f"{ended}; {told['cached']} from the cache" if told.get("cached") else ended
+    ended = ", ".join(f"{count} {status}" for status, count in sessions["by_status"].items())
+    return f"{ended}; {sessions['cached']} from the cache" if sessions.get("cached") else ended
 
 
 def _comparisons(summary: Mapping[str, Any], benchmark: str) -> list[Mapping[str, Any]]:
@@ -195,7 +198,7 @@ def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
-    """A row for each task, those first on which the cells differ; each mark leads to the task in that cell's page."""
+    """Render a row per task, those on which the cells differ first; each mark links to the task on its cell's page."""
     tasks = list(dict.fromkeys(task for cell in cells for task in cell.marks))
     tasks.sort(key=lambda task: len({cell.marks[task][0] for cell in cells if task in cell.marks}) < 2)
     columns = ("task", *(cell.name for cell in cells))

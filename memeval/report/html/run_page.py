@@ -1,4 +1,4 @@
-"""The page of a run, with its questions; for a run of a client also what its sessions took."""
+"""Page of a run with its questions, and for a run of a client also the cost of its sessions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
 
 
 def anchor(question: QuestionResult) -> str:
-    """Fragment of a question, the same in each report of the benchmark."""
+    """Return the page fragment of a question, which is equal in all reports of the benchmark."""
     return f"q-{sha256(question.key.encode()).hexdigest()[:12]}"
 
 
 def mark(question: QuestionResult, metric: str | None) -> str:
-    """The verdict in one word, by the metric of the page."""
+    """Return the outcome in one word, by the metric of the page."""
     if question.status == "pending":
         return "open"
     if question.status == "failed":
@@ -41,7 +41,7 @@ def mark(question: QuestionResult, metric: str | None) -> str:
 
 
 def question_row(question: QuestionResult, metric: str | None) -> Html:
-    """The line and what is behind it."""
+    """Render a question's line and its expandable details."""
     word = mark(question, metric)
     value = question.entry(metric).value if metric else None
     shown = word if value is None or word != "partly" else f"{word} {value:.2f}"
@@ -89,7 +89,7 @@ def _said(texts: Iterable[str], otherwise: str) -> Html:
 
 
 def _judged(question: QuestionResult) -> Html:
-    """Scores of answers one by one; those of rankings, which are many, behind a line."""
+    """Render the scores of answers one by one; the many ranking scores are collapsed."""
     answers = {name: entry for name, entry in question.scores.items() if "." not in name}
     rankings = {name: entry for name, entry in question.scores.items() if "." in name}
     parts: list[Html] = [_scores(answers)] if answers else []
@@ -107,7 +107,7 @@ def _scores(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _rankings(scores: dict[str, ScoreEntry]) -> Html:
-    """A row for each metric, a column for each cut-off; a value that is not there gives its status."""
+    """Render a row for each metric and a column for each cut-off; a missing value shows its status."""
     rows: dict[str, dict[str, str]] = {}
     for name, entry in scores.items():
         stem, _, cut_off = name.partition("@")
@@ -118,7 +118,7 @@ def _rankings(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _piece(piece: RetrievedHit, question: QuestionResult) -> Html:
-    """A piece; with a green edge when it comes from the evidence."""
+    """Render a retrieved hit, with a green edge if it comes from the evidence."""
     is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
     where = ", ".join([*piece.sessions, *piece.turns][:8])
     more = f" … {piece.length - len(piece.text):,} characters more" if piece.length > len(piece.text) else ""
@@ -148,7 +148,7 @@ _RECORDED = (
 
 
 def run_page(run: RunResult, *, index: str = "index.html") -> str:
-    """The whole page. `index` is where the list of all runs lies beside it."""
+    """Render the whole page. `index` is the path of the list of all runs."""
     metric = run.primary
     return page(
         f"{run.benchmark} with {run.provider}",
@@ -173,7 +173,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
 
 
 def metrics(run: RunResult) -> Iterator[Html]:
-    """Metrics of answers with all they have; rankings by cut-off, their intervals and denominators behind a line."""
+    """Render answer metrics in full, and rankings by cut-off with intervals and denominators collapsed."""
     everything = metrics_table(run)
     answers = [row for row in everything.rows if "." not in row[0]]
     if answers:
@@ -191,7 +191,7 @@ def _table(content: Table) -> Html:
 
 
 def sentence(run: RunResult) -> str:
-    """Who answered, who judged, when."""
+    """Summarize who answered, who judged, and when."""
     model, judge = run.answering_model, run.judge_model
     answered = f"Answered by {model}" if model else "Retrieval only, nothing was answered"
     judged = f", judged by {judge}" if model and judge else ""
@@ -199,7 +199,7 @@ def sentence(run: RunResult) -> str:
 
 
 def tiles(run: RunResult, metric: str | None) -> Iterator[Html]:
-    """The numbers that matter most."""
+    """Render the most important numbers."""
     if metric is not None:
         cell = run.metrics[metric]
         yield tile(metric, f"{percent(cell.value)} %", f"95 % interval {interval(cell.low, cell.high)}")
@@ -225,7 +225,7 @@ def _latency(run: RunResult, phase: str, name: str) -> float | None:
 
 
 def charts(run: RunResult, metric: str | None) -> Iterator[Html]:
-    """Cards with what there is to draw."""
+    """Render cards for all available charts."""
     if metric is not None and run.metrics[metric].by_type:
         yield card(f"{metric} by question type", bars(type_bars(run, metric), f"{metric} by question type, per cent"),
                    note="Per cent, with 95 % intervals.")  # fmt: skip
@@ -243,14 +243,14 @@ def _targets(run: RunResult) -> str:
 
 
 def type_bars(run: RunResult, metric: str) -> list[Bar]:
-    """A bar for each question type, then one for all."""
+    """Return a bar for each question type, then one for all."""
     cell = run.metrics[metric]
     rows = [*cell.by_type.items(), ("all", cell)]
     return [Bar(name, one.value, one.low, one.high, f"n = {one.total - one.skipped}", one is cell) for name, one in rows]
 
 
 def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
-    """Curves over k by level, in a fixed order so that a metric keeps its colour."""
+    """Return curves over k by level, in a fixed order so that a metric keeps its colour."""
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name, cell in run.metrics.items():
         match = _RANKED.fullmatch(name)
@@ -263,7 +263,7 @@ def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
 
 
 def latency_spans(run: RunResult) -> list[Span]:
-    """Percentiles of the phases that were measured."""
+    """Return percentiles of the phases that were measured."""
     spans = []
     for phase in PHASES:
         p50, p95, p99 = (_latency(run, phase, name) for name in ("p50", "p95", "p99"))
@@ -283,7 +283,7 @@ def _costs(run: RunResult) -> Html:
 
 
 def made(run: RunResult) -> Html:
-    """How it came about, and everything that is recorded."""
+    """Render how the run was made, and everything that is recorded."""
     commit = run.find("provenance", "git", "commit")
     dirty = " with changes" if run.find("provenance", "git", "dirty") else ""
     pairs = [
@@ -319,19 +319,19 @@ def _choice(name: str, everything: str, options: list[str]) -> Html:
 
 
 def claude_code(run: RunResult) -> Iterator[Html]:
-    """Nothing for other runs."""
-    told = run.find("claudecode")
-    if not isinstance(told, Mapping):
+    """Render the Claude Code section; empty for other runs."""
+    client = run.find("claudecode")
+    if not isinstance(client, Mapping):
         return
     yield el("h2", "Claude Code")
-    rows = [(name, str(value)) for name, value in _facts(run, told)]
+    rows = [(name, str(value)) for name, value in _facts(run, client)]
     yield table(("what", "value"), rows, frozenset())
     if (file := trajectories(run)) is not None:
         yield el("p", el("a", "Trajectories", href=file.name), " of all sessions, one JSON line each.", cls="small")
 
 
 def trajectories(run: RunResult) -> Path | None:
-    """The file beside the result, which is copied beside the page; None if it is not there."""
+    """Return the trajectory file beside the result, which is copied beside the page; None if it is missing."""
     name = run.find("claudecode", "trajectories")
     if not isinstance(name, str) or run.path is None or Path(name).name != name:
         return None
@@ -339,10 +339,10 @@ def trajectories(run: RunResult) -> Path | None:
     return file if file.is_file() else None
 
 
-def _facts(run: RunResult, told: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    yield "arm", told.get("arm", NONE)
-    yield "model", told.get("model", NONE)
-    yield "client", told.get("client_version", NONE)
+def _facts(run: RunResult, client: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    yield "arm", client.get("arm", NONE)
+    yield "model", client.get("model", NONE)
+    yield "client", client.get("client_version", NONE)
     yield "history", run.find("claudecode", "differences", "history") or NONE
     ended = run.find("claudecode", "sessions", "by_status")
     if isinstance(ended, Mapping):
@@ -354,7 +354,7 @@ def _facts(run: RunResult, told: Mapping[str, Any]) -> Iterator[tuple[str, objec
 
 
 def metric_text(cell: Any) -> str:
-    """A metric with its target, and whether that is met."""
+    """Format a metric with its target, and whether it is met."""
     if not isinstance(cell, Mapping) or not is_number(cell.get("value")):
         return NONE
     target = (

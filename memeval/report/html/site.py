@@ -1,4 +1,4 @@
-"""All pages as files: one for each run and command, and an index."""
+"""Write all pages as files: one for each run and command, and an index."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from memeval.results.files import ResultsDir, result_text
 from memoryd.core.files import write_atomic
 
 SHOWN = 20
-"""Runs in a chart: the best ones."""
+"""Maximum number of runs in a chart; the best ones are shown."""
 
 
 def index_page(
     runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = (), commands: Mapping[str, str] = EMPTY
 ) -> str:
-    """The whole page. `links` has the page of each run id; `left_out` says which results could not be read, and why.
+    """Render the index. `links` maps run ids to pages; `left_out` lists unreadable results with the reason.
 
-    `commands` has the page of each run_bench command.
+    `commands` maps run_bench commands to their pages.
     """
     shown = boards(runs)
-    told = [*left_out, *(f"{run.run_id} is not finished: {run.fault}." for run in runs if run.fault)]
+    problems = [*left_out, *(f"{run.run_id} is not finished: {run.fault}." for run in runs if run.fault)]
     return page(
         "memeval: all runs",
         el("h1", "All runs"),
@@ -46,7 +46,7 @@ def index_page(
         ),
         _commands(commands),
         [_section(board, links) for board in shown],
-        [el("h2", "Left out"), el("ul", [el("li", line) for line in told])] if told else None,
+        [el("h2", "Left out"), el("ul", [el("li", line) for line in problems])] if problems else None,
     )
 
 
@@ -81,7 +81,7 @@ def _section(board: Board, links: Mapping[str, str]) -> Html:
 
 
 def _trends(board: Board) -> Iterator[Html]:
-    """Providers with several runs over time: a bar for each version."""
+    """Render providers with several runs over time: a bar for each version."""
     for series in trends(board.runs):
         metric = series[-1].primary
         if metric is None:
@@ -97,16 +97,18 @@ def _trends(board: Board) -> Iterator[Html]:
 
 
 def _published(board: Board) -> Iterator[Html]:
-    """Figures of others on the benchmark, each with its source."""
+    """Render published figures for the benchmark, each with its source."""
     if figures := published_of(Catalog.default(), board.benchmark):
         content = published_table(figures)
         yield el("h3", "Published by others")
         yield el("p", PUBLISHED_NOTE, cls="soft small")
-        yield table(content.columns, content.rows, content.numbers)  # pages link nothing outside: the address is text
+        yield table(
+            content.columns, content.rows, content.numbers
+        )  # pages contain no external links, so the address is plain text
 
 
 def _named(run: RunResult) -> str:
-    """What came out of the cache was paid for by an earlier run."""
+    """Label a run in the cost chart; the cost of cached calls was paid by an earlier run."""
     return f"{run.provider} (in part from the cache)" if run.cached_calls else run.provider
 
 
@@ -141,13 +143,13 @@ FOLDER = "html"
 
 
 def page_name(run_id: str) -> str:
-    """File name of a run's page: its id where that is a safe name, else with a hash of it."""
+    """Return the file name of a run's page: its id if that is a safe name, else with a hash of it."""
     safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", run_id).strip(".-")[:120] or "run"
     return f"{safe}.html" if safe == run_id and safe != "index" else f"{safe}-{sha256(run_id.encode()).hexdigest()[:8]}.html"
 
 
 def write_run(run: RunResult, folder: Path) -> Path:
-    """The page of one run, in a folder; gives its path."""
+    """Write the page of one run to a folder and return its path."""
     target = folder / page_name(run.run_id)
     write_atomic(target, run_page(run).encode(), private=False)
     if (sessions := trajectories(run)) is not None:
@@ -156,7 +158,7 @@ def write_run(run: RunResult, folder: Path) -> Path:
 
 
 def write_report(run: RunResult, folder: Path) -> list[Path]:
-    """A run for people and programs in a folder of its own: result, questions as CSV, report as Markdown, page."""
+    """Write a run's report to its own folder: result, questions as CSV, report as Markdown, page."""
     stem = page_name(run.run_id).removesuffix(".html")
     texts = {f"{stem}.json": result_text(run.data), f"{stem}.csv": export(run, "csv"), f"{stem}.md": export(run, "md")}
     for name, text in texts.items():
@@ -165,9 +167,9 @@ def write_report(run: RunResult, folder: Path) -> list[Path]:
 
 
 def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
-    """Pages of all runs that have a result file, and index.html, whose path is given. One run is in memory at a time.
+    """Write pages for all runs with a result file, and index.html; return the index. Loads one run at a time.
 
-    A result that can't be read is named in the index rather than ending the work. Raises RunError when there is none at all.
+    An unreadable result is listed in the index. Raises RunError when there are no results.
     """
     folder = folder or results.root / FOLDER
     left_out: list[str] = []
@@ -183,7 +185,7 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
 
 
 def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
-    """A page for each run_bench command; their names by command."""
+    """Write a page for each run_bench command; return their names by command."""
     pages = {}
     for group, cells in grouped(views.values()).items():
         pages[group] = page_name(f"run_bench-{group}")
@@ -193,7 +195,7 @@ def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView
 
 
 def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dict[str, CellView]) -> dict[str, RunResult]:
-    """A page for each run, of its newest result: a run that was judged again has several."""
+    """Write a page for the newest result of each run: a run that was judged again has several."""
     runs: dict[str, RunResult] = {}
     for path in files:
         try:
@@ -214,6 +216,6 @@ def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dic
 
 
 def _light(run: RunResult, folder: Path) -> RunResult:
-    """The run's page is written; what the index needs of it is kept, which is all but the texts of the questions."""
+    """Write the run's page, and return what the index needs: the run without the texts of its questions."""
     write_run(run, folder)
     return light(run)
