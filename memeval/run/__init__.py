@@ -1,1 +1,1 @@
-"""One engine for every run: settings, plan, phases, checkpoint, progress, merge and result; what is measured is a subject."""
+"""One engine for every run: settings, plan, phases, checkpoint, progress, merge and result."""

@@ -1,7 +1,7 @@
-"""A run that this process works on: its folder, its lock, its plan and what is still to be done.
+"""A run opened by this process: its folder, lock, plan and remaining work.
 
-All state is in run.db. A record is written in one transaction and is result and checkpoint at once (see
-`results.store`), so a run that was killed anywhere goes on with the first piece of work that has no record.
+All state is in run.db. A record is result and checkpoint at once and is written in one transaction (see `results.store`), so a
+killed run resumes with the first item that has no record.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ ORDER = tuple(Phase)
 
 
 def new_group() -> str:
-    """An id for the runs of one command: time in UTC and a little chance."""
+    """Return an id for the runs of one command: UTC time and random characters."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def now() -> str:
-    """The time in UTC, ISO 8601, to the second."""
+    """Return the current UTC time in ISO 8601, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def is_running(folder: Path) -> bool:
-    """Whether a runner holds the run's lock now; in a folder that may not be written there is none."""
+    """Return whether a runner holds the run's lock; never in a read-only folder."""
     if not os.access(folder, os.W_OK) or not (folder / "run.lock").exists():
         return False
     lock = RunLock(folder / "run.lock")
@@ -49,7 +49,7 @@ def is_running(folder: Path) -> bool:
 
 
 def is_complete(store: RunStore, phase: Phase) -> bool:
-    """Whether nothing of the phase is left; a phase that the settings leave out is complete."""
+    """Return whether a phase has no work left, which includes phases disabled by the settings."""
     if store.meta("plan") is None:
         return False
     if phase is Phase.INGEST:
@@ -92,9 +92,9 @@ class Run:
 
     @classmethod
     def create(cls, results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any]) -> Run:
-        """A new run. `about` is kept as it is. Raises RunError when the id is taken.
+        """Create a run. `about` is stored unchanged. Raises RunError when the id is taken.
 
-        A run of that id that never came to its questions (wrong flags, no data) is begun anew.
+        An existing run that has no questions (wrong flags, no data) is replaced.
         """
         run = cls(results, results.run_dir(run_id), create=True)
         try:
@@ -111,15 +111,15 @@ class Run:
 
     @classmethod
     def resume(cls, results: ResultsDir, run: str) -> Run:
-        """A run that is there. Raises RunError when another runner works on it, or it never got its settings."""
+        """Open an existing run. Raises RunError when another runner holds it, or it has no settings."""
         opened = cls(results, results.find(run))
         if opened.store.meta("settings") is None:
             opened.close()
-            raise RunError(f"Run {run} ended before it began.", fix="Start it anew under another --run-id.")
+            raise RunError(f"Run {run} ended before it began.", fix="Start a new run with another --run-id.")
         return opened
 
     def close(self) -> None:
-        """Close the store and let go of the lock."""
+        """Close the store and release the lock."""
         self.store.close()
         self._lock.release()
 
@@ -131,26 +131,26 @@ class Run:
 
     @property
     def id(self) -> str:
-        """The run id."""
+        """Return the run id."""
         return self.folder.name
 
     @property
     def state(self) -> Path:
-        """Where local providers keep what they remember."""
+        """Return the folder for the state of local providers."""
         return self.folder / "state"
 
     @property
     def settings(self) -> Settings:
-        """As the run was started, or last changed."""
+        """Return the settings of the start, or of the last change."""
         return Settings.from_json(self.store.meta("settings"))
 
     @property
     def planned(self) -> bool:
-        """Whether the questions are chosen."""
+        """Return whether the questions are chosen."""
         return self.store.meta("plan") is not None
 
     def plan(self, rows: Iterable[QuestionRow], about: Mapping[str, Any]) -> None:
-        """Keep the chosen questions and what is known of the data, in one transaction."""
+        """Store the chosen questions and facts about the data, in one transaction."""
         chosen = list(rows)
         before = self.store.meta("planned_for")
         if before is not None and before != about.get("data_hash"):
@@ -166,25 +166,25 @@ class Run:
     def done(
         self, key: Key, payload: Mapping[str, Any] = EMPTY, seconds: float = 0.0, *, status: Status = Status.DONE, error: str = ""
     ) -> Record:
-        """Record a piece of work."""
+        """Record an item of work."""
         record = Record(key, status, payload, error, seconds, now())
         self.store.put(record)
         return record
 
     def pending(self, phase: Phase) -> list[QuestionRow]:
-        """Questions without a record of the phase, in order."""
+        """Return questions without a record of the phase, in order."""
         return _pending(self.store, phase)
 
     def pending_cases(self) -> set[str]:
-        """Cases that are not ingested to the end."""
+        """Return the cases whose ingest is incomplete."""
         return _pending_cases(self.store)
 
     def is_complete(self, phase: Phase) -> bool:
-        """See `is_complete`."""
+        """Return `is_complete` for this run."""
         return is_complete(self.store, phase)
 
     def require(self, phase: Phase) -> None:
-        """Raises RunError unless all phases before this one are complete."""
+        """Check that all earlier phases are complete. Raises RunError."""
         for earlier in ORDER[: ORDER.index(phase)]:
             if not self.is_complete(earlier):
                 raise RunError(
@@ -193,9 +193,9 @@ class Run:
                 )
 
     def forget(self, first: Phase) -> None:
-        """Remove all records from a phase on; from ingest on also what providers keep, theirs before a case's first batch.
+        """Remove all records from a phase on; from ingest on also providers' state, which they clear before a case's first batch.
 
-        What was taken from another run is left as it is: an ingest of one's own goes to scopes of one's own.
+        State adopted from another run is left unchanged: a new ingest uses its own scopes.
         """
         with self.store.transaction():
             for phase in ORDER[ORDER.index(first) :]:
@@ -209,9 +209,9 @@ class Run:
             shutil.rmtree(self.state, ignore_errors=True)
 
     def forget_failed(self) -> int:
-        """Remove failed records, and what was built on them, so that they are tried again; how many questions.
+        """Remove failed records and those that depend on them, so that they are retried; return the number of questions.
 
-        A case of which a part failed is done again as a whole: what came after it was remembered without it.
+        A case with a failed batch is ingested again as a whole, because later batches were stored without it.
         """
         questions: set[tuple[str, str]] = set()
         with self.store.transaction():
@@ -235,12 +235,12 @@ class Run:
         return len(questions)
 
     def reopen(self) -> None:
-        """The report is to be made anew."""
+        """Mark the report as outdated."""
         self.store.set_meta("finished_at", None)
         self.store.set_meta("result_file", None)
 
     def adopt(self, source: RunStore, source_folder: Path, first: Phase) -> None:
-        """Take plan and records of another run up to (without) phase `first`, and what its provider keeps if it is needed."""
+        """Adopt plan and records of another run before phase `first`, and its provider's state if needed."""
         earlier = ORDER[: ORDER.index(first)]
         if first is Phase.SEARCH and (source_folder / "state").is_dir():
             shutil.copytree(source_folder / "state", self.state, dirs_exist_ok=True)
@@ -250,7 +250,7 @@ class Run:
             self.store.set_meta("scope_run", source.meta("scope_run"))
             self.store.set_meta("source_run", source_folder.name)
             self.store.set_meta("provider_provenance", source.meta("provider_provenance", {}))
-            if first not in (Phase.SEARCH, Phase.ANSWER) and (told := source.meta("hypotheses")):
-                self.store.set_meta("hypotheses", told)
+            if first not in (Phase.SEARCH, Phase.ANSWER) and (hypotheses := source.meta("hypotheses")):
+                self.store.set_meta("hypotheses", hypotheses)
             if first is Phase.REPORT:
                 self.store.set_meta("judges", source.meta("judges", []))

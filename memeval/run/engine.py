@@ -1,11 +1,10 @@
 """One engine for every kind of subject: a memory system behind an API, or sessions of a client.
 
-A subject chooses the questions, says which work each phase has, does one item of it, and describes its result. The engine opens
-or creates the run, leaves out what has a record, works in threads, shows progress, and writes the result file.
+A subject chooses the questions, lists the work of each phase, does one item of it, and describes its result. The engine opens or
+creates the run, skips items with a record, runs threads, shows progress, and writes the result file.
 
-Phases come one after another; within one, work that has a record is left out and every item ends in a record, also a failed
-one. What ends a run early is a fault that no question is to blame for: the user's stop, the budget, broken data, a fault in
-the program. All else that was done by then is kept.
+Phases run one after another, and every item ends in a record, even a failed one. A run ends early only on faults that no
+question caused: the user's stop, the budget, broken data, a bug. Completed work is kept.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ AnySubject = TypeVar("AnySubject", bound="Subject")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How to run. `concurrency` None: what fits the subject."""
+    """How to run. `concurrency` None uses the subject's default."""
 
     concurrency: int | None = None
     phases: tuple[Phase, ...] = ORDER
@@ -44,9 +43,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The work of a phase: `items` that are left of `total`. `label` is shown with the progress.
+    """The work of a phase: the remaining `items` of `total`. `label` is shown with the progress.
 
-    `open` prepares it and gives the function that does one item; it is not called when nothing is `pending`.
+    `open` prepares it and returns the function that does one item; it is not called when nothing is `pending`.
     """
 
     label: str
@@ -59,36 +58,36 @@ class Stage:
 
 
 class Reported(Protocol):
-    """What the result of a run is made with."""
+    """Inputs of a run's result."""
 
     @property
     def benchmark(self) -> str:
-        """Name of the benchmark, for the result's file."""
+        """Return the name of the benchmark, for the result's file."""
         ...
 
     @property
     def results_version(self) -> str:
-        """Version whose folder gets the result; empty for this package's own."""
+        """Return the version whose folder gets the result; empty for this package's own."""
         ...
 
     def result(self, run: Run) -> dict[str, Any]:
-        """The result as it is now, also of a run that is not complete."""
+        """Build the result from the records so far, also for an incomplete run."""
         ...
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """Further files that belong to the result `file`, by path in the results folder."""
+        """Return additional files of the result `file`, by path in the results folder."""
         ...
 
 
 class Subject(Reported, Protocol):
-    """What a run measures."""
+    """The system that a run measures."""
 
     def about(self) -> Mapping[str, Any]:
-        """What is kept with a new run besides its settings."""
+        """Return what is stored with a new run besides its settings."""
         ...
 
     def check_unchanged(self, run: Run) -> None:
-        """Raises RunError or DataError when a run would not go on to measure what it began with."""
+        """Check that a resumed run would measure the same as before. Raises RunError or DataError."""
         ...
 
     def plan(self, run: Run) -> None:
@@ -96,7 +95,7 @@ class Subject(Reported, Protocol):
         ...
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """The work of a phase; None when this subject has none, or did it in an earlier one."""
+        """Return the work of a phase; None if this subject has none, or did it in an earlier one."""
         ...
 
 
@@ -126,7 +125,7 @@ def _note_change_of_code(store: RunStore) -> None:
 
 
 def perform(run: Run, subject: Subject, stop: Stop, progress: Progress, work: Work | None = None) -> Path | None:
-    """Do the phases that are asked for; the path of the result if the report is one.
+    """Run the requested phases; return the path of the result if the report is one of them.
 
     Raises MemevalError when the run ends early.
     """
@@ -154,7 +153,7 @@ def _do(stage: Stage, phase: Phase, stop: Stop, progress: Progress) -> None:
 
 
 def report(run: Run, subject: Reported) -> Path:
-    """Build the result and write it, its attachments first; the same files again if the report was begun before."""
+    """Build the result and write it, attachments first; an interrupted report is written to the same files."""
     store = run.store
     with store.transaction():
         if store.meta("finished_at") is None:
@@ -170,7 +169,7 @@ def report(run: Run, subject: Reported) -> Path:
 
 
 def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
-    """Count what a run has paid already, so that a budget holds over all its starts."""
+    """Charge what a run has paid already, so that a budget holds over all its starts."""
     path = results.find(run) / "run.db"
     if damage(path):
         records = read(path).records
@@ -183,7 +182,7 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
 
 
 def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str, str]] = ()) -> None:
-    """Add what records tell of, and leave out the batches of what is recorded as a whole."""
+    """Add the cost of records, leaving out the batches of items that are recorded as a whole."""
     for record in records:
         batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
         cost = record.payload.get("usage", {}).get("cost_usd")
@@ -192,10 +191,10 @@ def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str
 
 
 def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, stop: Stop, name: str = "memeval") -> None:
-    """Do the work for each item, in the caller's thread if there is to be one only.
+    """Process each item, in the caller's thread if only one is allowed.
 
-    At most `threads` + 1 items are taken at once, since one can be a large case. The first error is raised after the
-    work that is under way has ended; the flag ends it with StoppedError.
+    At most `threads` + 1 items are loaded at once, since one can be a large case. The first error is raised after the work
+    in progress has ended; the flag ends it with StoppedError.
     """
     if threads <= 1:
         for item in items:
@@ -219,7 +218,7 @@ def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, 
 
 
 def _settled(waiting: set[Future[None]]) -> set[Future[None]]:
-    """Wait for at least one; raise what it raised."""
+    """Wait for at least one future; raise its error if any."""
     done, rest = wait(waiting, return_when=FIRST_COMPLETED)
     for future in done:
         future.result()

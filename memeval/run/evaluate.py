@@ -1,4 +1,4 @@
-"""A Python object on a benchmark, in one call: `memeval.evaluate(memory, "sample")`."""
+"""Evaluate a Python object on a benchmark in one call: `memeval.evaluate(memory, "sample")`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Answers of another program as a run: LongMemEval's JSONL, one {"question_id", "hypothesis"} on each line.
 
-Questions without a line are failed, not left out: the official script counts them as wrong, too.
+Questions without a line are failed, not left out, as in the official script.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MISSING = "the file has no hypothesis for this question"
 
 
 def as_id(name: str) -> str:
-    """A system's name as part of a run id."""
+    """Convert a system's name to part of a run id."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60] or "hypotheses"
 
 
 def read_hypotheses(path: Path) -> dict[str, str]:
-    """Hypothesis by question id. Raises DataError naming the line."""
+    """Read hypotheses by question id. Raises DataError naming the line."""
     found: dict[str, str] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -58,7 +58,7 @@ def _line(line: bytes, where: str) -> tuple[str, str]:
 
 
 class HypothesesSubject(ProviderSubject):
-    """Answers of another program, as if a provider had led to them. Raises ConfigError, and DataError for a broken file."""
+    """A run of another program's answers. Raises ConfigError, and DataError for a broken file."""
 
     def __init__(self, settings: Settings, context: RunContext, file: Path, system: str) -> None:
         plan = make_plan(settings, context.catalog)
@@ -69,12 +69,12 @@ class HypothesesSubject(ProviderSubject):
         self._given = read_hypotheses(file)
 
     def about(self) -> Mapping[str, Any]:
-        """The file with its hash, too."""
+        """Also describe the file, with its hash."""
         digest = hashlib.sha256(self._file.read_bytes()).hexdigest()
         return {**super().about(), "hypotheses": {"system": self._system, "file": self._file.name, "sha256": digest}}
 
     def plan(self, run: Run) -> None:
-        """Choose the questions and record their answers. Raises DataError when a line is about no question of the benchmark."""
+        """Choose the questions and record their answers. Raises DataError when a line matches no question of the benchmark."""
         with run.store.transaction():
             choose_questions(run, self._plan, self.data(), self._context.stop)
             _fill(run, self._given, self._system)

@@ -1,4 +1,4 @@
-"""Shards of one run, merged: the result is that of a run that was never divided."""
+"""Merge shards of one run: the result equals that of an undivided run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KEPT = ("benchmark_spec", "provider_spec", "provenance", "provider_provenance",
 
 
 def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
-    """A new run with the questions and records of all. Raises RunError unless they are all shards of one run, and complete."""
+    """Create a run with the questions and records of all shards. Raises RunError unless they are of one run, and complete."""
     check_several(runs)
     with ExitStack() as stack:
         stores = {name: stack.enter_context(results.open(name)) for name in runs}
@@ -36,7 +36,7 @@ def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
 def create_merged(
     results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any], stores: Mapping[str, RunStore]
 ) -> Run:
-    """The merged run, open. Of a record that several shards have, the first one's is kept."""
+    """Open the merged run. If several shards have a record, the first one's is kept."""
     run = Run.create(results, run_id, settings, {**about, "merged_from": list(stores)})
     try:
         with run.store.transaction():
@@ -50,20 +50,20 @@ def create_merged(
 
 
 def check_several(names: Sequence[str]) -> None:
-    """Raises RunError when there is but one."""
+    """Reject a single shard. Raises RunError."""
     if len(names) < 2:
         raise RunError("There is nothing to merge.", fix="Name all shards.")
 
 
 def check_judged(store: RunStore, expected: set[tuple[str, str]], *, of: str, fix: str) -> None:
-    """Raises RunError unless every expected question is evaluated."""
+    """Check that every expected question is evaluated. Raises RunError."""
     judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE)}
     if missing := len(expected - judged):
         raise RunError(f"Run {store.path.parent.name} has {missing} {of} to go.", fix=fix)
 
 
 def difference(one: Any, other: Any, path: str = "") -> str:
-    """Name of the first field that differs, with dots; empty when there is none."""
+    """Return the dotted name of the first field that differs; empty if there is none."""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return path if one != other else ""
     for key in dict.fromkeys((*one, *other)):
@@ -76,7 +76,7 @@ def difference(one: Any, other: Any, path: str = "") -> str:
 
 
 def check_shards(shards: Mapping[str, str | None]) -> None:
-    """Raises RunError unless runs, by name with their `i/n`, are all shards of one run and each is there once."""
+    """Check that the runs, by name with their `i/n`, are all shards of one run, each given once. Raises RunError."""
     if whole := [name for name, shard in shards.items() if not shard]:
         raise RunError(f"Run {whole[0]} is no shard.", fix="Merge runs that were started with --shard i/n.")
     owners: dict[str, str] = {}
@@ -95,7 +95,7 @@ def check_shards(shards: Mapping[str, str | None]) -> None:
 
 
 def _common_settings(stores: Mapping[str, RunStore]) -> Settings:
-    """The settings of all but the shard. Raises RunError naming what differs or is missing."""
+    """Return the settings without the shard. Raises RunError naming what differs or is missing."""
     found = {name: store.meta("settings") for name, store in stores.items()}
     plans = {name: store.meta("plan") for name, store in stores.items()}
     if unplanned := [name for name in stores if found[name] is None or plans[name] is None]:

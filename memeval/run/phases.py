@@ -38,12 +38,12 @@ from memeval.specs import BenchmarkSpec, IngestionMode
 from memoryd.core.types import Completion, Usage
 
 BULK = 50
-"""Sessions in one call, so that a checkpoint is never far away."""
+"""Sessions per call; bounds the work lost between checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sessions of one call; with `wait`, indexing is awaited after it. `chunks`: turns by id of the chunk they are in."""
+    """Sessions of one call; with `wait`, indexing is awaited after it. `chunks`: turn ids by chunk id."""
 
     part: str
     sessions: tuple[Session, ...]
@@ -52,12 +52,12 @@ class Batch:
 
 
 def case_tag(benchmark: str, case_id: str) -> str:
-    """A case's name for systems under test: a digest, for the end of LongMemEval's ids (`_abs`) tells that there is no answer."""
+    """Return a case's name for systems under test: a digest, because LongMemEval's ids reveal unanswerable questions (`_abs`)."""
     return sha256(f"{benchmark}|{case_id}".encode()).hexdigest()[:16]
 
 
 def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
-    """The provider's name for a case of a run: the template filled in, in characters that any system takes."""
+    """Return the provider's name for a case: the filled template, in characters that any system accepts."""
     values = {"runId": run_id, "benchmark": benchmark, "caseId": case_tag(benchmark, case_id)}
     raw = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
     safe = re.sub(r"[^A-Za-z0-9_-]+", "-", raw)
@@ -68,14 +68,17 @@ def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
 
 
 def visible(session: Session) -> Session:
-    """A session as a system under test may see it: no source id, no metadata, which can hold gold."""
+    """Return a session without source id and metadata, which can reveal gold."""
     return replace(session, source_id="", turns=tuple(replace(turn, metadata=EMPTY) for turn in session.turns))
 
 
 def batches(
     sessions: Sequence[Session], mode: IngestionMode, *, user_only: bool = False, spec: BenchmarkSpec | None = None
 ) -> Iterator[Batch]:
-    """The calls for a case, with what the benchmark's file does to sessions. Those without a time keep their place."""
+    """Yield the ingest calls for a case, preprocessed as the benchmark's file says.
+
+    Sessions without a time keep their position.
+    """
     size = (spec.batching.size if spec else 0) or (BULK if mode is IngestionMode.BULK else 1)
     seen = [_prepared(visible(user_side(one) if user_only else one), spec) for one in in_time_order(sessions)]
     for number, start in enumerate(range(0, len(seen), size), start=1):
@@ -91,7 +94,7 @@ def _prepared(session: Session, spec: BenchmarkSpec | None) -> tuple[Session, di
 
 
 def in_time_order(sessions: Sequence[Session]) -> list[Session]:
-    """Sorted by time as far as it is known; sessions that can't be compared stay as the benchmark has them."""
+    """Sort sessions by time where known; the others keep the benchmark's order."""
     if any(session.at is None for session in sessions):
         return list(sessions)
     if len({session.at.tzinfo is None for session in sessions if session.at}) > 1:
@@ -101,9 +104,9 @@ def in_time_order(sessions: Sequence[Session]) -> list[Session]:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """`depth` pieces are asked for; the texts of the first `kept` are recorded, of the others where they come from.
+    """How to search: request `depth` hits, record the texts of the first `kept`, and only the sources of the others.
 
-    Pieces with a score below `threshold` are left out. `chunks` are those of the case's ingest.
+    Hits with a score below `threshold` are dropped. `chunks` are those of the case's ingest.
     """
 
     depth: int
@@ -115,15 +118,15 @@ class SearchPlan:
 
 
 def search(provider: Provider, scope: str, question: Question, plan: SearchPlan) -> dict[str, Any]:
-    """What was found, as the record's payload. Raises ProviderError."""
+    """Search and return the record's payload. Raises ProviderError."""
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
-    raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query asks for nothing
+    raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query has no results
     pieces = _of_data([piece for piece in raw if plan.threshold is None or piece.score >= plan.threshold], plan.chunks)
     return {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
 
 
 def _of_data(pieces: Sequence[Retrieved], chunks: Chunks) -> list[Retrieved]:
-    """Pieces by the turns of the data: chunks of the same turns are one piece in the place of the best, with the texts of all."""
+    """Map hits to the turns of the data: chunks of one turn merge at the position of the best, with the texts of all."""
     if not chunks:
         return list(pieces)
     out: dict[object, Retrieved] = {}
@@ -146,12 +149,12 @@ def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:
 
 
 def found(payload: Mapping[str, Any]) -> list[Retrieved]:
-    """The pieces of a record, best first."""
+    """Return the hits of a record, best first."""
     return [retrieved_from_json(item) for item in payload["retrieved"]]
 
 
 def sizes(payload: Mapping[str, Any]) -> list[int]:
-    """Estimated tokens of each piece of a record; of records of older versions, whose later pieces have no text, 0."""
+    """Estimate the tokens of each hit of a record; 0 for records of older versions, whose later hits have no text."""
     return [int(item["tokens"]) if "tokens" in item else estimate_tokens(item["text"]) for item in payload["retrieved"]]
 
 
@@ -165,14 +168,14 @@ _ASK_CONFIDENCE = (
     "memories hold it."
 )
 WITHHELD = "No information available."
-"""The answer that is given where the model is not sure enough."""
+"""The answer given when the model is not confident enough."""
 NOTHING = frozenset({"", "empty", "none", "nothing"})
-"""Notes that say that a session holds nothing for the question."""
+"""Notes that mean that a session holds nothing for the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the answering model reads: its prompts, the reader, and how sure it has to be (None: it is not asked)."""
+    """How the answering model reads: prompts, reader, and required confidence (None: don't ask)."""
 
     prompt_for: PromptFor
     reader: str = "direct"
@@ -181,7 +184,7 @@ class Reading:
 
 
 def answer(model: Model, reading: Reading, question: Question, pieces: Sequence[Retrieved]) -> Answer:
-    """The hypothesis. Raises ModelError, also for an empty reply."""
+    """Return the hypothesis. Raises ModelError, also for an empty reply."""
     prompt, reader = reading.prompt_for(question), reading.reader
     calls: list[Completion] = []
     if reader == "con-session" and reading.note_for is not None:
@@ -197,9 +200,9 @@ def answer(model: Model, reading: Reading, question: Question, pieces: Sequence[
     if not text:
         raise ModelError(f"{made.model} gave an empty answer.", fix="Try again, or another model.")
     usage = sum((call.usage for call in calls), Usage())
-    told = Answer(text, made.model, prompt.hash, usage, sum(call.seconds for call in calls), confidence)
+    result = Answer(text, made.model, prompt.hash, usage, sum(call.seconds for call in calls), confidence)
     unsure = confidence is not None and confidence < (reading.abstain_below or 0.0)
-    return replace(told, text=WITHHELD, withheld=text) if unsure else told
+    return replace(result, text=WITHHELD, withheld=text) if unsure else result
 
 
 def _values(question: Question, pieces: Sequence[Retrieved], *, as_json: bool = False, by_time: bool = False) -> dict[str, str]:
@@ -214,7 +217,7 @@ def _values(question: Question, pieces: Sequence[Retrieved], *, as_json: bool = 
 def _notes(
     model: Model, prompt: Prompt, question: Question, pieces: Sequence[Retrieved], calls: list[Completion]
 ) -> Iterator[Retrieved]:
-    """Chain of note, session by session: what the model notes of each, in the place of its first piece; empty notes left out."""
+    """Chain of note by session: yield the model's note of each at the position of its first hit, without empty notes."""
     sessions: dict[tuple[str, ...] | int, list[Retrieved]] = {}
     for number, piece in enumerate(pieces):
         sessions.setdefault(piece.sessions or number, []).append(piece)
@@ -226,7 +229,7 @@ def _notes(
 
 
 def confident(reply: str) -> tuple[str, float | None]:
-    """A reply without its last line `Confidence: N`, and N as a share; None when there is no such line."""
+    """Split off the reply's last line `Confidence: N`; return the rest, and N as a share or None."""
     match = _CONFIDENCE.search(reply.rstrip())
     if match is None:
         return reply, None
@@ -234,24 +237,24 @@ def confident(reply: str) -> tuple[str, float | None]:
 
 
 def asked(question: Question) -> str:
-    """The question as the model reads it: with the replies to choose from, where the benchmark has some (`options`)."""
+    """Return the question as the model reads it, with the benchmark's answer choices (`options`), if any."""
     options = question.metadata.get("options") or ()
     return "\n".join([question.text, "", *map(str, options)]) if options else question.text
 
 
 def final_answer(text: str) -> str:
-    """What follows the last `Answer:` line; the whole reply when there is none."""
+    """Return the text after the last `Answer:` line, or the whole reply."""
     return _FINAL.split(text)[-1].strip()
 
 
 BUDGETS = (1000, 2000, 4000)
-"""Tokens handed over, by the estimate of `memeval.core.text`."""
+"""Token budgets for recall, as estimated by `memeval.core.text`."""
 NO_TURNS = "the pieces of this system are not single turns"
 
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What a ranking is measured against: targets by level, and when each evidence id was said."""
+    """Targets of a ranking by level, and the time of each evidence id."""
 
     targets: tuple[Targets, ...]
     dates: Mapping[str, datetime] = field(default_factory=lambda: EMPTY)
@@ -265,9 +268,9 @@ def ranking_scores(
     granularity: str = "turn",
     single_turns: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Scores of all metrics at all levels and cut-offs, then recency.
+    """Yield the scores of all metrics at all levels and cut-offs, then recency.
 
-    Without `single_turns` (the system's pieces hold several turns) turn level is skipped: k pieces are no k turns.
+    Without `single_turns` (hits span several turns) turn level is skipped, because k hits are not k turns.
     """
     for aim in gold.targets:
         no_turns = aim.level == "turn" and not single_turns and not aim.skipped
@@ -286,7 +289,7 @@ def ranking_scores(
 def budget_scores(
     pieces: Sequence[Retrieved], tokens: Sequence[int], gold: Gold, granularity: str = "turn"
 ) -> Iterator[dict[str, Any]]:
-    """Recall of the first pieces that fit into a budget of tokens, whole and in order: comparable whatever a piece is."""
+    """Yield recall within token budgets: whole hits in order. Comparable between systems with hits of any size."""
     for target in gold.targets:
         whole = scorer(pieces, target, granularity)
         for budget in BUDGETS:
@@ -319,7 +322,7 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 
 
 def code_scores(question: Question, pieces: Sequence[Retrieved], cut_offs: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Scores by file, line and block of a task whose needed code is known (ContextBench), at each cut-off."""
+    """Score files, lines and blocks of a task with known gold context (ContextBench), at each cut-off."""
     gold = [(str(file), int(start), int(end)) for file, start, end in question.metadata.get("gold_blocks", ())]
     code = question.metadata.get("code") or {}
     if not gold or not code or (pieces and not any(piece.turns for piece in pieces)):
@@ -330,7 +333,7 @@ def code_scores(question: Question, pieces: Sequence[Retrieved], cut_offs: Seque
 
 
 def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
-    """Lines by file of the blocks that were found; block n of a file has the lines after those of the blocks before it."""
+    """Return lines by file of the retrieved blocks; block n of a file starts after the lines of the blocks before it."""
     size = int(question.metadata["block_lines"])
     blocks = []
     for turn in (turn for piece in pieces for turn in piece.turns):
@@ -342,7 +345,7 @@ def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, S
 
 
 def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
-    """Scores of all judges. Raises ModelError when a judge's model fails and the judge does not handle it."""
+    """Return the scores of all judges. Raises ModelError when a judge's model fails and the judge does not handle it."""
     for judge in judges:
         for score in judge.score(question, answer):
             data = score_to_json(score)
@@ -353,27 +356,27 @@ def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -
 
 
 def score_status(score: Score) -> str:
-    """Scored, or why not: `skipped` when the protocol asks for none, which the reason says, else the judge said nothing clear."""
+    """Return `scored`, `skipped` if the protocol asks for no score (stated in the reason), else `unscored`."""
     if score.value is not None:
         return "scored"
     return "skipped" if score.reason.startswith("skipped") else "unscored"
 
 
 def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
-    """Share of the answering model's tokens that what was found takes."""
+    """Return the share of the answering model's tokens that retrieved memories take."""
     value = efficiency(estimate_tokens(memories), answer.usage.input_tokens + answer.usage.output_tokens)
     return _entry("efficiency", value, "the model does not tell tokens")
 
 
 def relevancy_score(embedder: RememberingEmbedder, question: Question, pieces: Sequence[Retrieved]) -> dict[str, Any]:
-    """How near the pieces with a text are to the question."""
+    """Return the similarity of hits with a text to the question."""
     texts = [piece.text for piece in pieces if piece.text]
     value = relevancy(embedder.embed_query(question.text), embedder.embed(texts)) if texts else None
     return _entry("relevancy", value, "nothing was retrieved")
 
 
 def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What judging cost."""
+    """Sum the usage of judges."""
     total = Usage()
     for score in scores:
         if "usage" in score:
@@ -382,6 +385,6 @@ def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def gold_from_json(payload: Mapping[str, Any]) -> Gold:
-    """The gold that was kept with a question."""
+    """Parse the gold stored with a question."""
     aims = tuple(map(Targets.from_json, payload["targets"]))
     return Gold(aims, {name: datetime.fromisoformat(at) for name, at in payload["dates"].items()})

@@ -1,7 +1,7 @@
-"""From settings and specs to the parts of a run, and the questions that it asks.
+"""Turn settings and specs into the parts of a run, and choose its questions.
 
-The only place that turns names into objects. Questions are kept with all that later phases need to measure them: the
-haystack is not at hand then.
+The only module that resolves names to objects. Questions are stored with everything that later phases need to score them,
+because the haystack is not available then.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType, to_plain
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
 OF_RUNS = ("accuracy", "abstention", "recency", "efficiency", "relevancy", "latency", "usage", "accuracy_gain")
-"""Metrics that a benchmark may name and that every run has, where they can be told; those of rankings are registered."""
+"""Metrics that a benchmark may name and that every run has where they apply; those of rankings are registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What all runs of a command share."""
+    """Resources that all runs of a command share."""
 
     catalog: Catalog
     cache: ModelCache
@@ -51,12 +51,12 @@ class RunContext:
     stop: Stop
     sources: Sources
     memories: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Objects of the caller by the name of their provider."""
+    """The caller's own objects by the name of their provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Settings with the specs that they name, and what follows from both."""
+    """Settings with the specs that they name, and derived values."""
 
     settings: Settings
     benchmark: BenchmarkSpec
@@ -74,13 +74,13 @@ class Plan:
 
     @property
     def top_k(self) -> int:
-        """Pieces that the answering model reads."""
+        """Number of hits that the answering model reads."""
         limit = self.benchmark.search.limit
         return min(self.settings.top_k, limit) if limit and not self.settings.search_k else self.settings.top_k
 
     @property
     def search_k(self) -> int:
-        """Pieces asked for: enough for every cut-off, also when several turns are of one session."""
+        """Number of hits to request: enough for every cut-off, even if several turns belong to one session."""
         if self.settings.search_k:
             return max(self.settings.search_k, self.settings.top_k)
         if self.benchmark.search.limit:
@@ -90,7 +90,7 @@ class Plan:
 
     @property
     def threshold(self) -> float | None:
-        """The least score of a piece that counts."""
+        """Minimum score of a hit."""
         own = self.settings.threshold
         return self.benchmark.search.threshold if own is None else own
 
@@ -105,21 +105,21 @@ class Plan:
         return cast(dict[str, Any], to_plain(self.benchmark))
 
     def provider_json(self) -> dict[str, Any]:
-        """The resolved file of the provider, without values of headers and of a server's environment, which can hold secrets."""
-        told = cast(dict[str, Any], _without_headers(to_plain(self.provider)))
+        """The resolved file of the provider, without values of headers and of a server's environment, which can be secrets."""
+        spec = cast(dict[str, Any], _without_headers(to_plain(self.provider)))
         if self.provider.mcp is not None:
-            told["mcp"]["environment"] = dict.fromkeys(self.provider.mcp.environment, "***")
-        return told
+            spec["mcp"]["environment"] = dict.fromkeys(self.provider.mcp.environment, "***")
+        return spec
 
 
 NO_MODEL = "none"
-"""As the name of an answering model: measure retrieval only, whatever the benchmark's file names."""
+"""Name of an answering model that disables answering, whatever the benchmark's file names."""
 
 
 def with_defaults(settings: Settings, catalog: Catalog, *, answers: bool = True) -> Settings:
-    """Settings with the models that the benchmark's file names where no flag does. Raises ConfigError.
+    """Fill in the models that the benchmark's file names where no flag does. Raises ConfigError.
 
-    Without `answers` only the judge's: what is answered comes from elsewhere.
+    Without `answers` only the judge's: the answers come from elsewhere.
     """
     models = catalog.benchmark(settings.benchmark).models
     if answers and settings.answering_model == NO_MODEL:
@@ -135,7 +135,7 @@ def with_defaults(settings: Settings, catalog: Catalog, *, answers: bool = True)
 
 
 def make_plan(settings: Settings, catalog: Catalog) -> Plan:
-    """Look up what the settings name. Raises ConfigError."""
+    """Resolve the names in the settings. Raises ConfigError."""
     plan = Plan(settings, catalog.benchmark(settings.benchmark), catalog.provider(settings.provider))
     _check_names(plan.benchmark)
     for judge in plan.judges if settings.answering_model else ():
@@ -144,7 +144,7 @@ def make_plan(settings: Settings, catalog: Catalog) -> Plan:
 
 
 def _check_names(spec: BenchmarkSpec) -> None:
-    """What a benchmark's file names must be there. Raises ConfigError with file, line and key."""
+    """Check that all names in a benchmark's file exist. Raises ConfigError with file, line and key."""
     metrics = {*registry.metric.names(), *OF_RUNS}
     for key, names, known in (
         ("metrics", spec.metrics, metrics),
@@ -156,13 +156,13 @@ def _check_names(spec: BenchmarkSpec) -> None:
 
 
 def open_data(plan: Plan, context: RunContext) -> Benchmark:
-    """The benchmark with its data found or fetched."""
+    """Return the benchmark with its data found or fetched."""
     data = Path(plan.settings.data) if plan.settings.data else None
     return open_benchmark(plan.benchmark, data, options=plan.settings.benchmark_options, sources=context.sources)
 
 
 def make_provider(plan: Plan, context: RunContext) -> Provider:
-    """The provider, not yet opened; with the model that its option `model` names, if it uses one."""
+    """Create the provider, not yet opened, with the model that its option `model` names."""
     kind = _kind(plan.provider)
     can = capabilities_of(plan)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
@@ -177,7 +177,7 @@ def make_provider(plan: Plan, context: RunContext) -> Provider:
 
 
 def _kind(spec: ProviderSpec) -> Any:
-    """The class that does the work: an adapter that has `ingest` is a provider itself, another one is a memory inside of one."""
+    """Return the implementing class: an adapter with `ingest` is itself the provider, another one is a memory wrapped by one."""
     if spec.adapter:
         own = load_object(spec.adapter, spec.origin.path.parent, spec.origin.where("adapter"))
         if hasattr(own, "ingest"):
@@ -186,7 +186,7 @@ def _kind(spec: ProviderSpec) -> Any:
 
 
 def capabilities_of(plan: Plan) -> Capabilities:
-    """What the provider's class declares. Raises ConfigError when it declares nothing."""
+    """Return the capabilities that the provider's class declares. Raises ConfigError when it declares none."""
     name = plan.provider.adapter or plan.provider.effective_implementation
     try:
         return cast(Capabilities, _kind(plan.provider).capabilities)
@@ -198,12 +198,12 @@ def capabilities_of(plan: Plan) -> Capabilities:
 
 
 def make_model(name: str, options: Mapping[str, Any], context: RunContext) -> Model:
-    """A model behind cache, budget and retries."""
+    """Create a model behind cache, budget and retries."""
     return GuardedModel(open_model(name, options), context.cache, context.budget, context.stop)
 
 
 def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
-    """The judges in order. Raises ConfigError, also when one needs a model and none is named."""
+    """Create the judges in order. Raises ConfigError, also when one needs a model and none is named."""
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.judge_model_options, context) if name else None
     made = []
@@ -218,15 +218,15 @@ def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
 
 
 SUMMARIES = {"temperature": 0.1}
-"""Options of the model that judges MemoryAgentBench's summaries, as its code has them; the other official judges have 0."""
+"""Options of the model that judges MemoryAgentBench's summaries, as in its code; the other official judges have 0."""
 
 
 TABLED = ("openai/", "anthropic/", "compatible/", "http://", "https://")
-"""Beginnings of the names of models whose cost comes from the price table alone; the replies of others tell it."""
+"""Prefixes of models whose cost comes only from the price table; other models report it in their replies."""
 
 
 def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
-    """The official prompts of the benchmark's judge, if their files can be had; the user's own prompt goes first."""
+    """Return the official prompts of the benchmark's judge, if available; the user's own prompt takes precedence."""
     options = plan.benchmark.judge.options
     named = options.get("official")
     if not isinstance(named, Mapping) or judge != named.get("judge", plan.benchmark.judge.name) or plan.settings.judge_prompt:
@@ -234,14 +234,14 @@ def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
     listed = named.get("files") or [named]
     found = [file for one in listed if (file := _official_file(str(one["url"]), str(one["sha256"]), context)) is not None]
     if len(found) < len(listed):
-        return None  # the result is then called llm_accuracy or rubric
+        return None  # the result is then named llm_accuracy or rubric
     protocol = str(options.get("protocol") or plan.benchmark.effective_loader)
     limit = named.get("maxTokens")
     return Official(official_prompts(protocol, found), str(named.get("model", "")), int(limit) if limit else None)
 
 
 def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
-    """A file of official code; None where it can't be had. Raises DataError for another file in its place."""
+    """Return a file of official code, None if unavailable. Raises DataError if its content is not the official one."""
     target = context.sources.cache.expanduser() / "official" / sha256[:16] / url.rpartition("/")[2]
     if target.exists():
         if file_sha256(target) != sha256:
@@ -256,9 +256,9 @@ def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
 
 
 def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:
-    """Make everything once, so that a missing key, prompt or option is told before any work. Raises ConfigError.
+    """Create everything once, so that a missing key, prompt or option is reported before any work. Raises ConfigError.
 
-    A run that does not search (it takes what another one found) needs no key of the provider.
+    A run that reuses another one's search needs no key of the provider.
     """
     provider = make_provider(plan, context)
     if searches and provider.capabilities.check:
@@ -277,7 +277,7 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
 
 
 def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
-    """A budget needs prices: an unknown one is reported here, not after hours of ingest. Raises ConfigError."""
+    """Reject a budget without known prices now, not after hours of ingest. Raises ConfigError."""
     if context.budget.limit is None or not name.startswith(TABLED):
         return
     if open_model(name, options).estimate((), None) is None:
@@ -288,8 +288,8 @@ def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> 
 
 
 def make_embedder(name: str) -> RememberingEmbedder:
-    """An embedder by memoryd's name for it. Raises ConfigError."""
-    from memeval.providers.memoryd import text_embedder  # loads the product, which most commands do without
+    """Create an embedder by memoryd's name for it. Raises ConfigError."""
+    from memeval.providers.memoryd import text_embedder  # loads memoryd, which most commands don't need
 
     try:
         return RememberingEmbedder(text_embedder(name, embedding.CHARACTERS))
@@ -298,7 +298,7 @@ def make_embedder(name: str) -> RememberingEmbedder:
 
 
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
-    """The benchmark's own options are for its own judge; prompts for those that have some."""
+    """Return the judge's options: the benchmark's own for its own judge, and prompts for judges that take them."""
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = {key: value for key, value in spec.options.items() if key != "official"} if judge == spec.name else {}
     options["benchmark"] = _prompt_folder(plan.benchmark)
@@ -321,12 +321,12 @@ def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
 
 
 def _prompt_folder(benchmark: BenchmarkSpec) -> str:
-    """longmemeval-s reads the prompts of longmemeval: those of its loader."""
+    """Return the loader's prompt folder: longmemeval-s shares the prompts of longmemeval."""
     return benchmark.loader or benchmark.name
 
 
 def answer_prompt(plan: Plan, question: Question) -> Prompt:
-    """The prompt of the answering model for a question."""
+    """Return the prompt of the answering model for a question."""
     prompts = plan.benchmark.prompts
     own = plan.settings.answer_prompt
     return find_prompt(
@@ -340,30 +340,30 @@ def answer_prompt(plan: Plan, question: Question) -> Prompt:
 
 
 def note_prompt(plan: Plan, question: Question) -> Prompt:
-    """The prompt by which the answering model notes what a session holds for a question (reader con-session)."""
+    """Return the prompt for notes on a session (reader con-session)."""
     return find_prompt("note", _prompt_folder(plan.benchmark), str(question.type))
 
 
 def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:
-    """Metrics of rankings that the benchmark names, or all; names of other metrics are about answers."""
+    """Return the benchmark's ranking metrics, or all; other names are metrics of answers."""
     known = registry.metric.names()
     chosen = [name for name in plan.benchmark.metrics if name in known] or known
     return [cast(RetrievalMetric, registry.metric.get(name)) for name in chosen]
 
 
 def ranked_names(plan: Plan) -> list[str]:
-    """Names of its scores of rankings."""
+    """Return the names of the ranking scores."""
     spec, metrics = plan.benchmark.retrieval, ranking_metrics(plan)
     return [f"{level}.{metric.name}@{k}" for level in spec.levels for metric in metrics for k in spec.k]
 
 
 def is_local(plan: Plan) -> bool:
-    """Whether the provider runs on this machine, as code or as a program."""
+    """Return whether the provider runs on this machine, as code or as a program."""
     return plan.provider.type in (ProviderType.LOCAL, ProviderType.MCP)
 
 
 def with_settings(plan: Plan, **changes: Any) -> Plan:
-    """The plan with other settings."""
+    """Return the plan with changed settings."""
     return replace(plan, settings=replace(plan.settings, **changes))
 
 
@@ -379,7 +379,7 @@ def _without_headers(value: Any) -> Any:
 
 
 def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> None:
-    """One pass over the data; what is chosen is kept in one transaction. Raises DataError, ConfigError."""
+    """Choose the questions in one pass over the data, stored in one transaction. Raises DataError, ConfigError."""
     rows: list[QuestionRow] = []
     refs: list[Ref] = []
     cases = 0
@@ -398,7 +398,7 @@ def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> 
 
 
 def question_payload(plan: Plan, question: Question, case: Case) -> dict[str, Any]:
-    """The question, its targets at each level, and when each of them was said."""
+    """Return the question, its targets at each level, and the time of each."""
     aims = [targets(plan.variant, question, case, level) for level in plan.benchmark.retrieval.levels]
     wanted = {item for aim in aims for item in aim.ids}
     return {

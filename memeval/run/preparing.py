@@ -1,7 +1,7 @@
-"""What a benchmark's file does to sessions before a system gets them: fields removed, a template, escapes, and chunks.
+"""Preprocess sessions as a benchmark's file says: removed fields, a template, escapes, and chunks.
 
-A chunk is a turn with an id of its own. Which turns it is made of is kept with the ingest of its case, so that what a system
-finds is measured by the turns of the data.
+A chunk is a turn with its own id. Its source turns are stored with the ingest of its case, so that retrieval is scored by the
+turns of the data.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from memeval.core.types import Session, Turn
 from memeval.specs import ChunkingSpec, PreprocessingSpec
 
 Chunks = Mapping[str, Sequence[str]]
-"""Ids of turns by id of the chunk that they are in."""
+"""Turn ids by the id of the chunk that contains them."""
 
 
 def preprocessed(session: Session, spec: PreprocessingSpec) -> Session:
-    """A session with its turns as the file says."""
+    """Return a session with its turns preprocessed."""
     turns = tuple(_turn(turn, session, spec) for turn in session.turns)
     return replace(session, turns=turns, at=None if "date" in spec.remove else session.at)
 
@@ -47,7 +47,7 @@ def _turn(turn: Turn, session: Session, spec: PreprocessingSpec) -> Turn:
 
 
 def chunked(session: Session, spec: ChunkingSpec) -> tuple[Session, dict[str, list[str]]]:
-    """A session whose turns are chunks, and which turns each of them is made of; a turn that is not cut keeps its id."""
+    """Split turns into chunks and map each chunk to its turns; a turn that is not split keeps its id."""
     pieces = list(_windows(session.turns, spec) if spec.strategy == "turns" else _parts(session.turns, spec))
     return replace(session, turns=tuple(turn for turn, _ in pieces)), {turn.id: ids for turn, ids in pieces if ids != [turn.id]}
 
@@ -80,7 +80,7 @@ def _windows(turns: Sequence[Turn], spec: ChunkingSpec) -> Iterator[tuple[Turn, 
 
 
 def _spans(total: int, spec: ChunkingSpec) -> Iterator[tuple[int, int]]:
-    """From and until of each window; the last one ends with the text."""
+    """Yield start and end of each window; the last one ends with the text."""
     step = spec.size - spec.overlap
     for start in range(0, total, step):
         yield start, min(start + spec.size, total)

@@ -1,4 +1,4 @@
-"""Progress of runs: live bars on a terminal, a plain line every ten seconds elsewhere. Both go to standard error."""
+"""Progress display: live bars on a terminal, a plain line every ten seconds elsewhere. Both use standard error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One item of work that ended. A failure counts as 0 in the metric unless it is `excused`: a crash is no wrong answer."""
+    """A finished item of work. A failure counts as 0 in the metric unless it is `excused`, such as a crash."""
 
     status: Status = Status.DONE
     scores: Mapping[str, float] = field(default_factory=lambda: EMPTY)
@@ -33,20 +33,20 @@ class Ended:
 
 
 class Progress(Protocol):
-    """Who wants to know how a run goes. Called from several threads."""
+    """Receives the progress of a run. Called from several threads."""
 
     def begin(self, label: str, total: int, done: int) -> None:
-        """Work begins; `done` of `total` items are there from an earlier start."""
+        """Start a phase; `done` of `total` items exist from an earlier start."""
 
     def advance(self, label: str, ended: Ended) -> None:
-        """An item ended."""
+        """Count a finished item."""
 
     def end(self, label: str) -> None:
-        """The work ended."""
+        """End a phase."""
 
 
 class Tally:
-    """What is known so far: done, failed, the mean of the main metric, cost, tokens."""
+    """Running totals: done, failed, mean of the main metric, cost, tokens."""
 
     def __init__(self, total: int, done: int) -> None:
         self.total = total
@@ -76,7 +76,7 @@ class Tally:
         self._sum += value
 
     def text(self) -> str:
-        """For people."""
+        """Format for people."""
         counts = {"failed": self.failed, "could not be prepared": self.skipped}
         parts = [f"{count} {what}" for what, count in counts.items() if count]
         if self._metric and self._count:
@@ -91,7 +91,7 @@ class Tally:
 
 
 class QuietProgress:
-    """Shows nothing."""
+    """Progress without output."""
 
     def __enter__(self) -> QuietProgress:
         return self
@@ -100,17 +100,17 @@ class QuietProgress:
         return None
 
     def begin(self, label: str, total: int, done: int) -> None:
-        """A phase begins."""
+        """Ignore the start of a phase."""
 
     def advance(self, label: str, ended: Ended) -> None:
-        """One item ended."""
+        """Ignore a finished item."""
 
     def end(self, label: str) -> None:
-        """A phase ended."""
+        """Ignore the end of a phase."""
 
 
 class LiveProgress:
-    """Bars with time left, what was scored, and cost."""
+    """Bars with the time left, the score so far, and cost."""
 
     def __init__(self) -> None:
         self._bars = Bars(
@@ -132,20 +132,20 @@ class LiveProgress:
         self._tasks[label] = (self._bars.add_task(label, total=total, completed=done, note=""), Tally(total, done))
 
     def advance(self, label: str, ended: Ended) -> None:
-        """Move it."""
+        """Advance the bar."""
         with self._lock:
             task, tally = self._tasks[label]
             tally.add(ended)
             self._bars.update(task, completed=tally.done, note=tally.text())
 
     def end(self, label: str) -> None:
-        """Fill it."""
+        """Complete the bar."""
         task, tally = self._tasks[label]
         self._bars.update(task, completed=tally.total)
 
 
 class PlainProgress:
-    """A line when work begins and ends, and every ten seconds between."""
+    """Print a line when work begins and ends, and every ten seconds in between."""
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream or sys.stderr
@@ -161,13 +161,13 @@ class PlainProgress:
         self._stream.flush()
 
     def begin(self, label: str, total: int, done: int) -> None:
-        """Say what there is to do."""
+        """Print the amount of work."""
         self._last_line = self._clock()
         self._tallies[label] = (self._last_line, Tally(total, done))
         self._say(f"{label}: {total} to do" + (f", {done} done before" if done else ""))
 
     def advance(self, label: str, ended: Ended) -> None:
-        """Say how far it is, when it is time."""
+        """Print the progress, at most every ten seconds."""
         with self._lock:
             started, tally = self._tallies[label]
             tally.add(ended)
@@ -178,7 +178,7 @@ class PlainProgress:
                 self._say(f"{label}: {tally.done}/{tally.total}, {left} left{_and(tally)}")
 
     def end(self, label: str) -> None:
-        """Say how it ended."""
+        """Print the outcome."""
         started, tally = self._tallies[label]
         self._say(f"{label}: {tally.done}/{tally.total} in {self._clock() - started:.1f} s{_and(tally)}")
 
@@ -191,5 +191,5 @@ def _and(tally: Tally) -> str:
 
 
 def make_progress() -> LiveProgress | PlainProgress:
-    """Live on a terminal."""
+    """Return live bars on a terminal, plain lines elsewhere."""
     return LiveProgress() if sys.stderr.isatty() else PlainProgress()

@@ -1,4 +1,4 @@
-"""A memory system behind an API as the subject of a run: each phase over its cases or questions, with retries."""
+"""Run a memory system behind an API: each phase over its cases or questions, with retries."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from memeval.specs import ProviderSpec, ProviderType
 from memoryd.core.types import Usage
 
 BREAK_AFTER = 20
-"""Failures in a row that end a run: the provider or the model is dead, and hours of retries would measure nothing."""
+"""Consecutive failures that end a run: the provider or the model is down, and hours of retries would measure nothing."""
 MODEL_THREADS = 4
 LOCAL_CASES = 2
-"""Default number of model or network calls at once; a local provider works in one thread."""
+"""Default number of concurrent model or network calls; a local provider works in one thread."""
 
 
 def check(
     settings: Settings, context: RunContext, source: reuse.Source | None = None, results: ResultsDir | None = None
 ) -> ProviderSubject:
-    """The subject of a new run, after making each part once: what is missing is reported before any work. Raises ConfigError.
+    """Build the subject of a new run. Every part is created once, so that problems are reported first. Raises ConfigError.
 
-    With a `source` in `results` it takes that run's earlier phases. Raises RunError when the two don't fit.
+    With a `source` in `results` it reuses that run's earlier phases. Raises RunError when the two don't match.
     """
     plan = plans.make_plan(settings, context.catalog)
     plans.check_parts(plan, context, searches=source is None or source.first is Phase.SEARCH)
@@ -59,7 +59,10 @@ def check(
 
 
 def subject_of(context: RunContext) -> Callable[[Run], ProviderSubject]:
-    """Makes the subject of an existing run; see `engine.reopen`. It raises RunError for a run of another kind of subject."""
+    """Return a factory for the subject of an existing run, see `engine.reopen`.
+
+    It raises RunError for another kind of subject.
+    """
 
     def make(run: Run) -> ProviderSubject:
         refuse_client_run(run.store)
@@ -69,21 +72,21 @@ def subject_of(context: RunContext) -> Callable[[Run], ProviderSubject]:
 
 
 def bare_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
-    """A plan just to read a benchmark's data."""
+    """Return a minimal plan for reading a benchmark's data."""
     return Plan(Settings(benchmark, "none", data=data), catalog.benchmark(benchmark), ProviderSpec("none", ProviderType.LOCAL))
 
 
 def refuse_client_run(store: RunStore) -> None:
-    """Raises RunError for a run whose subject is a client."""
+    """Reject a run whose subject is a client. Raises RunError."""
     if (client := store.meta("claudecode")) is not None:
         raise RunError(
             f"Run {store.path.parent.name} is one of run_bench.",
-            fix=f"Go on with it by: python -m memeval.claudecode.run_bench --resume {client['group']}",
+            fix=f"Resume it with: python -m memeval.claudecode.run_bench --resume {client['group']}",
         )
 
 
 class ProviderSubject:
-    """One benchmark with one provider. `adopt` names the run whose first phases a new run takes."""
+    """One benchmark with one provider. `adopt` names the run whose first phases a new run reuses."""
 
     def __init__(self, plan: Plan, context: RunContext, adopt: Mapping[str, str] | None = None) -> None:
         self._plan = plan
@@ -95,25 +98,25 @@ class ProviderSubject:
 
     @property
     def benchmark(self) -> str:
-        """Name of the benchmark."""
+        """Return the name of the benchmark."""
         return self._plan.benchmark.name
 
     @property
     def label(self) -> str:
-        """For people."""
+        """Return the label for people."""
         return f"{self.benchmark} × {self._plan.provider.name}"
 
     def about(self) -> Mapping[str, Any]:
-        """The resolved files of benchmark and provider."""
+        """Return the resolved files of benchmark and provider."""
         specs = {"benchmark_spec": self._plan.benchmark_json(), "provider_spec": self._plan.provider_json()}
         return specs | ({"adopt": self._adopt} if self._adopt else {})
 
     def check_unchanged(self, run: Run) -> None:
-        """Raises RunError when the files of benchmark or provider say something else now."""
+        """Check that the files of benchmark and provider are unchanged. Raises RunError."""
         reuse.check_specs(run.store, self._plan, f"run {run.id}")
 
     def plan(self, run: Run) -> None:
-        """Choose the questions, or take them over."""
+        """Choose the questions, or adopt them from the source run."""
         if run.store.meta("hypotheses"):
             raise RunError(
                 f"Run {run.id} ended before its hypotheses were read.", fix="Evaluate the file again under another --run-id."
@@ -124,13 +127,13 @@ class ProviderSubject:
             plans.choose_questions(run, self._plan, self.data(), self._context.stop)
 
     def data(self) -> Benchmark:
-        """The benchmark, opened once."""
+        """Return the benchmark, opened once."""
         if self._data is None:
             self._data = plans.open_data(self._plan, self._context)
         return self._data
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """The phase over the cases or questions that are left; no answers without an answering model."""
+        """Return the phase's remaining cases or questions; None for answers without an answering model."""
         if phase is Phase.ANSWER and not self._plan.settings.answering_model:
             return None
         label = f"{self.label}: {phase}"
@@ -147,9 +150,9 @@ class ProviderSubject:
         return Stage(label, total, total - len(rows), rows, lambda: opens(rows), threads, bool(rows))
 
     def change_judge(self, run: Run, changes: Mapping[str, Any], *, force: bool) -> ProviderSubject:
-        """The same with another judge: settings that are not empty. Judgements are kept unless one changes.
+        """Return the subject with another judge (non-empty settings). Judgements are kept unless a setting changes.
 
-        That needs `force`, else it is a ConfigError.
+        A change needs `force`, else ConfigError is raised.
         """
         old = run.settings
         new = replace(old, **{name: value for name, value in changes.items() if value})
@@ -163,22 +166,22 @@ class ProviderSubject:
         return ProviderSubject(replace(self._plan, settings=new), self._context)
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """None."""
+        """Return no attachments."""
         return {}
 
     def result(self, run: Run) -> dict[str, Any]:
-        """The result as it is now."""
+        """Build the result from the records so far."""
         answered = bool(self._plan.settings.answering_model or run.store.meta("hypotheses"))
-        own = not run.store.meta("hypotheses")  # what another program left out counts as wrong
+        own = not run.store.meta("hypotheses")  # hypotheses missing from another program's file count as wrong
         return result_of(run, self._about(run), answered=answered, ranked=plans.ranked_names(self._plan), strict=own)
 
     def _about(self, run: Run) -> dict[str, Any]:
         meta, plan = run.store.meta, self._plan
-        told = meta("provider_provenance", {})
+        provenance = meta("provider_provenance", {})
         system = (meta("hypotheses") or {}).get("system")
         return {
             "benchmark": {"name": plan.benchmark.name, **meta("plan", {}), "spec": plan.benchmark_json()},
-            "provider": {"name": system or plan.provider.name, "spec": plan.provider_json(), "told": told},
+            "provider": {"name": system or plan.provider.name, "spec": plan.provider_json(), "told": provenance},
             "settings": self._shown_settings(),
             "models": {
                 "answering": plan.settings.answering_model or None,
@@ -186,12 +189,12 @@ class ProviderSubject:
                 "judges": meta("judges", []),
             },
             "prompts": self._prompts(run.store.questions()),
-            "index_backend": told.get("index_backend"),
+            "index_backend": provenance.get("index_backend"),
             **about_run(run),
         }
 
     def _prompts(self, rows: Sequence[QuestionRow]) -> dict[str, Any]:
-        """Name and hash of the answer prompt by question type; those of judges are with the judges."""
+        """Return name and hash of the answer prompt by question type; the judges report their own."""
         if not self._plan.settings.answering_model:
             return {"answer": {}}
         first = {row.payload["question"]["type"]: row for row in reversed(rows)}
@@ -205,7 +208,7 @@ class ProviderSubject:
         }
 
     def _shown_settings(self) -> dict[str, Any]:
-        """Settings, filled in, without what is private: the folder of the data, and options that look like secrets."""
+        """Return the resolved settings without private values: the data folder, and options that look like secrets."""
         plan = self._plan
         data = plan.settings.to_json()
         data.update(
@@ -225,7 +228,7 @@ class ProviderSubject:
 
 
 class _Phases:
-    """The phases of one run. Every item ends in a record, also a failed one."""
+    """The phases of one run. Every item ends in a record, even a failed one."""
 
     def __init__(
         self,
@@ -254,7 +257,7 @@ class _Phases:
     # Ingest
 
     def ingest(self) -> Stage:
-        """Over the cases that are not in memory to the end."""
+        """Ingest the cases that are not complete."""
         left = self._run.pending_cases()
         total = len({row.case_id for row in self._run.store.questions()})
         cases = (case for case in self._data().cases() if case.id in left)
@@ -269,7 +272,7 @@ class _Phases:
             raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data that the run began with.")
 
     def _check_data(self) -> None:
-        """A run that goes on must see the data that it began with."""
+        """Check that a resumed run sees the data that it began with."""
         planned = self._run.store.meta("plan")["data_hash"]
         if self._data().data_hash() != planned:
             raise DataError("The data are not those that the run began with.", fix="Restore them, or start a new run.")
@@ -309,7 +312,7 @@ class _Phases:
         self._finish(key, payload, sum(record.seconds for record in parts) + waited, cost=usage.cost_usd)
 
     def _clear_once(self, provider: Provider, case_id: str) -> None:
-        """A case that is ingested anew by force begins empty."""
+        """Clear a case that is ingested again with --force."""
         if self._run.store.meta("clear_first") and self._run.store.get(Key(Phase.INGEST, case_id, part="000001")) is None:
             self._retried(lambda: provider.clear(self._scope(case_id)))
 
@@ -319,17 +322,17 @@ class _Phases:
             return there
         started = time.perf_counter()
         with paid_by(self._payer(key)) as account:
-            told = self._retried(lambda: provider.ingest(scope, batch.sessions))
+            response = self._retried(lambda: provider.ingest(scope, batch.sessions))
             if batch.wait:
                 self._retried(lambda: provider.await_indexed(scope, timeout))
-        payload = {"provider": dict(told or {}), "usage": usage_to_json(account.usage)}
+        payload = {"provider": dict(response or {}), "usage": usage_to_json(account.usage)}
         return self._run.done(key, payload, time.perf_counter() - started)
 
     # Search
 
     @contextmanager
     def search(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
-        """Ask the provider for what bears on each question."""
+        """Search the provider for each question."""
         with self._provider() as provider:
             if provider.capabilities.gold:
                 self._give_gold(provider, rows)
@@ -369,7 +372,7 @@ class _Phases:
 
     @contextmanager
     def answer(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
-        """Have the answering model read what was found."""
+        """Let the answering model read what was found."""
         settings = self._plan.settings
         model = plans.make_model(settings.answering_model, settings.model_options, self._context)
         yield lambda row: self._answer_one(model, row)
@@ -403,7 +406,7 @@ class _Phases:
 
     @contextmanager
     def evaluate(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
-        """Measure what was found and judge what was answered."""
+        """Score the retrieved hits and judge the answers."""
         answered = bool(self._run.store.keys(Phase.ANSWER))
         judges = plans.make_judges(self._plan, self._context) if answered else []
         self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
@@ -460,7 +463,7 @@ class _Phases:
     # Records
 
     def _inherit_failure(self, key: Key, before: Key) -> bool:
-        """What was not ingested can't be searched, what was not searched can't be answered: it fails with the same error."""
+        """Fail with the error of the phase before, if it failed: without ingest no search, without search no answer."""
         earlier = self._run.store.get(before)
         if earlier is None or earlier.status is not Status.FAILED:
             return False
@@ -519,28 +522,31 @@ class _Phases:
             provider.close()
 
     def _note(self, provider: Provider) -> None:
-        """Keep what the provider reports of itself, such as the index that it uses in fact."""
+        """Store what the provider reports about itself, such as the index that it actually uses."""
         if provider.capabilities.provenance:
             self._run.store.set_meta("provider_provenance", dict(provider.provenance()))
 
     @property
     def _ingest_threads(self) -> int:
-        """A local provider writes one case while it embeds another; searches are one by one, so that their times are true."""
+        """Return the threads for ingest: a local provider writes one case while it embeds another.
+
+        Its searches run one at a time, so that their timings are accurate.
+        """
         return self._concurrency or (LOCAL_CASES if plans.is_local(self._plan) else MODEL_THREADS)
 
     @property
     def provider_threads(self) -> int:
-        """For searches."""
+        """Return the threads for searches."""
         return self._concurrency or (1 if plans.is_local(self._plan) else MODEL_THREADS)
 
     @property
     def model_threads(self) -> int:
-        """For answers."""
+        """Return the threads for answers."""
         return self._concurrency or MODEL_THREADS
 
     @property
     def judge_threads(self) -> int:
-        """For judgements, which are quick without a model."""
+        """Return the threads for judgements, which are fast without a model."""
         return self.model_threads if self._plan.settings.judge_model else 1
 
 
@@ -549,7 +555,7 @@ def _question(row: QuestionRow) -> Question:
 
 
 def _in_chunks(question: Question, chunks: Chunks) -> Question:
-    """A question whose evidence is what the provider has: chunks of the turns."""
+    """Return the question with its evidence mapped to the chunks that the provider has."""
     if not chunks:
         return question
     whole = {turn for turns in chunks.values() for turn in turns}
@@ -567,7 +573,7 @@ def _about_judge(judge: Judge) -> dict[str, Any]:
 
 
 def _summed(payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sums of the numbers that a provider tells with each batch; of other values the last one."""
+    """Sum the numbers that a provider reports with each batch; of other values keep the last."""
     out: dict[str, Any] = {}
     for payload in payloads:
         for key, value in payload.items():

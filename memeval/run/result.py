@@ -1,6 +1,6 @@
-"""Phase 5: the result of a run, computed from its records alone, so a resumed run reports what an undisturbed one does.
+"""Phase 5: compute the result of a run from its records alone, so a resumed run reports the same as an uninterrupted one.
 
-The form is described in results/SCHEMA.md. Whatever depends on the clock lies under the keys `times` and `seconds`.
+The format is described in results/SCHEMA.md. Values that depend on the clock are under the keys `times` and `seconds`.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from memeval.run.phases import sizes
 from memoryd.core.types import Usage
 
 SHOWN_TEXT = 500
-"""Characters of a retrieved piece that the result file keeps."""
+"""Maximum characters of a retrieved hit in the result file."""
 RESAMPLES = 2000
 LAST = ("efficiency", "relevancy")
-"""Metrics that are no success: they come last, and what failed is not 0 in them."""
+"""Metrics that don't measure success: they come last, and failures don't count as 0 in them."""
 Fetch = Callable[[Phase, QuestionRow], Record | None]
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of a run besides its records; `about` is merged into the result as it is.
+    """Facts about a run besides its records; `about` is merged into the result unchanged.
 
-    `ranked`: names of the ranking metrics, which a run has also when all of its questions failed.
+    `ranked`: names of the ranking metrics, which are reported even when all questions failed.
     """
 
     run_id: str
@@ -50,9 +50,9 @@ class RunFacts:
 def result_of(
     run: Run, about: Mapping[str, Any], *, answered: bool, ranked: Sequence[str] = (), strict: bool = False
 ) -> dict[str, Any]:
-    """The result of a run as it is now, also of one that is not complete.
+    """Build the result of a run from the records so far, also if it is incomplete.
 
-    `strict`: where most questions failed, the set-up is broken and the system is not measured (`status`, `fault`).
+    `strict`: if most questions failed, the set-up is broken and the system is not measured (`status`, `fault`).
     """
     store = run.store
 
@@ -64,7 +64,7 @@ def result_of(
 
 
 def about_run(run: Run) -> dict[str, Any]:
-    """What the result of every subject says of its run."""
+    """Return the entries that results of all subjects share."""
     meta = run.store.meta
     return {
         "source_run": meta("source_run"),
@@ -77,12 +77,12 @@ def about_run(run: Run) -> dict[str, Any]:
 
 
 def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they may be shown: the values of those that look like secrets are hidden."""
+    """Hide the values of options that look like secrets."""
     return {key: "***" if _SECRET.search(key) else value for key, value in options.items()}
 
 
 def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> dict[str, Any]:
-    """The result as plain JSON values."""
+    """Build the result as plain JSON values."""
     questions = [_question_entry(row, fetch) for row in rows]
     metrics = _metrics(questions, facts)
     if fault := _fault(questions, metrics) if facts.strict else "":
@@ -109,7 +109,7 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
 
 
 def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -> str:
-    """Why the run says nothing of the system: most of its questions failed, or most replies of its judge can't be read."""
+    """Return why the run says nothing about the system: most questions failed, or most replies of its judge are unreadable."""
     failed = sum(question["status"] == "failed" for question in questions)
     if 2 * failed > len(questions):
         return f"{failed} of {len(questions)} questions failed"
@@ -125,7 +125,7 @@ def _mostly_missing(cell: Mapping[str, Any]) -> bool:
 
 
 def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """The counts of a cell alone: a share of failures is no measure of the system."""
+    """Keep only the counts of a cell: a share of failures does not measure the system."""
     groups = {
         key: {name: _without_value(one) for name, one in cell[key].items()} for key in ("by_type", "by_category") if key in cell
     }
@@ -161,7 +161,7 @@ def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
 
 
 def _outcome(records: Mapping[Phase, Record | None]) -> dict[str, Any]:
-    """`failed` with the phase that failed first; `pending` until it is evaluated; else `done`."""
+    """Return `failed` with the first failed phase, `pending` until evaluated, else `done`."""
     for phase, record in records.items():
         if record is not None and record.status is Status.FAILED:
             return {"status": "failed", "error": _error(phase, record.error)}
@@ -170,7 +170,7 @@ def _outcome(records: Mapping[Phase, Record | None]) -> dict[str, Any]:
 
 
 def _error(phase: Phase, text: str) -> dict[str, str]:
-    """An inherited error begins with its phase in brackets."""
+    """Parse an error; an inherited one begins with its phase in brackets."""
     if text.startswith("[") and "] " in text:
         name, _, rest = text[1:].partition("] ")
         return {"phase": name, "message": rest}
@@ -195,20 +195,20 @@ def _retrieved(record: Record | None) -> list[dict[str, Any]]:
 
 
 def _tokens(record: Record | None) -> int | None:
-    """Estimated tokens of the pieces that are handed to a reader."""
+    """Estimate the tokens of the hits passed to a reader."""
     if record is None or record.status is not Status.DONE:
         return None
     return sum(sizes(record.payload)[: record.payload["kept"]])
 
 
 def _handed_over(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Tokens handed over for a question; None where nothing was searched."""
+    """Return the tokens passed to the reader for a question; None if nothing was searched."""
     found = latency(float(question["tokens"]) for question in questions if question["tokens"] is not None)
     return {"mean": found.mean, "p50": found.p50, "p95": found.p95} if found else None
 
 
 def _clusters(questions: Sequence[Mapping[str, Any]]) -> int | None:
-    """Number of clusters (conversations, sequences, repositories) when questions share them."""
+    """Return the number of clusters (conversations, sequences, repositories) if questions share them."""
     found = {question["cluster"] for question in questions}
     return len(found) if 0 < len(found) < len(questions) else None
 
@@ -216,8 +216,8 @@ def _clusters(questions: Sequence[Mapping[str, Any]]) -> int | None:
 def _answer(record: Record | None) -> dict[str, Any] | None:
     if record is None or record.status is not Status.DONE:
         return None
-    told = ("text", "model", "prompt_hash", "confidence", "withheld")
-    return {key: record.payload[key] for key in told if key in record.payload}
+    kept = ("text", "model", "prompt_hash", "confidence", "withheld")
+    return {key: record.payload[key] for key in kept if key in record.payload}
 
 
 def _scores(record: Record | None) -> list[dict[str, Any]]:
@@ -240,7 +240,7 @@ def _totals(questions: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, Any]:
-    """A cell for each metric: those of judges, then of rankings, each in the order in which they are given first."""
+    """Return a cell for each metric: first of judges, then of rankings, each in order of appearance."""
     names = _names(questions, facts)
     if any(question["error"] for question in questions):
         _leave_out(questions, names)
@@ -252,7 +252,7 @@ def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, 
 
 
 def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]:
-    """Of all metrics; when every question failed before its scores, of those that it would have had."""
+    """Return the names of all metrics, including those that no question reached because all failed."""
     found = dict.fromkeys(score["metric"] for question in questions for score in question["scores"])
     names = sorted(found, key=lambda name: ("." in name, name in LAST))
     if facts.answered and not any("." not in name for name in names):
@@ -263,7 +263,7 @@ def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]
 
 
 def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]], seed: int) -> dict[str, Any]:
-    """Task-averaged is over the benchmark's own types: for LongMemEval its six, each with its `_abs` questions."""
+    """Compute a metric. The task average is over the benchmark's own types: LongMemEval's six, each with its `_abs` questions."""
     rated = [(question, _rated(name, question, score)) for question, score in pairs]
     by_type = accuracy(Outcome(question["id"], question["type"], *one) for question, one in rated)
     by_task = accuracy(Outcome(question["id"], question["category"] or question["type"], *one) for question, one in rated)
@@ -279,20 +279,20 @@ Rated = Sequence[tuple[Mapping[str, Any], tuple[float | None, str]]]
 
 
 def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | None) -> tuple[float | None, str]:
-    """Value and status. Without a score the question failed on its way to this metric, or the metric is not about it."""
+    """Return value and status. Without a score the question failed before this metric, or it does not apply."""
     if score is not None:
         return score["value"], score["status"]
     return None, "failed" if _failed_before(name, question) else "skipped"
 
 
 def _failed_before(name: str, question: Mapping[str, Any]) -> bool:
-    """Whether the failure of a question keeps it from having this metric."""
+    """Return whether a question's failure keeps it from having this metric."""
     error = question["error"]
     return error is not None and name not in LAST and ("." not in name or error["phase"] in (Phase.INGEST, Phase.SEARCH))
 
 
 def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> None:
-    """Note in failed questions the metrics that the protocol does not ask of them: a failure there is no 0."""
+    """Mark metrics that the protocol skips for failed questions, so that the failure does not count as 0."""
     for name in names:
         left_out = _types_left_out(name, questions)
         for question in questions:
@@ -304,7 +304,7 @@ def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> Non
 
 
 def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The types of which every question that came so far was skipped."""
+    """Return the types of which every completed question was skipped."""
     seen: dict[str, set[str]] = defaultdict(set)
     for question in questions:
         seen[question["type"]].update(score["status"] for score in question["scores"] if score["metric"] == name)
@@ -324,7 +324,7 @@ def _groups(key: str, cells: Mapping[str, AnswerRow], rated: Rated, seed: int) -
 
 
 def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
-    """Counts, both means, and the interval of `value`, in which what failed or could not be scored counts as 0."""
+    """Return counts, both means, and the interval of `value`, which counts failed and unscored ones as 0."""
     counted = [(question["cluster"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
     return {
         "value": cell.accuracy,
@@ -339,9 +339,9 @@ def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
 
 
 def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
-    """By clusters where questions share one; else Wilson's for yes/no values, and the bootstrap for graded ones.
+    """Compute the interval by clusters if questions share one; else Wilson's for yes/no values, bootstrap for graded ones.
 
-    Of a single cluster nothing is known but its own questions, which count as independent then.
+    Questions of a single cluster count as independent, since nothing is known about other clusters.
     """
     if not counted:
         return None
@@ -362,7 +362,7 @@ def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, An
 
 
 def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Whether "not known" was said when, and only when, nothing is known; over questions with an answer."""
+    """Measure whether "not known" was answered exactly when nothing is known; over questions with an answer."""
     answered = [q for q in questions if q["answer"] is not None]
     if not answered:
         return None
@@ -372,9 +372,9 @@ def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
 
 
 def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Abstention accuracy by the label of a model that judges: the mean of its metric over questions without an answer.
+    """Return abstention accuracy as judged by a model: the mean of its metric over unanswerable questions.
 
-    None where no model judged them; the counts beside it are by a pattern over the answer's text.
+    None if no model judged them; the counts beside it match a pattern in the answer's text.
     """
     asked = [question for question in answered if question["type"] == QuestionType.ABSTENTION]
     scored = [
@@ -389,7 +389,7 @@ def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] 
 
 
 def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
-    """What model calls used, by phase and together."""
+    """Sum the usage of model calls, by phase and in total."""
     sums = {phase: Usage() for phase in (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)}
     for case in cases:
         sums[Phase.INGEST] += usage_from_json(case.payload.get("usage", {}))
@@ -401,7 +401,7 @@ def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> d
 
 
 def _latency(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
-    """Percentiles by phase; answers out of the cache were not measured in this run."""
+    """Return percentiles by phase; cached answers were not measured in this run."""
     out = {"ingest": _spread(case.seconds for case in cases if case.status is Status.DONE)}
     for phase in ("search", "answer", "evaluate"):
         timed = (q for q in questions if phase in q["seconds"] and not q["usage"].get(phase, {}).get("cached_calls"))

@@ -1,4 +1,4 @@
-"""A run that takes the first phases of another one: what it inherits, and whether the two fit."""
+"""Reuse the first phases of another run: what is inherited, and whether the two match."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
     Phase.ANSWER: ("answering_model", "answer_prompt", "reader", "model_options", "abstain_below"),
     Phase.EVALUATE: ("judge", "judge_model", "judge_prompt", "judge_model_options", "embedder"),
 })  # fmt: skip
-"""Settings that decide what a phase does."""
+"""Settings that affect each phase."""
 
 
 TELLS = frozenset({
     "connection", "tags", "targets", "published", "displayName", "description", "metadata", "licence", "citation", "homepage"
 })  # fmt: skip
-"""Keys of a file that do not decide what a run does."""
+"""Keys of a file that don't affect a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Another run, whose records up to (without) phase `first` are taken."""
+    """Another run, whose records before phase `first` are reused."""
 
     run: str
     first: Phase
 
 
 def adoption(results: ResultsDir, plan: Plan, source: Source) -> dict[str, str]:
-    """What a new run keeps to take over from its source. Raises RunError when the two don't fit."""
+    """Return what a new run stores to adopt its source. Raises RunError when the two don't match."""
     folder = results.find(source.run).resolve()
     _check_source(plan, folder, source.first)
     return {"folder": str(folder), "first": str(source.first)}
 
 
 def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
-    """Take over from the source run; after a crash this is done again. Raises RunError when it does not fit any more."""
+    """Adopt the source run; repeatable after a crash. Raises RunError when it no longer matches."""
     folder, first = Path(wanted["folder"]), Phase(wanted["first"])
     _check_source(plan, folder, first)
     with RunStore(folder / "run.db") as source:
@@ -55,7 +55,7 @@ def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
 
 
 def check_specs(store: RunStore, plan: Plan, run: str) -> None:
-    """Raises RunError when the files of benchmark or provider say something else than when the run began."""
+    """Check that the files of benchmark and provider are unchanged since the run began. Raises RunError."""
     for name, here in (("benchmark", plan.benchmark_json()), ("provider", plan.provider_json())):
         if _comparable(store.meta(f"{name}_spec")) != _comparable(here):
             raise RunError(
@@ -65,7 +65,7 @@ def check_specs(store: RunStore, plan: Plan, run: str) -> None:
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says that decides a run; a key that says nothing is as good as none, which older runs have."""
+    """Return the relevant keys of a file; an empty key equals a missing one, as in older runs."""
     return {key: said for key, value in spec.items() if key not in TELLS and (said := _said(value))}
 
 
@@ -76,16 +76,16 @@ def _said(value: Any) -> Any:
 
 
 def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
-    """The settings of a run that decide its phases before `first`. Raises RunError when it never got its settings."""
-    told = store.meta("settings")
-    if told is None:
+    """Return the settings that affect a run's phases before `first`. Raises RunError if it has no settings."""
+    settings = store.meta("settings")
+    if settings is None:
         raise RunError(f"Run {store.path.parent.name} ended before it began.", fix="Name another run.")
     decided = (name for phase in ORDER[: ORDER.index(first)] for name in DECIDES[phase])
-    return {name: told[name] for name in decided if name in told}
+    return {name: settings[name] for name in decided if name in settings}
 
 
 def _check_source(plan: Plan, folder: Path, first: Phase) -> None:
-    """Raises RunError unless the phases before `first` of the run in the folder are those that the plan asks for."""
+    """Check that the source run's phases before `first` match the plan. Raises RunError."""
     with RunStore(folder / "run.db") as source:
         _check_settings(plan, source, folder.name, first)
         check_specs(source, plan, f"run {folder.name}")
@@ -102,7 +102,7 @@ def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> No
     ours = plan.settings.to_json()
     for key, theirs in inherited(source, first).items():
         if key == "data":
-            continue  # its questions are taken, wherever the file lies now
+            continue  # its questions are adopted, so the file's location does not matter
         if key == "provider_options" and first is Phase.SEARCH:
             theirs, here = _ingest_options(plan, theirs), _ingest_options(plan, ours[key])
         elif key == "top_k" and first is Phase.ANSWER:
@@ -117,18 +117,18 @@ def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> No
 
 
 def _ingest_options(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """A provider's options without those that act at the search alone."""
+    """Return a provider's options without those that only affect search."""
     late = capabilities_of(plan).search_options
     return {key: value for key, value in {**plan.provider.options, **given}.items() if key not in late}
 
 
 def _plain(value: Any) -> Any:
-    """As JSON gives it back."""
+    """Normalize a value through JSON."""
     return json.dumps(value, sort_keys=True, default=list)
 
 
 def _check_state(folder: Path) -> None:
-    """A search needs what the provider keeps, and nobody who writes there meanwhile."""
+    """Check that the provider's state exists and no runner is writing to it."""
     if not (folder / "state").is_dir():
         raise RunError(
             f"Run {folder.name} keeps no state to search in.", fix="Name a run that ingested, not one that was merged."

@@ -1,7 +1,7 @@
-"""What decides a run's result, as one frozen value that is kept with the run, and which questions it selects.
+"""Settings that affect a run's result, stored with the run as one frozen value, and the selection of questions.
 
-A selection is pure and seeded: the same on every machine. Its steps come in this order: question types and ids, dev slice,
-start/end, limit, shard. So the shards of a selection, merged, are that selection.
+A selection is pure and seeded: the same on every machine. Its steps are applied in this order: question types and ids, dev
+slice, start/end, limit, shard. So the merged shards of a selection equal that selection.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """From `i/n`. Raises ConfigError."""
+        """Parse `i/n`. Raises ConfigError."""
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise ConfigError(f"{text!r} is no shard.", fix="Write i/n with 1 <= i <= n, e.g. 2/4.")
@@ -40,7 +40,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`start` and `end` count from 1 and are both included. `types` hold unified or the benchmark's own names."""
+    """Which questions to run. `start` and `end` count from 1, inclusive. `types` are unified or the benchmark's own names."""
 
     limit: int | None = None
     start: int | None = None
@@ -63,7 +63,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A question, by what a selection looks at."""
+    """The properties of a question that a selection uses."""
 
     case_id: str
     question_id: str
@@ -72,7 +72,10 @@ class Ref:
 
 
 def select(refs: Sequence[Ref], selection: Selection) -> list[int]:
-    """Positions of the chosen questions, rising. Raises ConfigError when a name fits none or nothing is left."""
+    """Return the ascending positions of the selected questions.
+
+    Raises ConfigError for an unmatched name or an empty selection.
+    """
     chosen = _by_name(refs, selection)
     if selection.dev_slice is not None:
         chosen = _dev_slice(refs, chosen, selection.dev_slice, selection.seed)
@@ -99,7 +102,7 @@ def _by_name(refs: Sequence[Ref], selection: Selection) -> list[int]:
 
 
 def _dev_slice(refs: Sequence[Ref], chosen: list[int], fraction: float, seed: int) -> list[int]:
-    """From each stratum (type and category) a share, at least one, by the order of seeded hashes."""
+    """Take a share of each stratum (type and category), at least one, by the order of seeded hashes."""
     strata: dict[tuple[str, str], list[int]] = defaultdict(list)
     for position in chosen:
         strata[refs[position].type, refs[position].category].append(position)
@@ -121,7 +124,7 @@ def _range(chosen: list[int], selection: Selection) -> list[int]:
 
 
 def _shard(refs: Sequence[Ref], chosen: list[int], shard: Shard) -> list[int]:
-    """By case, so that no case is ingested twice; by question when there are fewer cases than shards."""
+    """Shard by case, so that no case is ingested twice; by question if there are fewer cases than shards."""
     cases = {case: number for number, case in enumerate(dict.fromkeys(refs[p].case_id for p in chosen))}
     if len(cases) < shard.count:
         return [p for number, p in enumerate(chosen) if number % shard.count == shard.index - 1]

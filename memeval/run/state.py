@@ -35,7 +35,7 @@ DECIMALS = 4
 
 
 def write_state(store: RunStore, plan: Plan, context: RunContext, folder: Path, case: str = "") -> Iterator[Path]:
-    """Write the files of each case, or of one, and give the path of its folder. Raises RunError without a state."""
+    """Write the files of each case, or of one; return the path of its folder. Raises RunError without a state."""
     state = store.path.parent / "state"
     if not state.is_dir():
         raise RunError(f"Run {store.path.parent.name} keeps no state.", fix="Name a run that ingested here: memeval prepare.")
@@ -52,7 +52,7 @@ def write_state(store: RunStore, plan: Plan, context: RunContext, folder: Path, 
 
 
 def _embedder_name(plan: Plan, context: RunContext) -> str:
-    """What decides the keys of vectors; empty for a provider without an embedder."""
+    """Return the embedder's name, which is part of the keys of vectors; empty for a provider without one."""
     return str(getattr(getattr(plans.make_provider(plan, context), "embedder", None), "name", ""))
 
 
@@ -113,7 +113,7 @@ def _session(session: Session) -> dict[str, Any]:
 
 
 def _sent(path: Path, scope: str) -> list[dict[str, Any]]:
-    """Units that went to a remote system, with the id that it gave each."""
+    """Return the units sent to a remote system, with the ids it returned."""
     rows = _rows(path, "SELECT unit, remote, session, turns, ready FROM sent WHERE scope = ? ORDER BY number", (scope,))
     return [
         {"unit": unit, "id": remote, "session": session, "turns": json.loads(turns), "indexed": bool(ready)}
@@ -122,7 +122,7 @@ def _sent(path: Path, scope: str) -> list[dict[str, Any]]:
 
 
 def _texts(sessions: Sequence[Session], notes: Mapping[str, Any]) -> Iterator[str]:
-    """Texts that may have a vector: turns, and what models noted of them."""
+    """Return the texts that may have a vector: turns, and the models' notes on them."""
     yield from (piece.key for piece in cut(sessions, "turn"))
     for note in notes.values():
         for one in note if isinstance(note, list) else [note]:
@@ -145,7 +145,7 @@ def _vectors(path: Path, texts: Iterator[str], embedder: str) -> list[dict[str, 
 
 
 def _rows(path: Path, statement: str, values: tuple[str, ...]) -> list[Any]:
-    """Rows of a database that may not be there."""
+    """Query a database that may not exist."""
     if not path.exists():
         return []
     try:
