@@ -1,1 +1,1 @@
-"""What a run leaves behind: its SQLite store, its result file, and what produced them."""
+"""Storage of runs: the SQLite store, result files, and provenance."""

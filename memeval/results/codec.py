@@ -1,4 +1,4 @@
-"""Values of the platform as JSON, and back. Times are ISO 8601; keys are sorted, so equal values give equal bytes."""
+"""Convert values to JSON and back. Times are ISO 8601; keys are sorted, so equal values give equal bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memoryd.core.types import Usage
 
 
 def dumps(value: Any) -> str:
-    """Compact JSON with sorted keys; NaN is a ValueError."""
+    """Encode compact JSON with sorted keys. Raises ValueError for NaN."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
 
 
@@ -35,7 +35,7 @@ def _read_time(value: str | None) -> datetime | None:
 
 
 def question_to_json(question: Question) -> dict[str, Any]:
-    """All fields, gold included."""
+    """Convert all fields, gold included."""
     return {
         "id": question.id,
         "text": question.text,
@@ -65,7 +65,7 @@ def question_from_json(data: Mapping[str, Any]) -> Question:
 
 
 def retrieved_to_json(piece: Retrieved) -> dict[str, Any]:
-    """All fields."""
+    """Convert all fields."""
     return {
         "text": piece.text,
         "score": piece.score,
@@ -84,7 +84,7 @@ def retrieved_from_json(data: Mapping[str, Any]) -> Retrieved:
 
 
 def usage_to_json(usage: Usage) -> dict[str, Any]:
-    """All fields."""
+    """Convert all fields."""
     return {
         "calls": usage.calls,
         "cached_calls": usage.cached_calls,
@@ -100,7 +100,7 @@ def usage_from_json(data: Mapping[str, Any]) -> Usage:
 
 
 def answer_to_json(answer: Answer) -> dict[str, Any]:
-    """All fields but seconds, which are with the record's timings."""
+    """Convert all fields but seconds, which are with the record's timings."""
     return {
         "text": answer.text,
         "model": answer.model,
@@ -118,7 +118,7 @@ def answer_from_json(data: Mapping[str, Any], seconds: float = 0.0) -> Answer:
 
 
 def score_to_json(score: Score) -> dict[str, Any]:
-    """All fields."""
+    """Convert all fields."""
     return {
         "metric": score.metric,
         "value": score.value,

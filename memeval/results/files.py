@@ -32,21 +32,21 @@ class ResultsDir:
 
     @property
     def ledger(self) -> Path:
-        """The ledger's path."""
+        """Return the ledger's path."""
         return self.root / "ledger.jsonl"
 
     def run_dir(self, run_id: str) -> Path:
-        """Folder of a run, whether or not it is there. Raises ConfigError for an id that could leave the folder."""
+        """Return the folder of a run, which may not exist. Raises ConfigError for an id that could leave the results folder."""
         if not _RUN_ID.fullmatch(run_id):
             raise ConfigError(f"{run_id!r} is no run id.", fix="Use letters, digits, dot, dash and underscore.")
         return self.root / "runs" / run_id
 
     def run_ids(self) -> list[str]:
-        """Ids of all runs that have a store, sorted."""
+        """Return the ids of all runs with a store, sorted."""
         return sorted(path.parent.name for path in (self.root / "runs").glob("*/run.db"))
 
     def find(self, run: str) -> Path:
-        """Folder of a run named by its id or by a path. Raises RunError with near ids."""
+        """Return the folder of a run named by id or path. Raises RunError with similar ids."""
         if (Path(run) / "run.db").is_file():
             return Path(run)
         if _RUN_ID.fullmatch(run) and (self.run_dir(run) / "run.db").is_file():
@@ -57,18 +57,18 @@ class ResultsDir:
         raise UnknownRunError(f"There is no run {run!r} in {self.root}.", fix=f"{hint}`memeval status` lists the runs.")
 
     def group(self, run: str) -> list[str]:
-        """The runs that `run` stands for: itself, or all of one command whose ids begin with `run.`."""
+        """Expand a name to run ids: the run itself, or all runs of one command, whose ids begin with `run.`."""
         if (Path(run) / "run.db").is_file() or run in (known := self.run_ids()):
             return [run]
         members = [name for name in known if name.startswith(f"{run}.")]
         return members or [str(self.find(run))]
 
     def open(self, run: str) -> RunStore:
-        """The store of a run."""
+        """Open the store of a run."""
         return RunStore(self.find(run) / "run.db")
 
     def choose_file(self, version: str, benchmark: str, stamp: str) -> Path:
-        """A result path that is not taken, relative to the root."""
+        """Return an unused result path, relative to the root."""
         major_minor = ".".join(version.split(".")[:2])
         base = Path(f"v{major_minor}") / f"{benchmark}-{stamp}"
         number = 1
@@ -79,11 +79,11 @@ class ResultsDir:
         return path
 
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
-        """Write a result file, then its ledger line unless it is there; may be done again after a crash."""
+        """Write a result file, then its ledger line unless present; repeatable after a crash."""
         target = self.root / path
         write_atomic(target, result_text(result).encode(), private=False)
         if result.get("status") == "broken":
-            return target  # it measures nothing: the ledger is of finished runs
+            return target  # it measures nothing; the ledger lists finished runs only
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:
@@ -91,14 +91,14 @@ class ResultsDir:
         return target
 
     def ledger_lines(self) -> Iterator[dict[str, Any]]:
-        """Lines of the ledger; a torn one is left out."""
+        """Yield the lines of the ledger, skipping torn ones."""
         if not self.ledger.exists():
             return
         with self.ledger.open(encoding="utf-8") as stream:
             yield from json_objects(stream)
 
     def load(self, run: str) -> dict[str, Any]:
-        """The result of a run, named by id, by the path of its result file or of its folder. Raises RunError."""
+        """Load the result of a run, named by id, by the path of its result file or of its folder. Raises RunError."""
         path = Path(run)
         if path.suffix == ".json" and path.is_file():
             return read_result(path)
@@ -110,7 +110,7 @@ class ResultsDir:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """The file: indented, but one line for each question, which there can be thousands of."""
+    """Format a result file: indented, but with one line for each question, of which there can be thousands."""
     mark = "questions-stand-here"
     frame = json.dumps({**result, "questions": mark}, ensure_ascii=False, indent=1)
     lines = (json.dumps(question, ensure_ascii=False) for question in result["questions"])
@@ -120,7 +120,7 @@ def result_text(result: Mapping[str, Any]) -> str:
 
 
 def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """What the ledger says of a run."""
+    """Return the ledger entry of a run."""
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": result["run_id"],
@@ -137,7 +137,7 @@ def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """A result file. Raises RunError when it is none, or of a newer schema."""
+    """Read a result file. Raises RunError if it is not one, or of a newer schema."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

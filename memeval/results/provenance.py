@@ -1,4 +1,4 @@
-"""What produced a result: commit, versions, machine. All of it read, nothing guessed; unknown is None."""
+"""Provenance of a result: commit, versions, machine. Unknown values are None, never guessed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SOURCE = Path(__file__).resolve().parents[2]
 
 
 def version() -> str:
-    """Version of the installed package; 0.0.0 when it runs from a folder that was never installed."""
+    """Return the version of the installed package; 0.0.0 if it was never installed."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -25,7 +25,7 @@ def version() -> str:
 
 
 def provenance() -> dict[str, Any]:
-    """Commit, package versions, Python, platform."""
+    """Return commit, package versions, Python, platform."""
     return {
         "memeval_version": version(),
         "git": git_state(_SOURCE),
@@ -37,7 +37,7 @@ def provenance() -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit of the checkout and whether tracked files differ from it; None outside a checkout."""
+    """Return the checkout's commit and whether tracked files differ from it; None outside a checkout."""
     try:
         if Path(_git(folder, "rev-parse", "--show-toplevel")) != folder:
             return None
@@ -55,7 +55,7 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of this package and of what it requires, as installed."""
+    """Return the installed versions of this package and its requirements."""
     try:
         required = importlib.metadata.requires(PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

@@ -1,10 +1,9 @@
-"""What can be read of a damaged run.db, by its pages: a page that is whole gives its rows, whatever became of the others.
+"""Recover rows of a damaged run.db page by page: intact pages give their rows, whatever happened to the others.
 
-SQLite reads by way of the schema and the inner pages of a tree, so that one bad page can hide all rows. Here each page of the
-file is looked at by itself (https://www.sqlite.org/fileformat2.html): pages of tables hold questions, pages of indexes the rows
-of the tables without row ids, records and meta. A row counts only if it is whole and of the right form. Pages on the
-list of free ones are left out; where that list is lost, old rows can come up, so judgements are then not taken over: they
-are made again.
+SQLite reads through the schema and the inner pages of a tree, so that one bad page can hide all rows. Here each page of the file
+is parsed by itself (https://www.sqlite.org/fileformat2.html): table pages hold questions; index pages hold the rows of tables
+without row ids, records and meta. A row counts only if it is complete and well-formed. Pages on the free list are skipped; if
+that list is lost, deleted rows can reappear, so judgements are then discarded and made again.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ MAGIC = b"SQLite format 3\0"
 SIZES = (4096, 8192, 16384, 1024, 2048, 512, 32768, 65536)
 MOST_COLUMNS = 16
 COLUMNS = {"meta": (2, 1), "questions": (4, 3), "records": (9, 5)}
-"""Columns before the checksum, which older files have not, and the one in JSON."""
+"""Number of columns before the checksum, which older files lack, and the index of the JSON one."""
 SAMPLE = 1 << 22
-"""Bytes in which the size of a page is looked for."""
+"""Bytes sampled to detect the page size."""
 INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
 
 
 @dataclass(slots=True)
 class Rows:
-    """What was read. `sure`: the list of free pages was read, so no row is an old one."""
+    """The recovered rows. `sure`: the list of free pages was read, so no row is a deleted one."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     questions: dict[int, QuestionRow] = field(default_factory=dict)
@@ -46,7 +45,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """Counts of what a new run.db took over, and where the damaged one is."""
+    """Counts of recovered rows, and the path of the damaged file."""
 
     questions: int
     records: int
@@ -57,7 +56,7 @@ class Salvaged:
 
 
 def damage(path: Path) -> str:
-    """What is wrong with a run.db; "" for a sound one. Reads all of it."""
+    """Return what is wrong with a run.db, "" for an intact one. Reads all of it."""
     try:
         db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
@@ -78,9 +77,9 @@ def damage(path: Path) -> str:
 
 
 def salvage(path: Path) -> Salvaged:
-    """Put a new run.db in place of a damaged one, with all that can be read. Raises RunError when the settings can't.
+    """Replace a damaged run.db with everything that can be recovered. Raises RunError if the settings can't.
 
-    Where questions are lost they are chosen again, from the data that the run began with.
+    Lost questions are chosen again, from the data that the run began with.
     """
     rows = read(path)
     if "settings" not in rows.meta:
@@ -103,7 +102,7 @@ def salvage(path: Path) -> Salvaged:
 
 
 def _aside(path: Path) -> Path:
-    """Move the damaged file away with what belongs to it."""
+    """Move the damaged file away with its companions."""
     number = 1
     while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
@@ -116,7 +115,7 @@ def _aside(path: Path) -> Path:
 
 
 def read(path: Path) -> Rows:
-    """All rows that are whole, the newest of each key."""
+    """Return all complete rows, the newest of each key."""
     data = _with_wal(path)
     size = _page_size(data)
     free = _free_pages(data, size)
@@ -130,7 +129,7 @@ def read(path: Path) -> Rows:
 
 
 def _with_wal(path: Path) -> bytes:
-    """The file, after SQLite has taken over its log of writes in a copy, where it still can."""
+    """Return the file's bytes, after SQLite has merged the WAL into a copy, if it still can."""
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists() or not wal.stat().st_size:
         return path.read_bytes()
@@ -143,7 +142,7 @@ def _with_wal(path: Path) -> bytes:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             db.close()
         except sqlite3.Error:
-            return path.read_bytes()  # without the last writes, which are then done again
+            return path.read_bytes()  # without the last writes, whose work is then repeated
         return copy.read_bytes()
     finally:
         for ending in ("", "-wal", "-shm"):
@@ -151,16 +150,16 @@ def _with_wal(path: Path) -> bytes:
 
 
 def _page_size(data: bytes) -> int:
-    """Of the header; where that is damaged, the size that gives most rows in the beginning of the file."""
-    told = int.from_bytes(data[16:18], "big")
-    told = 65536 if told == 1 else told
-    if data.startswith(MAGIC) and told in SIZES:
-        return told
+    """Return the page size from the header; if damaged, the size that yields most rows in the sample."""
+    size = int.from_bytes(data[16:18], "big")
+    size = 65536 if size == 1 else size
+    if data.startswith(MAGIC) and size in SIZES:
+        return size
     return max(SIZES, key=lambda size: sum(1 for page in range(SAMPLE // size) for _ in _cells(data, size, page)))
 
 
 def _free_pages(data: bytes, size: int) -> set[int] | None:
-    """Numbers of the free pages; None when their list can't be followed."""
+    """Return the numbers of the free pages; None if their list is broken."""
     if not data.startswith(MAGIC):
         return None
     trunk, count = _number(data, 32), _number(data, 36)
@@ -181,7 +180,7 @@ def _number(data: bytes, at: int, width: int = 4) -> int:
 
 
 def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[Any]]]:
-    """Kind of page, row id and values of each row that is whole."""
+    """Yield kind of page, row id and values of each complete row."""
     start = page * size
     head = start + (100 if page == 0 else 0)
     kind = data[head] if head < len(data) else 0
@@ -195,7 +194,7 @@ def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[A
         try:
             yield (kind, *_cell(data, size, at + (4 if kind == INDEX_INNER else 0), kind))
         except (ValueError, IndexError, struct.error):
-            continue  # this row is damaged, its neighbours need not be
+            continue  # this row is damaged, its neighbours may be intact
 
 
 def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
@@ -225,7 +224,7 @@ def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
 
 
 def _values(payload: bytes) -> list[Any]:
-    """The columns of a row. Raises ValueError where they don't fill it."""
+    """Parse the columns of a row. Raises ValueError if they don't fill it."""
     end, at = _varint(payload, 0)
     kinds: list[int] = []
     while at < end and len(kinds) <= MOST_COLUMNS:
@@ -265,13 +264,13 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _check_sum(values: Sequence[Any], columns: int) -> None:
-    """Raises ValueError when the row's checksum is another."""
+    """Verify the row's checksum. Raises ValueError."""
     if len(values) > columns and values[columns] is not None and values[columns] != row_sum(*values[:columns]):
         raise ValueError("a row is not as it was written")
 
 
 def _take(rows: Rows, kind: int, rowid: int, values: list[Any]) -> None:
-    """Keep a row if it is one of ours."""
+    """Keep a row if it belongs to one of our tables."""
     try:
         if kind == TABLE_LEAF and len(values) in (4, 5) and values[0] is None:
             values[0] = rowid
@@ -281,7 +280,7 @@ def _take(rows: Rows, kind: int, rowid: int, values: list[Any]) -> None:
             _check_sum(values, 2)
             rows.meta[_text(values[0])] = orjson.loads(values[1])
         elif kind != TABLE_LEAF and len(values) in (9, 10):
-            values[7] = float(values[7])  # a whole number is kept as one
+            values[7] = float(values[7])  # SQLite stores whole numbers as integers
             _check_sum(values, 9)
             record = _record(values[:9])
             there = rows.records.get(record.key)

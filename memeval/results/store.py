@@ -1,8 +1,7 @@
-"""The SQLite file of a run: settings, questions and records. One connection, guarded by a lock; safe for threads.
+"""The SQLite file of a run: settings, questions and records. One connection, guarded by a lock; thread-safe.
 
-A record is result and checkpoint in one: work whose row is there is done, work without one is to be done. WAL with
-`synchronous=NORMAL`: a killed process loses no committed row; a power cut may lose the last ones, whose work is
-then done again.
+A record is result and checkpoint in one: an item with a row is done. WAL with `synchronous=NORMAL`: a killed process loses no
+committed row; a power cut may lose the last ones, whose work is then repeated.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 def m001_records(db: sqlite3.Connection) -> None:
-    """Settings, questions in order, and one row for each finished piece of work."""
+    """Create settings, questions in order, and one row for each finished item."""
     db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
     db.execute(
         """CREATE TABLE questions (
@@ -44,7 +43,7 @@ def m001_records(db: sqlite3.Connection) -> None:
 
 
 def m002_sums(db: sqlite3.Connection) -> None:
-    """A checksum for each row, since SQLite has none: a changed byte within a text is noticed. Rows of before have none."""
+    """Add a checksum to each row, since SQLite has none, to detect changed bytes within a text. Older rows have none."""
     for table in ("meta", "questions", "records"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN sum INTEGER")
 
@@ -53,12 +52,12 @@ STEPS: tuple[Step, ...] = (m001_records, m002_sums)
 
 
 def row_sum(*values: Any) -> int:
-    """The checksum of a row's values."""
+    """Return the checksum of a row's values."""
     return zlib.crc32(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def migrate(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
-    """Apply what is missing; returns the names. Raises RunError for a database of a newer version."""
+    """Apply missing migrations; return their names. Raises RunError for a database of a newer version."""
     db.execute("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)")
     done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
     known = [step.__name__ for step in steps]
@@ -84,7 +83,7 @@ def _apply(db: sqlite3.Connection, step: Step) -> bool:
 
 
 class Status(StrEnum):
-    """How a piece of work ended."""
+    """How an item of work ended."""
 
     DONE = "done"
     FAILED = "failed"
@@ -93,7 +92,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a record is about: a case, or a question of it; `part` numbers batches."""
+    """The subject of a record: a case, or a question of it; `part` numbers batches."""
 
     phase: Phase
     case_id: str
@@ -103,7 +102,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Result of one piece of work. `error` says why it failed or was skipped; `seconds` is wall time; `at` ISO 8601."""
+    """Result of one item. `error` says why it failed or was skipped; `seconds` is wall time; `at` ISO 8601."""
 
     key: Key
     status: Status
@@ -115,7 +114,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A selected question; `payload` is its JSON with what the benchmark needs to score it."""
+    """A selected question; `payload` is its JSON with everything needed to score it."""
 
     position: int
     case_id: str
@@ -124,9 +123,9 @@ class QuestionRow:
 
 
 class RunStore:
-    """Opens (or creates) run.db. Raises RunError when the file is no such database.
+    """Open or create run.db. Raises RunError when the file is not such a database.
 
-    With `read_only` nothing is written, neither schema nor journal mode: for looking at a run of another process.
+    With `read_only` neither schema nor journal mode is written, so that another process's run can be inspected.
     """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
@@ -165,7 +164,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All writes within are there, or none; may be nested."""
+        """Commit all writes within the block, or none. Can be nested."""
         with self._lock:
             if self._db.in_transaction:
                 yield
@@ -176,13 +175,13 @@ class RunStore:
                     yield
                     self._db.execute("COMMIT")
                 except BaseException:
-                    if self._db.in_transaction:  # a full disk has ended it already
+                    if self._db.in_transaction:  # a full disk has ended the transaction already
                         self._db.execute("ROLLBACK")
                     raise
 
     @contextmanager
     def _as_run_error(self) -> Iterator[None]:
-        """A disk that is full, a file that may not be written or is damaged."""
+        """Convert errors of a full disk, or an unwritable or damaged file."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -192,23 +191,23 @@ class RunStore:
             raise RunError(f"{self.path} can't be read or written: {error}.", fix=fix) from error
 
     def set_meta(self, key: str, value: Any) -> None:
-        """Keep a JSON value under a name."""
+        """Store a JSON value under a name."""
         with self.transaction():
             text = dumps(value)
             self._db.execute("INSERT OR REPLACE INTO meta (key, value, sum) VALUES (?, ?, ?)", (key, text, row_sum(key, text)))
 
     def forget_meta(self) -> None:
-        """Remove all that was kept under a name."""
+        """Remove all named values."""
         with self.transaction():
             self._db.execute("DELETE FROM meta")
 
     def meta(self, key: str, default: Any = None) -> Any:
-        """The value of that name."""
+        """Return the value of a name."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else default
 
     def add_questions(self, rows: Iterable[QuestionRow]) -> None:
-        """Keep questions; positions give the order of the report."""
+        """Store questions; positions give the order of the report."""
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO questions (position, case_id, question_id, payload, sum) VALUES (?, ?, ?, ?, ?)",
@@ -216,12 +215,12 @@ class RunStore:
             )
 
     def questions(self) -> list[QuestionRow]:
-        """All questions in order."""
+        """Return all questions in order."""
         rows = self._rows("SELECT position, case_id, question_id, payload FROM questions ORDER BY position")
         return [QuestionRow(p, c, q, json.loads(text)) for p, c, q, text in rows]
 
     def put(self, record: Record) -> None:
-        """Keep a record; it replaces one of the same key."""
+        """Store a record, replacing one of the same key."""
         key = record.key
         with self.transaction():
             self._db.execute(
@@ -232,7 +231,7 @@ class RunStore:
             )  # fmt: skip
 
     def get(self, key: Key) -> Record | None:
-        """The record of a key."""
+        """Return the record of a key."""
         rows = self._rows(
             "SELECT * FROM records WHERE phase = ? AND case_id = ? AND question_id = ? AND part = ?",
             (key.phase, key.case_id, key.question_id, key.part),
@@ -240,19 +239,19 @@ class RunStore:
         return _record(rows[0]) if rows else None
 
     def records(self, phase: Phase) -> Iterator[Record]:
-        """Records of a phase in the order of their keys, a few at a time: payloads can be large."""
+        """Yield records of a phase in key order, a few at a time because payloads can be large."""
         for key in self.keys(phase):
             if (record := self.get(key)) is not None:
                 yield record
 
     def whole_records(self, phase: Phase) -> Iterator[Record]:
-        """The same without batches."""
+        """Yield them without batches."""
         for key in self.keys(phase):
             if not key.part and (record := self.get(key)) is not None:
                 yield record
 
     def keys(self, phase: Phase, status: Status | None = None) -> list[Key]:
-        """Keys of the phase's records, sorted; only those of a status if one is given."""
+        """Return the phase's keys, sorted, optionally only those of a status."""
         rows = self._rows(
             "SELECT case_id, question_id, part FROM records WHERE phase = ? AND (? IS NULL OR status = ?) ORDER BY 1, 2, 3",
             (phase, status, status),
@@ -260,7 +259,7 @@ class RunStore:
         return [Key(phase, *row) for row in rows]
 
     def delete(self, phase: Phase, status: Status | None = None) -> int:
-        """Remove a phase's records (only those of a status); how many there were."""
+        """Remove a phase's records, optionally only those of a status; return their number."""
         with self.transaction():
             cursor = self._db.execute(
                 "DELETE FROM records WHERE phase = ? AND (? IS NULL OR status = ?)", (phase, status, status)
@@ -276,7 +275,7 @@ class RunStore:
             )
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Number of records by phase and status; batches are not counted."""
+        """Count records by phase and status, without batches."""
         out: dict[str, dict[str, int]] = {}
         for phase, status, number in self._rows(
             "SELECT phase, status, COUNT(*) FROM records WHERE part = '' GROUP BY phase, status ORDER BY phase, status"
@@ -285,7 +284,7 @@ class RunStore:
         return out
 
     def spent(self) -> tuple[float, int]:
-        """US dollars that the records tell of, and how many records don't know what they cost; a batch counts in its whole."""
+        """Return the US dollars of all records, and how many have an unknown cost; a batch is part of its whole."""
         rows = self._rows(
             """SELECT TOTAL(json_extract(payload, '$.usage.cost_usd')), TOTAL(json_type(payload, '$.usage.cost_usd') = 'null')
             FROM records WHERE part = '' OR NOT EXISTS (SELECT 1 FROM records AS whole WHERE whole.part = ''
@@ -294,7 +293,7 @@ class RunStore:
         return float(rows[0][0]), int(rows[0][1])
 
     def copy_from(self, other: RunStore, phases: Iterable[Phase]) -> None:
-        """Take questions and the records of some phases from another run."""
+        """Copy questions and the records of some phases from another run."""
         with self.transaction():
             self.add_questions(other.questions())
             for phase in phases:
@@ -307,7 +306,7 @@ class RunStore:
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
-    """In a folder that may not be written only to read, which needs a run that ended tidily: else a part lies in the WAL."""
+    """Connect. A read-only folder allows only reading, and only of a cleanly closed run: otherwise rows are in the WAL."""
     name, uri = str(path), False
     if not os.access(path.parent, os.W_OK):
         wal = path.with_name(f"{path.name}-wal")
