@@ -1,4 +1,4 @@
-"""The results of one folder. A file is read again only when it has changed; texts of questions are not kept."""
+"""The results of one folder. A file is read again only when it has changed; texts of questions are not cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A result file as it was read: the run without texts, or what is wrong with it."""
+    """A cached result file: the run without texts, or what is wrong with it."""
 
     stamp: Stamp
     run: RunResult | None
@@ -33,7 +33,7 @@ class Known:
 
 
 class Library:
-    """Safe to use from several threads."""
+    """Cache of a results folder. Thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self.results = ResultsDir(root)
@@ -45,26 +45,26 @@ class Library:
     # Finished runs
 
     def runs(self) -> dict[str, RunResult]:
-        """Every run by id, of its newest result, without the texts of questions."""
+        """Return the newest result of every run by id, without the texts of questions."""
         return {run_id: known.run for run_id, known in self._newest().items() if known.run is not None}
 
     def problems(self) -> list[str]:
-        """What is wrong with the files that could not be read."""
+        """Return the errors of unreadable files."""
         return [known.problem for known in self._refreshed().values() if known.problem]
 
     def cells(self) -> dict[str, list[CellView]]:
-        """The cells of run_bench commands, by command."""
+        """Return the cells of run_bench commands, by command."""
         return grouped(known.cell for known in self._newest().values() if known.cell is not None)
 
     def run(self, run_id: str) -> RunResult:
-        """A whole run. Raises UnknownRunError."""
+        """Return a whole run. Raises UnknownRunError."""
         with self._lock:
             known = self._newest().get(run_id)
             if known is None or known.run is None or known.run.path is None:
                 raise UnknownRunError(f"There is no result of a run '{run_id}' here.", fix="Choose one from the list.")
             key = (known.run.path, known.stamp)
             if key not in self._whole:
-                # Its path is forgotten: what lies beside the file is not served.
+                # drop its path, so that files beside the result are not served
                 self._whole[key] = replace(read_run(known.run.path), path=None)
             self._whole.move_to_end(key)
             while len(self._whole) > WHOLE_RUNS:
@@ -72,7 +72,7 @@ class Library:
             return self._whole[key]
 
     def compared(self, first: str, second: str, metric: str = "") -> tuple[RunComparison, list[QuestionPair]]:
-        """Two runs with the paired test, and question by question. Raises RunError."""
+        """Compare two runs with the paired test, and question by question. Raises RunError."""
         one, two = self.run(first), self.run(second)
         key = (first, one.finished_at, second, two.finished_at, metric)
         with self._lock:
@@ -103,19 +103,19 @@ class Library:
             return dict(self._known)
 
     def _stamp(self, path: Path) -> Stamp | None:
-        """None for what is gone, or for a link that leads out of the folder."""
+        """Return the file's stamp; None if it is gone, or a link out of the folder."""
         try:
             if not path.resolve().is_relative_to(self.results.root.resolve()):
                 return None
-            told = path.stat()
+            status = path.stat()
         except OSError:
             return None
-        return told.st_mtime_ns, told.st_size
+        return status.st_mtime_ns, status.st_size
 
-    # Runs that go on
+    # Active runs
 
     def unfinished(self) -> list[RunProgress]:
-        """Runs that have a store but no result, the newest first; those that go on before those that stopped."""
+        """Return runs with a store but no result, newest first; active ones before stopped ones."""
         finished = self._newest().keys()
         found = []
         for run_id in self.results.run_ids():
@@ -123,13 +123,13 @@ class Library:
                 continue
             try:
                 found.append(progress(folder))
-            except RunError:  # it ends or is removed just now, or is of another version: `memeval status` tells
+            except RunError:  # it is ending or being removed, or of another version: `memeval status` reports it
                 continue
         found.sort(key=lambda one: one.begun, reverse=True)
         return sorted(found, key=lambda one: one.state != "running")[:UNFINISHED]
 
     def progress(self, run_id: str) -> RunProgress:
-        """How far a run is. Raises RunError."""
+        """Return the progress of a run. Raises RunError."""
         folder = self._folder(run_id) if run_id in self.results.run_ids() else None
         if folder is None:
             raise UnknownRunError(f"There is no run '{run_id}' here.", fix="Choose one from the list.")

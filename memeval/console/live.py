@@ -1,4 +1,4 @@
-"""How far a run is, whatever process works on it. Only reads."""
+"""Read-only progress of a run, whichever process works on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
-    """A phase: how many pieces of work are done (failed ones too) of how many."""
+    """Progress of a phase: items done, including failed ones, and total."""
 
     phase: str
     done: int
@@ -28,10 +28,10 @@ class PhaseProgress:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """A run as it stands.
+    """Progress of a run.
 
     `note` has the first metric so far with its interval, `cost` what was paid so far ("" for nothing); `parts` counts
-    sessions taken in.
+    ingested sessions.
     """
 
     run_id: str
@@ -45,13 +45,13 @@ class RunProgress:
     cost: str
 
     def plain(self) -> dict[str, Any]:
-        """For JSON."""
+        """Convert to JSON values."""
         return asdict(self)
 
 
 def progress(folder: Path) -> RunProgress:
-    """How far the run in a folder is. Raises RunError when it can't be read."""
-    running = is_running(folder)  # asked first: what ends in between is told as running once more, never as stopped
+    """Return the progress of the run in a folder. Raises RunError when it can't be read."""
+    running = is_running(folder)  # checked first: a run that ends meanwhile shows as running once more, never as stopped
     with RunStore(folder / "run.db", read_only=True) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None

@@ -1,4 +1,4 @@
-"""Results: leaderboards, run_bench grids, runs with their questions, comparisons, and runs that go on."""
+"""The Results pages: leaderboards, run_bench grids, runs with their questions, comparisons, and active runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LIBRARIES = 4
 POLL_SECONDS = 1.0
 BEAT_SECONDS = 15.0
 STREAM_SECONDS = 1800.0
-"""A stream ends after so long; the browser asks anew by itself."""
+"""Maximum duration of an event stream; the browser reconnects by itself."""
 LONGEST_ID = 151
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 async def ask(work: Callable[..., T], *values: Any) -> T:
-    """The answer of blocking work, whose faults become those of the console."""
+    """Run blocking work in a thread, converting its errors to the console's."""
     try:
         return await asyncio.to_thread(work, *values)
     except UnknownRunError as error:
@@ -46,7 +46,7 @@ async def ask(work: Callable[..., T], *values: Any) -> T:
 
 
 class Results:
-    """The handlers. What was read of a folder is kept, for a few folders."""
+    """Request handlers, with a cache of a few results folders."""
 
     def __init__(self) -> None:
         self._libraries: dict[str, Library] = {}
@@ -60,7 +60,7 @@ class Results:
         return self._libraries[folder]
 
     async def index(self, ctx: Context) -> Reply:
-        """Runs that go on, a leaderboard of each benchmark, the grids, and the end of the ledger."""
+        """Show active runs, a leaderboard of each benchmark, the grids, and the end of the ledger."""
         if not ctx.session.results:
             return await ctx.page("results/none.html")
         library = self._library(ctx)
@@ -74,7 +74,7 @@ class Results:
         )  # fmt: skip
 
     async def run(self, ctx: Context) -> Reply:
-        """A finished run with its questions, page by page; how far it is when it has not ended."""
+        """Show a finished run with its questions, page by page, or the progress of an unfinished one."""
         library, name = self._library(ctx), ctx.path["run"]
         if name not in await ask(library.runs):
             return await ctx.page("results/live.html", progress=await ask(library.progress, name))
@@ -97,7 +97,7 @@ class Results:
         )  # fmt: skip
 
     async def compare(self, ctx: Context) -> Reply:
-        """Two runs of a benchmark with the paired test of `memeval compare`, and every question in both."""
+        """Compare two runs of a benchmark with the paired test of `memeval compare`, question by question."""
         library = self._library(ctx)
         first, second = (ctx.query.required(name, limit=LONGEST_ID) for name in ("first", "second"))
         metric, outcome = ctx.query.text("metric", limit=200), ctx.query.choice("outcome", OUTCOMES, "")
@@ -115,7 +115,7 @@ class Results:
         )  # fmt: skip
 
     async def grid(self, ctx: Context) -> Reply:
-        """A run_bench command: its cells, comparisons and every task in every cell."""
+        """Show a run_bench command: its cells, comparisons and every task in every cell."""
         library, group = self._library(ctx), ctx.query.required("group", limit=LONGEST_ID)
         cells = (await ask(library.cells)).get(group)
         if cells is None or not _PLAIN.fullmatch(group):
@@ -125,16 +125,16 @@ class Results:
         return await ctx.page("results/grid.html", group=group, sections=list(sections(cells, links, summary)))
 
     async def events(self, ctx: Context) -> Reply:
-        """How far a run is, as it changes. The stream ends with the run."""
+        """Stream the progress of a run until it ends."""
         library, name = self._library(ctx), ctx.path["run"]
         await ask(library.progress, name)
         return ctx.events(stream(partial(ask, library.progress, name)))
 
 
 async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIterator[tuple[str, Any]]:
-    """("progress", …) at each change, ("beat", {}) now and then so that a closed tab is noticed, ("end", …) at the end."""
+    """Yield ("progress", …) on each change, ("beat", {}) at intervals to detect a closed tab, and ("end", …)."""
     loop = asyncio.get_running_loop()
-    begun = told = loop.time()
+    begun = sent_at = loop.time()
     last: RunProgress | None = None
     while loop.time() - begun < STREAM_SECONDS:
         try:
@@ -143,10 +143,10 @@ async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIt
             yield "end", {"state": "gone", "message": error.message}
             return
         if now != last:
-            last, told = now, loop.time()
+            last, sent_at = now, loop.time()
             yield "progress", now.plain()
-        elif loop.time() - told > BEAT_SECONDS:
-            told = loop.time()
+        elif loop.time() - sent_at > BEAT_SECONDS:
+            sent_at = loop.time()
             yield "beat", {}
         if now.state != RUNNING:
             yield "end", {"state": now.state, "message": ""}
@@ -155,18 +155,18 @@ async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIt
 
 
 def _boards(runs: dict[str, RunResult]) -> list[dict[str, Any]]:
-    """A leaderboard for each benchmark: numbers of different ones are never in one table."""
+    """Return a leaderboard for each benchmark: numbers of different ones are never in one table."""
     names = sorted({run.benchmark for run in runs.values()})
     return [{"name": name, "table": leaderboard([one for one in runs.values() if one.benchmark == name])} for name in names]
 
 
 def _without_names(table: Table) -> Table:
-    """The heading names the two runs."""
+    """Drop the columns of names, which are in the heading."""
     return Table(table.columns[2:], tuple(row[2:] for row in table.rows), table.numbers)
 
 
 def _linked(runs: dict[str, RunResult]) -> frozenset[str]:
-    """Ids that can stand in an address."""
+    """Return the ids that are valid in a URL."""
     return frozenset(run_id for run_id in runs if _PLAIN.fullmatch(run_id))
 
 

@@ -1,12 +1,12 @@
-// A run that goes on: shows what its stream tells, and the result when it has ended.
-const SILENT = "The daemon does not answer: this is how the run was when it last did. Open the console anew with: memoryd console";
+// Live page of a run: show the progress events of its stream, and the result when it ends.
+const SILENT = "The daemon does not answer; this is the last known state. Reopen the console with: memoryd console";
 const box = document.getElementById("live");
 if (box && box.dataset.state === "running") follow(box);
 
 function follow(target) {
   const part = (name) => target.querySelector(`[data-live="${name}"]`);
   const source = new EventSource(target.dataset.events);
-  const tell = (words) => (part("told").textContent = words);
+  const tell = (words) => (part("status").textContent = words);
   source.addEventListener("open", () => tell("This page follows the run."));
   // The browser tries again by itself, but what is shown meanwhile may be old: a daemon ends, too, when nobody uses it.
   source.addEventListener("error", () => tell(SILENT));

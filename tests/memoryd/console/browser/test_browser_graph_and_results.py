@@ -183,9 +183,9 @@ def test_a_run_in_another_process_is_followed_until_it_ends(opened: Any, checked
         page.expected.append("ERR_FAILED")
         page.route("**/events", lambda route: route.abort())  # as when the daemon ended
         page.reload()
-        page.locator("[data-live=told]", has_text="does not answer").wait_for()
+        page.locator("[data-live=status]", has_text="does not answer").wait_for()
         page.unroute("**/events")
-        page.locator("[data-live=told]", has_text="follows the run").wait_for()
+        page.locator("[data-live=status]", has_text="follows the run").wait_for()
         for number in range(1, 4):
             going.stdin.write("go\n")
             going.stdin.flush()
