@@ -301,7 +301,7 @@ def refuse_taken(results: ResultsDir, group: str) -> None:
     """Reject an id that another command has: its cells would be taken for those of this one. Raises ConfigError."""
     if group_file(results, group).exists() or any(run.startswith(f"{group}.") for run in results.run_ids()):
         raise ConfigError(
-            f"There is a command {group!r} already.", fix=f"Go on with it by --resume {group}, or take another --run-id."
+            f"There is a command {group!r} already.", fix=f"Resume it with --resume {group}, or take another --run-id."
         )
 
 

@@ -60,25 +60,29 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--grid", is_flag=True, help="Haiku with memory, then Haiku, Sonnet and Opus without; --mode names the memory.")
 @click.option("--grid-models", default=",".join(GRID_MODELS), show_default=True, help="The grid's small, middle and large model.")
 @click.option("--data", multiple=True, metavar="[NAME=]PATH", help="Your own copy of a benchmark's data.")
-@click.option("--limit", type=int, help="The first so many questions or tasks.")
+@click.option("--limit", type=int, help="Maximum number of questions or tasks.")
 @click.option("--start", type=int, help="First one, counted from 1.")
 @click.option("--end", type=int, help="Last one, included.")
 @click.option("--shard", help="Part i of n, as i/n; `memeval merge` joins them.")
 @click.option("--dev-slice", type=float, help="Share of the questions, stratified by type.")
-@click.option("--questions", default="", help="Ids, parted by commas.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the dev slice and of intervals.")
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Sessions at once.")
-@click.option("--timeout", type=_MORE_THAN_0, default=600.0, show_default=True, help="Seconds that a session may take.")
+@click.option("--questions", default="", help="Ids, separated by commas.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the dev slice and of intervals.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Concurrent sessions.")
+@click.option("--timeout", type=_MORE_THAN_0, default=600.0, show_default=True, help="Maximum seconds of a session.")
 @click.option("--settle-timeout", type=_MORE_THAN_0, default=300.0, show_default=True, help="Seconds to wait for day dreams.")
-@click.option("--max-turns", type=click.IntRange(1), default=30, show_default=True, help="Turns of a session.")
+@click.option("--max-turns", type=click.IntRange(1), default=30, show_default=True, help="Maximum turns of a session.")
+@click.option("--retries", type=click.IntRange(0), default=2, show_default=True, help="Retries after a limit or network fault.")
 @click.option(
-    "--retries", type=click.IntRange(0), default=2, show_default=True, help="Further tries after a limit or network fault."
-)
-@click.option(
-    "--backoff", type=click.FloatRange(0), default=20.0, show_default=True, help="Seconds before the first of them; then double."
+    "--backoff",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Seconds before the first retry, doubled each time.",
 )
 @click.option("--budget-usd", "budgets", multiple=True, metavar="[NAME=]USD", help="For all, or for a benchmark. Repeatable.")
-@click.option("--ingest", type=click.Choice(INGESTS), default=REPLAY, show_default=True, help="How a history gets into memory.")
+@click.option(
+    "--ingest", type=click.Choice(INGESTS), default=REPLAY, show_default=True, help="How history is loaded into memory."
+)
 @click.option("--judge", default="", help="Judge of answers (default: the benchmark's; without a model, contains).")
 @click.option("--judge-model", default="", help="Model of the judge, e.g. openai/gpt-4o.")
 @click.option("--embedder", default="bge-small", show_default=True, help="Measures relevancy; empty: not measured.")
@@ -87,15 +91,15 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--plugin-setting", "settings", multiple=True, metavar="KEY=VALUE", help="Setting of memoryd. Repeatable.")
 @click.option("--plugin-dir", type=_FOLDER, help="The plugin (default: the one that this package came with).")
-@click.option("--memory-from", metavar="RUN", default="", help="Begin with what another run remembered; no task may be in both.")
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Run each cell so many times.")
+@click.option("--memory-from", metavar="RUN", default="", help="Start with another run's memory; no task may be in both.")
+@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of runs of each cell.")
 @click.option(
     "--auth", type=click.Choice(["subscription", "api-key"]), help="Login (default: subscription; api-key with --base-url)."
 )
 @click.option("--base-url", default="", help="Address of a gateway or test server.")
 @click.option("--claude", default="claude", show_default=True, envvar="CLAUDE_BIN", help="The client.")
 @click.option("--results-dir", type=_FOLDER, default=Path("results"), envvar="MEMEVAL_RESULTS", show_default=True)
-@click.option("--work-dir", type=_FOLDER, help="Where sandboxes lie; outside of any project.")
+@click.option("--work-dir", type=_FOLDER, help="Folder of the sandboxes, outside of any project.")
 @click.option(
     "--version", "version_of", default="", metavar="vX.Y", help="Folder of the results (default: this package's version)."
 )
@@ -105,8 +109,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--no-probe", is_flag=True, help="Don't try each model with a session of a few tokens first.")
 @click.option("--no-cache", is_flag=True, help="Take no session from an earlier run's cache, and keep none.")
 @click.option("--offline", is_flag=True, help="Never fetch data.")
-@click.option("--dry-run", is_flag=True, help="Print the plan with an estimate, and end.")
-@click.option("--list-benchmarks", is_flag=True, help="Say what each benchmark needs and whether it is here.")
+@click.option("--dry-run", is_flag=True, help="Print the plan with an estimate, and exit.")
+@click.option("--list-benchmarks", is_flag=True, help="Show each benchmark's requirements and whether they are met.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on standard output.")
 def command(**values: Any) -> None:
     """Run benchmarks through Claude Code with memory off, built-in and plugin, and say whether memory pays."""

@@ -12,7 +12,7 @@ from memeval.cli.root import cli
 
 
 def build() -> click.Group:
-    """The root with all commands."""
+    """Return the root with all commands."""
     for module in (running, looking, reports, starting):
         for command in module.COMMANDS:
             cli.add_command(command)

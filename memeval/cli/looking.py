@@ -1,4 +1,4 @@
-"""Commands that look: list, describe, show-question, status."""
+"""Read-only commands: list, describe, show-question, status, state, check."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from memeval.run.state import write_state
 from memeval.specs import to_plain
 
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
-"""How the names of models are written, where it is not `<name>/<model>`."""
+"""How model names are written, if not as `<name>/<model>`."""
 RAW = 2_000
-"""Bytes of a raw answer that `check` shows."""
+"""Maximum bytes of a raw answer that `check` shows."""
 FEW = 4
-"""Files of a benchmark that `describe` shows as text."""
+"""Maximum files of a benchmark that `describe` shows as text."""
 KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 
 
@@ -47,7 +47,7 @@ KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def list_parts(ctx: Context, kind: str | None, chosen: str | None, tags: tuple[str, ...], as_json: bool) -> None:
-    """Benchmarks, providers, judges, metrics and models. A file that is wrong is told, and the others are listed.
+    """List benchmarks, providers, judges, metrics and models. Invalid files are reported, and the others listed.
 
     Tags are those of the files, the types of a benchmark's questions, and the type of a provider.
     """
@@ -104,7 +104,7 @@ def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: bool) -> None:
-    """All that is known of a benchmark or provider: its file, resolved, and counts of the data."""
+    """Show a benchmark or provider: its resolved file, and counts of the data."""
     about: dict[str, Any] = {}
     if name in ctx.catalog.providers():
         provider = ctx.catalog.provider(name)
@@ -122,7 +122,7 @@ def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: b
 
 
 def _shorten(source: dict[str, Any]) -> None:
-    """A list of many files would hide all that stands above it."""
+    """Shorten a long list of files, which would hide everything above it."""
     files = source.get("files", [])
     if len(files) > FEW:
         source["files"] = files[:FEW]
@@ -130,7 +130,7 @@ def _shorten(source: dict[str, Any]) -> None:
 
 
 def _counts(ctx: Context, name: str, data: Path | None) -> dict[str, Any]:
-    """Counts of what is on this machine; nothing is fetched."""
+    """Count the data on this machine; nothing is fetched."""
     try:
         return count_cases(_open(ctx, name, data, offline=True))
     except DataError as error:
@@ -138,7 +138,7 @@ def _counts(ctx: Context, name: str, data: Path | None) -> dict[str, Any]:
 
 
 def count_cases(benchmark: Benchmark) -> dict[str, Any]:
-    """Cases, sessions, turns, questions, and questions by type and category."""
+    """Count cases, sessions, turns, questions, and questions by type and category."""
     totals: Counter[str] = Counter()
     types: Counter[str] = Counter()
     categories: Counter[str] = Counter()
@@ -161,11 +161,11 @@ def _open(ctx: Context, name: str, data: Path | None, *, offline: bool = False) 
 @click.argument("benchmark")
 @click.argument("question")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data.")
-@click.option("--run", help="Show what became of it in this run, too.")
+@click.option("--run", help="Also show its outcome in this run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def show_question(ctx: Context, benchmark: str, question: str, data: Path | None, run: str | None, as_json: bool) -> None:
-    """A question with its gold, and what was said in its evidence. The id may be case/question."""
+    """Show a question with its gold answer and evidence. The id may be case/question."""
     case, found = _find(_open(ctx, benchmark, data), question)
     about: dict[str, Any] = {
         "case": case.id,
@@ -190,7 +190,7 @@ def _find(benchmark: Benchmark, name: str) -> tuple[Case, Question]:
 
 
 def _evidence(case: Case, question: Question) -> list[dict[str, str]]:
-    """Evidence turns, or the whole evidence sessions where turns are not known."""
+    """Return evidence turns, or whole evidence sessions if the turns are not known."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     return [
         {"turn": turn.id, "at": str(turn.at or session.at or ""), "who": turn.speaker or turn.role, "text": turn.text}
@@ -205,7 +205,7 @@ def _evidence(case: Case, question: Question) -> list[dict[str, str]]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def status(ctx: Context, run: str | None, as_json: bool) -> None:
-    """How far runs are: by phase done and failed of all, what they cost so far, and whether a runner works on them."""
+    """Show the progress of runs: done and failed items per phase, cost so far, and whether a runner is active."""
     rows = []
     for name in ctx.results.group(run) if run else ctx.results.run_ids():
         try:
@@ -220,7 +220,7 @@ def status(ctx: Context, run: str | None, as_json: bool) -> None:
 
 
 def run_status(ctx: Context, name: str) -> dict[str, Any]:
-    """One run; of each phase `done` or `done+failed failed`."""
+    """Return the status of one run, for each phase as `done` or `done+failed failed`."""
     folder = ctx.results.find(name)
     with ctx.results.open(name) as store:
         counts = store.counts()
@@ -245,13 +245,13 @@ def _count(counts: dict[str, int]) -> str:
 @click.option("--case", default="", help="Only this case.")
 @pass_context
 def state(ctx: Context, run: str, output: Path | None, case: str) -> None:
-    """What a prepared run keeps, to read: db.json, vector.json and meta.json for each case."""
+    """Write the state of a prepared run as readable files: db.json, vector.json and meta.json for each case."""
     with ctx.results.open(run) as store:
         refuse_client_run(store)
-        told = store.meta("settings")
-        if told is None:
+        settings = store.meta("settings")
+        if settings is None:
             raise RunError(f"Run {run} ended before it began.", fix="Name another run.")
-        plan = make_plan(Settings.from_json(told), ctx.catalog)
+        plan = make_plan(Settings.from_json(settings), ctx.catalog)
         for folder in write_state(store, plan, ctx.run_context(), output or store.path.parent / "readable", case):
             click.echo(str(folder))
 
@@ -269,7 +269,7 @@ PROBE = Session(
     ),
     datetime(2024, 3, 5, 10, tzinfo=UTC),
 )
-"""What `check` adds, and a question that it answers."""
+"""The session that `check` adds, and a question that it answers."""
 PROBE_QUESTION = Question(
     "q1", "Where does Ines build boats?", QuestionType.FACT_RECALL, ("Trondheim",), PROBE.at, ("s1",), ("s1:1",)
 )
@@ -282,9 +282,9 @@ PROBE_WORD = "Trondheim"
 @click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider's model.")
 @pass_context
 def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_options: tuple[str, ...]) -> None:
-    """One add, one search, one clear with a provider of any type, shown raw and as they are read.
+    """Test a provider with one add, one search and one clear, showing raw and parsed answers.
 
-    Nothing of a run is kept. The search should find the session that was added, and name it as its source.
+    Nothing of a run is stored. The search should find the added session, and name it as its source.
     """
     context = ctx.run_context()
     plan = replace(bare_plan(ctx.catalog, "sample"), provider=ctx.catalog.provider(provider))
@@ -313,16 +313,16 @@ def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_
 
 
 def _probe(system: Provider, scope: str, seconds: float) -> tuple[list[Retrieved], list[Retrieved]]:
-    """What is found after one add, and after clear; each answer is printed."""
+    """Search after one add, and after clear; print each answer."""
     if system.capabilities.gold:
         system.use_gold(scope, Case(scope, (PROBE,), (PROBE_QUESTION,)))
     watch = getattr(system, "watch", None)
     if watch is not None:
         watch(_show_raw)
     click.echo("add: one session of two turns")
-    told = dict(system.ingest(scope, [PROBE]) or {})
+    response = dict(system.ingest(scope, [PROBE]) or {})
     system.await_indexed(scope, seconds)
-    click.echo(f"  read {dumps(told)}")
+    click.echo(f"  read {dumps(response)}")
     found = _asked(system, scope, PROBE_QUESTION.text, watched=watch is not None)
     if not found and (found := _asked(system, scope, PROBE_WORD, watched=watch is not None)):
         click.echo("Note: a word finds what was added, a whole question does not.", err=True)
@@ -334,7 +334,7 @@ def _probe(system: Provider, scope: str, seconds: float) -> tuple[list[Retrieved
 def _asked(system: Provider, scope: str, query: str, *, watched: bool) -> list[Retrieved]:
     click.echo(f"search: {query}")
     found = system.search(scope, SearchRequest(query, 5, PROBE.at))
-    if not watched:  # code in this process has no other answer than these values
+    if not watched:  # code in this process returns these values directly; there is no raw answer
         for piece in found:
             _show_raw("search", repr(piece).encode())
     for rank, piece in enumerate(found, start=1):

@@ -36,27 +36,27 @@ what_options = _all([
 ])  # fmt: skip
 
 selection_options = _all([
-    click.option("--limit", type=int, help="The first so many questions."),
+    click.option("--limit", type=int, help="Maximum number of questions."),
     click.option("--start", type=int, help="First question, counted from 1."),
     click.option("--end", type=int, help="Last question, included."),
     click.option("--shard", help="Part i of n, as i/n; join the parts with `memeval merge`."),
     click.option("--question-type", "types", multiple=True, help="Unified type, or the benchmark's own category."),
-    click.option("--questions", help="Ids, parted by commas."),
+    click.option("--questions", help="Ids, separated by commas."),
     click.option("--dev-slice", type=float, help="Share of the questions, stratified by type, e.g. 0.12."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the dev slice and of intervals."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the dev slice and of intervals."),
 ])  # fmt: skip
 
 search_options = _all([
-    click.option("--top-k", type=int, default=10, show_default=True, help="Pieces that the answering model reads."),
-    click.option("--search-k", type=click.IntRange(0), default=0, help="Pieces asked for (default: enough for the metrics)."),
-    click.option("--threshold", type=float, help="Leave out pieces with a lower score (default: the benchmark's)."),
+    click.option("--top-k", type=int, default=10, show_default=True, help="Hits that the answering model reads."),
+    click.option("--search-k", type=click.IntRange(0), default=0, help="Hits to request (default: enough for the metrics)."),
+    click.option("--threshold", type=float, help="Drop hits with a lower score (default: the benchmark's)."),
     click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval (default: the benchmark's)."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
     click.option(
         "--key-expansion", is_flag=False, flag_value="context", metavar="[KINDS]",
         help="Provider option keyExpansion: find pieces by more than their text. Alone: context. With a model also summary, "
-        "keyphrase, userfact, event, parted by commas."),
-    click.option("--time-aware", is_flag=True, help="Provider option timeAware: heed times that the question names."),
+        "keyphrase, userfact, event, separated by commas."),
+    click.option("--time-aware", is_flag=True, help="Provider option timeAware: use dates in the question."),
     click.option("--variant", type=click.Choice(list(VARIANTS)), help="Protocol of retrieval metrics."),
     click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider."),
     click.option("--benchmark-option", "benchmark_options", multiple=True, metavar="KEY=VALUE", help="Option of the loader."),
@@ -75,7 +75,7 @@ answer_options = _all([
 ])  # fmt: skip
 
 judge_options = _all([
-    click.option("--judge", default="", help="Judge by name (f1, exact, llm, …; several parted by commas), or a model for llm."),
+    click.option("--judge", default="", help="Judge by name (f1, exact, llm, …, comma-separated), or a model for llm."),
     click.option("--judge-model", default="", help="Model of the judge; pinned and recorded."),
     click.option("--judge-model-option", "judge_model_options", multiple=True, metavar="KEY=VALUE", help="Option of its model."),
     click.option("--judge-prompt", default="", help="Prompt of the judge: a name, a file, or text."),
@@ -83,22 +83,22 @@ judge_options = _all([
 
 work_options = _all([
     click.option(
-        "--concurrency", type=click.IntRange(1, 256), help="Calls at once (default: 4; a local provider: 2 cases, 1 search)."
+        "--concurrency", type=click.IntRange(1, 256), help="Concurrent calls (default: 4; a local provider: 2 cases, 1 search)."
     ),
-    click.option("--budget-usd", type=float, help="Stop before model calls cost more than this together."),
+    click.option("--budget-usd", type=float, help="Stop before the total cost of model calls exceeds this."),
     click.option("--no-cache", is_flag=True, help="Do not use stored model answers."),
 ])  # fmt: skip
 
 
 def given() -> dict[str, str]:
-    """The flags on the command line of the command that runs, by the names of their values."""
+    """Return the flags given on the command line of the current command, by the names of their values."""
     context = click.get_current_context()
     named = {param.name: param.opts[0] for param in context.command.params if param.name}
     return {name: flag for name, flag in named.items() if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
 def spread(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """`--providers a b` as `--providers a --providers b`, which click understands."""
+    """Rewrite `--providers a b` as `--providers a --providers b`, which click understands."""
     out: list[str] = []
     current = ""
     for position, word in enumerate(arguments):
@@ -116,16 +116,16 @@ SPREAD = ("benchmarks", "providers")
 
 
 class SpreadCommand(click.Command):
-    """A command whose `--benchmarks`, `--providers` and `--compare` take several words."""
+    """A command whose `--benchmarks`, `--providers` and `--compare` take several values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Spread them first."""
+        """Spread the values, then parse."""
         flags = [flag for param in self.params if param.multiple and param.name in SPREAD for flag in param.opts]
         return super().parse_args(ctx, spread(args, flags))
 
 
 def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
-    """`key=value` pairs; values as in YAML, so 3 is a number and true a truth. A dotted key gives nested mappings."""
+    """Parse `key=value` pairs, values as in YAML, so 3 is a number and true a boolean. A dotted key gives nested mappings."""
     out: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -142,7 +142,7 @@ def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
 
 
 def selection(values: Mapping[str, Any]) -> Selection:
-    """From the flags of `selection_options`."""
+    """Build the selection from the flags of `selection_options`."""
     return Selection(
         limit=values["limit"],
         start=values["start"],
@@ -156,7 +156,7 @@ def selection(values: Mapping[str, Any]) -> Selection:
 
 
 def judge_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A judge with a slash is the model of the judge `llm`."""
+    """Return the judge's settings. A judge with a slash is the model of the judge `llm`."""
     judge, model = values["judge"], values["judge_model"]
     if "/" in judge and "," not in judge:
         judge, model = "llm", model or judge
@@ -169,13 +169,13 @@ def judge_settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prompt(reference: str) -> str:
-    """A file is named by its full path, so that a resumed run finds it from anywhere."""
+    """Replace a file name by its full path, so that a resumed run finds it from anywhere."""
     path = Path(reference)
     return str(path.resolve()) if reference and "{" not in reference and path.is_file() else reference
 
 
 def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settings:
-    """From all flags."""
+    """Build settings from all flags."""
     provider_options = key_values(values["provider_options"], "--provider-option")
     for name, flag in (("keyExpansion", "key_expansion"), ("timeAware", "time_aware")):
         if values[flag]:
@@ -205,7 +205,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
 
 
 def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
-    """The path that --data gives for a benchmark: `NAME=PATH`, or a path where there is one benchmark. Raises ConfigError."""
+    """Return the path that --data gives for a benchmark: `NAME=PATH`, or a path if there is one benchmark. Raises ConfigError."""
     by_name: dict[str, str] = {}
     for entry in values["data"]:
         name, sign, path = entry.partition("=")
@@ -226,19 +226,19 @@ def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
 
 
 def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
-    """Settings of a run that takes phases of another: `kept` are that run's, for which a flag need not be given again."""
+    """Return settings of a run that reuses phases of another: flags not given default to `kept`, that run's settings."""
     words = [*values["benchmarks"], *values["providers"], *([values["retriever"]] if values["retriever"] else [])]
     if len(values["benchmarks"]) > 1 or len(words) - len(values["benchmarks"]) > 1:
         raise ConfigError("--from is for one benchmark with one provider.", fix="Name one of each, or none.")
     provider = values["retriever"] or next(iter(values["providers"]), kept["provider"])
-    told = settings(next(iter(values["benchmarks"]), kept["benchmark"]), provider, values).to_json()
+    merged = settings(next(iter(values["benchmarks"]), kept["benchmark"]), provider, values).to_json()
     flags = given()
     for name, old in kept.items():
         if name in OPTIONS:
-            told[name] = {**old, **told[name]}
+            merged[name] = {**old, **merged[name]}
         elif name not in ("benchmark", "provider") and name not in flags:
-            told[name] = old
-    return Settings.from_json(told)
+            merged[name] = old
+    return Settings.from_json(merged)
 
 
 def _spec(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Commands that read results: results, compare, failures, export, regress, html, ledger."""
+"""Commands that read results: results, compare, trend, failures, calibrate, export, regress, html, ledger."""
 
 from __future__ import annotations
 
@@ -94,12 +94,12 @@ def results(
     found = load_runs(ctx.results, runs)
     _show_runs(ctx, found, metric, questions=questions, markdown=markdown, as_json=as_json)
     if check_targets and (short := [(run.run_id, name) for run in found for name in missed(run)]):
-        told = ", ".join(f"{name} of {run}" for run, name in short)
-        raise RunError(f"Below the target: {told}.", fix="See `targets` in the benchmark's file.")
+        targets = ", ".join(f"{name} of {run}" for run, name in short)
+        raise RunError(f"Below the target: {targets}.", fix="See `targets` in the benchmark's file.")
 
 
 def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questions: bool, markdown: bool, as_json: bool) -> None:
-    """One run in full, or several as a table for each board."""
+    """Print one run in full, or several as a table for each board."""
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)
@@ -145,15 +145,15 @@ HOW = (
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
-@click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Of permutations and bootstrap.")
-@click.option("--questions", is_flag=True, help="Of two runs every question by the (first) metric, too.")
+@click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); may be given several times.")
+@click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Seed of permutations and bootstrap.")
+@click.option("--questions", is_flag=True, help="With two runs, also compare every question by the (first) metric.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def compare_runs(
     ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, questions: bool, markdown: bool
 ) -> None:
-    """Runs of one benchmark, pair by pair: wins, losses, ties, interval of the difference, p-values."""
+    """Compare runs of one benchmark pairwise: wins, losses, ties, interval of the difference, p-values."""
     found = load_runs(ctx.results, runs)
     made = compare(found, metrics, seed=seed)
     for warning in made.warnings:
@@ -166,9 +166,9 @@ def compare_runs(
 
 
 @click.command("trend")
-@click.option("--benchmark", "-b", default="", help="Only of this benchmark.")
-@click.option("--provider", "-p", default="", help="Only of this provider.")
-@click.option("--metric", default="", help="By this metric (default: the main one).")
+@click.option("--benchmark", "-b", default="", help="Only this benchmark.")
+@click.option("--provider", "-p", default="", help="Only this provider.")
+@click.option("--metric", default="", help="Metric (default: the main one).")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bool) -> None:
@@ -192,9 +192,9 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bo
 
 @click.command("failures")
 @click.argument("run")
-@click.option("--metric", default="", help="By this metric (default: the main one).")
-@click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="A value below it is wrong.")
-@click.option("--limit", type=int, help="The first so many.")
+@click.option("--metric", default="", help="Metric (default: the main one).")
+@click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="Values below it are wrong.")
+@click.option("--limit", type=int, help="Maximum number of questions.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, markdown: bool) -> None:
@@ -206,11 +206,11 @@ def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: in
 
 @click.command("calibrate")
 @click.argument("run")
-@click.option("--metric", default="", help="What an answer is worth (default: the main metric).")
+@click.option("--metric", default="", help="Metric that scores an answer (default: the main one).")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def calibrate_run(ctx: Context, run: str, metric: str, markdown: bool) -> None:
-    """How well a reader knows when it is right, and the threshold for --abstain-below.
+    """Measure how well a reader's confidence predicts correctness, and the threshold for --abstain-below.
 
     RUN is one of `--abstain-below 0`, which asks for confidences and withholds nothing.
     """
@@ -222,11 +222,11 @@ def calibrate_run(ctx: Context, run: str, metric: str, markdown: bool) -> None:
 
 @click.command("export")
 @click.argument("run")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="Form of the text.")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="Output format.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File (default: standard output).")
 @pass_context
 def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
-    """A run for other programs; `hypotheses` is LongMemEval's own JSONL."""
+    """Export a run for other programs; `hypotheses` is LongMemEval's own JSONL."""
     text = export(load_run(ctx.results, run), form)
     if output:
         write_atomic(output, text.encode(), private=False)
@@ -238,10 +238,10 @@ def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
 @click.command("regress")
 @click.argument("run")
 @click.option("--baseline", help="Name of a baseline, a run id, or a result file.")
-@click.option("--metric", "metrics", multiple=True, help="By this metric (default: the main one); may be given several times.")
-@click.option("--alpha", type=float, default=ALPHA, show_default=True, help="Greatest p-value, after Holm, of a drop.")
-@click.option("--tolerance", type=float, default=0.0, show_default=True, help="Smaller drops (a share) are let pass.")
-@click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Of the permutations.")
+@click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); may be given several times.")
+@click.option("--alpha", type=float, default=ALPHA, show_default=True, help="Significance level of a drop, after Holm.")
+@click.option("--tolerance", type=float, default=0.0, show_default=True, help="Ignore drops smaller than this share.")
+@click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Seed of the permutations.")
 @click.option("--set", "name", metavar="NAME", help="Make the run the baseline of that name instead.")
 @click.pass_context
 def regress_run(
@@ -254,7 +254,7 @@ def regress_run(
     seed: int,
     name: str | None,
 ) -> None:
-    """Exit code 1 when a run is significantly worse than a baseline; 2 when that can't be told."""
+    """Exit with 1 if a run is significantly worse than a baseline, with 2 if that can't be determined."""
     ctx = click_ctx.find_object(Context)
     assert ctx is not None
     if name:
@@ -280,7 +280,7 @@ def regress_run(
 @click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: html in the results).")
 @pass_context
 def html(ctx: Context, run: str | None, output: Path | None) -> None:
-    """A page for each run and an index, or only one run's page. Opens from disk."""
+    """Write a page for each run and an index, or only one run's page. Opens from disk."""
     if run:
         click.echo(str(write_run(load_run(ctx.results, run), output or ctx.results.root / "html")))
     else:
@@ -288,11 +288,11 @@ def html(ctx: Context, run: str | None, output: Path | None) -> None:
 
 
 @click.command("ledger")
-@click.option("--last", type=int, help="Only so many.")
+@click.option("--last", type=int, help="Maximum number of runs.")
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def ledger(ctx: Context, last: int | None, markdown: bool) -> None:
-    """All finished runs, the newest last."""
+    """List all finished runs, the newest last."""
     _show(ledger_table(ctx.results, last=last), markdown=markdown)
 
 

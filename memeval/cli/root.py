@@ -21,7 +21,7 @@ from memeval.run.plan import RunContext
 
 @dataclass
 class Context:
-    """What every command gets."""
+    """Context that every command gets."""
 
     results: ResultsDir
     catalog: Catalog
@@ -29,7 +29,7 @@ class Context:
     offline: bool
 
     def run_context(self, budget: float | None = None, *, cache: bool = True) -> RunContext:
-        """What runs share; a budget counts for all runs of the command together."""
+        """Return the context that runs share; a budget counts for all runs of the command together."""
         if budget is not None and not budget >= 0:
             raise ConfigError(f"--budget-usd {budget:g} is no budget.", fix="Give a number of US dollars from 0.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
@@ -42,7 +42,7 @@ pass_context = click.make_pass_decorator(Context)
 
 
 class Root(click.Group):
-    """Ends commands as `terminal.faults_reported` says."""
+    """Root group that reports errors through `terminal.faults_reported`."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -58,14 +58,14 @@ class Root(click.Group):
     default=Path("results"),
     envvar="MEMEVAL_RESULTS",
     show_default=True,
-    help="Where runs and result files lie.",
+    help="Folder of runs and result files.",
 )
 @click.option(
     "--config-dir",
     "config_dirs",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Folder with providers/*.yaml and benchmarks/*.yaml, searched first; may be given several times.",
+    help="Folder with providers/*.yaml and benchmarks/*.yaml, searched first; repeatable.",
 )
 @click.option(
     "--cache-dir",

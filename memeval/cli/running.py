@@ -1,4 +1,4 @@
-"""Commands that do work: eval, prepare, run, evaluate, merge."""
+"""Commands that run phases: eval, prepare, run, evaluate, merge."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ PHASES = click.Choice([str(phase) for phase in Phase])
 @options.answer_options
 @options.judge_options
 @options.work_options
-@click.option("--resume", metavar="RUN", help="Go on with a run, or with all runs of a command.")
+@click.option("--resume", metavar="RUN", help="Resume a run, or all runs of a command.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: try failed questions again.")
-@click.option("--phase", type=PHASES, help="Only this phase; with --from the first phase that is done anew.")
+@click.option("--phase", type=PHASES, help="Only this phase; with --from the first phase to run again.")
 @click.option("--from", "source", metavar="RUN", help="Reuse the phases of another run that come before --phase.")
-@click.option("--force", is_flag=True, help="With --resume: do the phase (or all) and what follows anew.")
+@click.option("--force", is_flag=True, help="With --resume: repeat the phase (or all) and those after it.")
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Also write each run's report into this folder.")
 @pass_context
 def evaluate_all(ctx: Context, /, **values: Any) -> None:
-    """Run all phases for each benchmark with each provider; or go on with runs."""
+    """Run all phases for each benchmark with each provider, or resume runs."""
     context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     if values["resume"]:
         _resume(ctx, context, values)
         return
     for name, flag in (("retry_failed", "--retry-failed"), ("force", "--force")):
         if values[name]:
-            raise click.UsageError(f"{flag} is for a run that goes on; give --resume RUN.")
+            raise click.UsageError(f"{flag} continues an existing run; give --resume RUN.")
     if values["source"]:
         _reuse(ctx, context, values)
         return
@@ -86,7 +86,7 @@ def prepare(ctx: Context, /, **values: Any) -> None:
 @click.option("--evaluate/--no-evaluate", default=True, show_default=True, help="Also evaluate and report.")
 @pass_context
 def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
-    """Search and answer with what was prepared (a run id or the path of its folder), as a new run."""
+    """Search and answer with a prepared run (its id or the path of its folder), as a new run."""
     context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     with ctx.results.open(prepared) as store:
         refuse_client_run(store)
@@ -118,11 +118,11 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help='LongMemEval\'s JSONL: {"question_id", "hypothesis"} on each line. Needs --benchmark.',
 )
-@click.option("--benchmark", "-b", help="With --hypothesis: what was answered.")
+@click.option("--benchmark", "-b", help="With --hypothesis: the benchmark that was answered.")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="With --hypothesis: your own copy of the data.")
-@click.option("--system", help="With --hypothesis: name of what answered (default: the file's name).")
+@click.option("--system", help="With --hypothesis: name of the system that answered (default: the file's name).")
 @click.option("--run-id", help="With --hypothesis: id of the new run.")
-@click.option("--force", is_flag=True, help="Judge anew what is judged already.")
+@click.option("--force", is_flag=True, help="Judge again what is judged already.")
 @pass_context
 def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
     """Judge and report: a run that has answers, or a file of hypotheses."""
@@ -145,17 +145,17 @@ def _evaluate_file(ctx: Context, context: RunContext, values: dict[str, Any], ju
     if not values["benchmark"]:
         raise click.UsageError("--hypothesis needs --benchmark.")
     file: Path = values["hypothesis"]
-    told = Settings(
+    settings = Settings(
         benchmark=values["benchmark"],
         provider="none",
         data=str(values["data"].resolve()) if values["data"] else "",
         **judge,
     )
-    told = with_defaults(told, ctx.catalog, answers=False)
+    settings = with_defaults(settings, ctx.catalog, answers=False)
     system = values["system"] or file.stem
-    run_id = values["run_id"] or f"{new_group()}.{told.benchmark}.{hypotheses.as_id(system)}"
-    subject = hypotheses.HypothesesSubject(told, context, file, system)
-    _run_new(ctx, context, run_id, told, subject, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
+    run_id = values["run_id"] or f"{new_group()}.{settings.benchmark}.{hypotheses.as_id(system)}"
+    subject = hypotheses.HypothesesSubject(settings, context, file, system)
+    _run_new(ctx, context, run_id, settings, subject, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
 
 
 @click.command("merge")
@@ -191,21 +191,21 @@ def _work(values: dict[str, Any]) -> Work:
 
 
 def _reuse(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
-    """A new run from a phase of another one on."""
+    """Start a new run that reuses the earlier phases of another one."""
     source = _source(values)
     with ctx.results.open(source.run) as store:
         refuse_client_run(store)
-        told = options.reusing(inherited(store, source.first), values)
-    told = with_defaults(told, ctx.catalog, answers=source.first is not Phase.EVALUATE)
-    if source.first is Phase.ANSWER and not told.answering_model:
+        settings = options.reusing(inherited(store, source.first), values)
+    settings = with_defaults(settings, ctx.catalog, answers=source.first is not Phase.EVALUATE)
+    if source.first is Phase.ANSWER and not settings.answering_model:
         raise click.UsageError("--phase answer needs --answering-model.")
-    run_id = values["run_id"] or _cell_id(new_group(), told)
-    _run_new(ctx, context, run_id, told, check(told, context, source, ctx.results), Work(values["concurrency"]))
+    run_id = values["run_id"] or _cell_id(new_group(), settings)
+    _run_new(ctx, context, run_id, settings, check(settings, context, source, ctx.results), Work(values["concurrency"]))
 
 
 def _source(values: dict[str, Any]) -> Source:
     if not values["phase"] or values["phase"] == Phase.INGEST:
-        raise click.UsageError("--from needs --phase: the first phase that is done anew (search or later).")
+        raise click.UsageError("--from needs --phase: the first phase to run again (search or later).")
     chosen = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
     if any(values[name] for name in chosen):
         raise click.UsageError("With --from the questions are those of that run.")
@@ -219,31 +219,31 @@ def _start(
     values: dict[str, Any],
     work: Work,
 ) -> None:
-    """All cells; wrong settings of any are reported before the first begins."""
+    """Run all cells, after checking the settings of each before the first starts."""
     group = values["run_id"] or new_group()
     named = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
-    subjects = [check(told, context) for told in wanted]
+    subjects = [check(settings, context) for settings in wanted]
     single = len(cells) == 1 and values["run_id"]
     with _each_on_its_own() as alone:
-        for told, subject in zip(wanted, subjects, strict=True):
+        for settings, subject in zip(wanted, subjects, strict=True):
             with alone(len(wanted) > 1):
-                _run_new(ctx, context, group if single else _cell_id(group, told), told, subject, work)
+                _run_new(ctx, context, group if single else _cell_id(group, settings), settings, subject, work)
 
 
-def _cell_id(group: str, told: Settings) -> str:
-    return f"{group}.{Path(told.benchmark).stem}.{Path(told.provider).stem}"
+def _cell_id(group: str, settings: Settings) -> str:
+    return f"{group}.{Path(settings.benchmark).stem}.{Path(settings.provider).stem}"
 
 
 def _run_new(
     ctx: Context,
     context: RunContext,
     run_id: str,
-    told: Settings,
+    settings: Settings,
     subject: ProviderSubject,
     work: Work,
 ) -> None:
-    with engine.start(ctx.results, run_id, told, subject) as opened:
+    with engine.start(ctx.results, run_id, settings, subject) as opened:
         _perform(opened, subject, context, work)
 
 
@@ -281,7 +281,7 @@ def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, 
 
 @contextmanager
 def _each_on_its_own() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
-    """Many runs: one that can't go on is told, and the others go on; in the end the command has failed."""
+    """Run several; report each failure, continue with the rest, and fail at the end."""
     failed: list[MemevalError] = []
 
     @contextmanager
@@ -312,7 +312,7 @@ def _perform(opened: Run, subject: ProviderSubject, context: RunContext, work: W
 
 
 def _tell(path: Path) -> None:
-    """The main numbers and where the rest is."""
+    """Print the main numbers and the path of the rest."""
     result = read_result(path)
     metrics, totals = result["metrics"], result["totals"]
     first = result["primary_metric"]
@@ -341,7 +341,7 @@ def _tell(path: Path) -> None:
 
 
 def _notes(result: Mapping[str, Any]) -> Iterator[str]:
-    """What a reader of the numbers must know of provider, evidence and clusters."""
+    """Return caveats about provider, evidence and clusters that affect the numbers."""
     questions = result["questions"]
     pieces = [piece for question in questions for piece in question["retrieved"]]
     if not pieces and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):

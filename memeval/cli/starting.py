@@ -1,4 +1,4 @@
-"""The command that writes a start for a provider or benchmark of your own: init."""
+"""The command that creates templates for your own provider or benchmark: init."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ _BENCHMARK_DATA: Mapping[str, Any] = {
     show_default=True,
     help="Folder of your own files; memeval.d where you are is found by itself.",
 )
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(kind: str, name: str, type_: str, folder: Path, force: bool) -> None:
     """Write a start for a provider or a benchmark of your own: a YAML file with comments and what belongs to it.
 
