@@ -1,6 +1,6 @@
 """Registries of parts (code) and specs (YAML files) by name.
 
-A part registers itself with a decorator, built-in parts and plug-ins alike:
+Parts register themselves with a decorator, whether built-in or from a plug-in:
 
     @registry.provider("bm25")
     class Bm25Provider: ...

@@ -91,7 +91,7 @@ class Beam(FileBenchmark):
 
 
 def _batches(chat: Field) -> Iterator[Field]:
-    """Batches in order; the longest chats put them into plans (`{"plan-1": [...]}`)."""
+    """Yield batches in order; the longest chats nest them in plans (`{"plan-1": [...]}`)."""
     for item in chat.items():
         if "turns" in item.mapping():
             yield item
@@ -110,7 +110,7 @@ def _said(message: Field) -> Said:
 
 
 def _anchor(batch: Field, messages: list[Field]) -> Any:
-    """The batch's date, or the first that a message of it has."""
+    """Return the batch's date, or the first date among its messages."""
     for field in (batch["time_anchor"], *(message["time_anchor"] for message in messages)):
         if field.present and field.text().strip():
             return read_date(field)
@@ -122,7 +122,7 @@ def _batch_number(batch: Field) -> str:
 
 
 def _ids(field: Field) -> Iterator[str]:
-    """Ids in lists and objects of any depth, as the abilities differ in form."""
+    """Collect ids from nested lists and objects, since their structure differs by ability."""
     if isinstance(field.value, dict):
         for _, item in field.fields():
             yield from _ids(item)

@@ -21,7 +21,7 @@ from memeval.core.types import Case, Session
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of a file, both ends included, from 1."""
+    """Lines of a file, 1-based, both ends inclusive."""
 
     file: str
     start: int
@@ -105,7 +105,7 @@ def _blocks(file: str, lines: Sequence[str], size: int) -> Iterator[Said]:
 
 
 def _touched(sessions: Sequence[Session], gold: Sequence[Block]) -> tuple[str, ...]:
-    """Turns that share a line with a gold block."""
+    """Return the turns that overlap a gold block."""
     return tuple(
         turn.id
         for session in sessions

@@ -68,7 +68,7 @@ class ConvoMem(FileBenchmark):
 
 
 def _items(path: Path) -> list[Field]:
-    """The items of a file, numbered from 1."""
+    """Yield the items of a file, numbered from 1."""
     if path.name.removesuffix(".gz").endswith(".jsonl"):
         return list(file_records(path))
     whole = Field(load_json(path), str(path), "1")
@@ -85,7 +85,7 @@ def _category(item: Field, path: Path, known: Mapping[str, QuestionType]) -> str
 
 
 def _key(conversation: Field) -> str:
-    """What tells conversations apart: their id, or else their text."""
+    """Return the identity of a conversation: its id, or else its text."""
     if conversation["id"].present:
         return conversation["id"].scalar()
     return repr(conversation["messages"].value)
@@ -97,7 +97,7 @@ def _session(number: int, conversation: Field) -> Session:
 
 
 def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Turns with the text of an evidence message (a turn is used once), and the messages that are nowhere."""
+    """Match evidence messages to turns (each turn once); also return the unmatched messages."""
     found: list[str] = []
     unresolved: list[str] = []
     for message in evidences.items() if evidences.present else []:
@@ -112,7 +112,7 @@ def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tupl
 
 
 def _texts(item: Field) -> tuple[str, ...]:
-    """The evidence messages in words, which the official judge of facts is shown."""
+    """Format the evidence messages for the official judge of facts."""
     evidences = item["message_evidences"]
     return tuple(message["text"].text() for message in evidences.items()) if evidences.present else ()
 

@@ -107,14 +107,14 @@ class Locomo(FileBenchmark):
 
 
 def _no_answer(field: Field) -> tuple[str, ...]:
-    """Only adversarial questions may lack an answer."""
+    """Return no answer, which only adversarial questions may lack."""
     if not field["adversarial_answer"].present:
         raise field["answer"].error("an answer (or an adversarial_answer)")
     return ()
 
 
 def _sessions(conversation: Field) -> list[tuple[int, Field]]:
-    """The sessions in order of their numbers. Date keys without a session are no sessions."""
+    """Return the sessions by number, ignoring date keys without a session."""
     found = ((_SESSION.fullmatch(key), field) for key, field in conversation.fields())
     return sorted(((int(match.group(1)), field) for match, field in found if match and field.present), key=lambda pair: pair[0])
 
@@ -146,7 +146,7 @@ def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -
 
 
 def _evidence(field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> tuple[list[Spot], list[str]]:
-    """The spots that an evidence list names, and the entries that lead (partly) nowhere."""
+    """Resolve an evidence list; also return the entries that don't resolve completely."""
     spots: list[Spot] = []
     unresolved: list[str] = []
     for entry in field.items() if field.present else []:

@@ -107,7 +107,7 @@ class LongMemEvalV2(FileBenchmark):
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[int, int]]:
-        """Line and first byte of each trajectory: the file is larger than what should be held in memory."""
+        """Index line and byte offset of each trajectory, since the file is too large to hold in memory."""
         path = self.files()[1]
         places: dict[str, tuple[int, int]] = {}
         start = 0
@@ -128,7 +128,7 @@ def _id(line: bytes, path: Path, number: int) -> str:
 
 
 def _gold(field: Field) -> str:
-    """The gold; a list is written with commas, as the matching functions part it."""
+    """Return the gold; a list is joined with commas, as the matching functions split it."""
     if isinstance(field.value, list):
         return ", ".join(item.scalar() for item in field.items())
     return field.scalar()

@@ -121,6 +121,6 @@ def _fill(template: Field, character: str, arguments: Sequence[str]) -> str:
 
 
 def _place(sessions: Sequence[Session], index: int) -> str:
-    """The id of the passage with that index over all sessions."""
+    """Return the id of the passage with that index over all sessions."""
     ids = [turn.id for session in sessions for turn in session.turns]
     return ids[index]

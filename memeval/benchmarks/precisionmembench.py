@@ -1,4 +1,4 @@
-"""PrecisionMemBench: 35 beliefs of a user, and queries that must bring the right ones and no other.
+"""PrecisionMemBench: 35 beliefs of a user, and queries that must retrieve the right ones and no others.
 
 The official data are three files in `fixtures/`: beliefs.seed.json, retrieval.cases.json and session-retrieval.cases.json.
 One file that holds `beliefs`, `cases` and `session_cases` is read, too. Each belief is a session of one turn, its text the
@@ -108,7 +108,7 @@ class PrecisionMemBench(FileBenchmark):
             yield Case(user, sessions, tuple(questions))
 
     def _sessions(self, seed: _Seed, cases: Field) -> Iterator[Case]:
-        """A scope for each turn. What a turn adds is there for all later ones, also of the next session."""
+        """Yield a scope for each turn. A turn's additions are visible to all later ones, across sessions."""
         for item in cases.items():
             name = item["caseId"].filled()
             for turn in item["turns"].items():

@@ -89,7 +89,7 @@ def write(path: str, content: str) -> Call:
 
 
 def read(path: str) -> Call:
-    """A file that is read."""
+    """A read of a file."""
     return Call("Read", {"file_path": path})
 
 
@@ -299,17 +299,17 @@ class RuleCounts:
 
     @property
     def caught_share(self) -> float:
-        """Of what breaks a rule, how much the guard touched."""
+        """Share of violations that the guard touched."""
         return self.caught / self.violations if self.violations else 0.0
 
     @property
     def touched_share(self) -> float:
-        """Of what breaks none, how much it touched all the same."""
+        """Share of innocent calls that the guard touched."""
         return self.touched / self.innocent if self.innocent else 0.0
 
 
 def score(guard: Guard, given: Iterator[RuleSession] | Sequence[RuleSession] | None = None) -> dict[str, RuleCounts]:
-    """A row for each kind, and `all`."""
+    """Score each kind, and `all`."""
     rows: dict[str, RuleCounts] = defaultdict(RuleCounts)
     for session in sessions() if given is None else given:
         before: list[Call] = []

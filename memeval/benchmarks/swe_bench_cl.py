@@ -50,7 +50,7 @@ class SweBenchCl(FileBenchmark):
 
 
 def _flat(task: Field) -> Field:
-    """The parts `metadata`, `task` and `evaluation` side by side; a task that is flat already stays as it is."""
+    """Merge `metadata`, `task` and `evaluation` into one level; a flat task is returned unchanged."""
     merged = dict(task.mapping())
     for part in _PARTS:
         if isinstance(merged.get(part), dict):
