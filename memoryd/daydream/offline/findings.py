@@ -215,7 +215,8 @@ _ORDERS = later(
 
 _LEANS = later(
     r"^(?:(?:this|that|it|these|those|they|both|step \d|i (?:see|understand|can))\b|(?:line|option|test|case) \d)|"
-    r"\b(?:you(?:'re| are) (?:seeing|getting|confirming)|as you (?:said|saw)|see above|above)\b|[:：]$",
+    r"\b(?:you(?:'re| are) (?:seeing|getting|confirming)|as you (?:said|saw)|see above|above)\b|"
+    r"\blines? \d{1,6}\b|[:：]$",
     _I,
 )
 

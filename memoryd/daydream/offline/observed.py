@@ -1,5 +1,8 @@
 """Derive statements from the commands of a session: how things are run here, and what this machine lacks. Pure functions.
 
+What a command shows is certain only if the command succeeded, nothing in the session contradicts it, it is the only one of
+its slot, and it does not depend on what the assistant itself set up in that session. All else is only proposed.
+
 Certain by structure, in any language: only the assistant's own commands and their success are used. Of a command's output,
 only the name that the assistant had typed and the port of a server that it had started are used.
 """
@@ -10,7 +13,7 @@ import re
 import shlex
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memoryd.core.text import overlap_coefficient, shorten
 from memoryd.core.types import Kind, Polarity, Turn, TurnKind
@@ -21,6 +24,7 @@ _SHELLS = frozenset({"Bash", "PowerShell"})
 _EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _LONGEST_COMMAND = 2_000
 _LONGEST_SHOWN = 140
+_LONGEST_END = 3_000
 _CUT = "[…]"
 # Number of successes before a way of calling counts as the usual one here.
 OFTEN = 2
@@ -40,7 +44,13 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A statement, its kind, and the turn of the command that shows it. If it is not `sure`, it is only proposed."""
+    """A statement, its kind, and the turn of the command that shows it. If it is not `sure`, it is only proposed.
+
+    Attributes:
+        slot: What can have one value only: how the tests run, which Python is used.
+        value: The command, program, host or path that fills the slot.
+
+    """
 
     text: str
     kind: Kind
@@ -48,13 +58,20 @@ class Observation:
     polarity: Polarity = Polarity.KNOW
     reason: str = "shown by a command"
     sure: bool = True
+    slot: str = ""
+    value: str = ""
 
 
-def observations(turns: Sequence[Turn]) -> list[Observation]:
-    """Return what the commands in these turns show, without duplicates, in the order of the commands."""
+def observations(turns: Sequence[Turn], commands: SessionCommands | None = None) -> list[Observation]:
+    """Return what the commands in these turns show, without duplicates, in the order of the commands.
+
+    `commands` are those of the whole session, so that what came before and after is known; by default those of the turns.
+    """
     runs = list(_runs(turns))
+    session = commands or SessionCommands(turns)
     edits = [n for n, turn in enumerate(turns) if turn.kind is TurnKind.TOOL_USE and turn.tool in _EDITS]
     found = [*_missing(runs), *_works_instead(runs, edits), *_ways(runs), *_remotes(runs), *_commits(runs)]
+    found = [replace(one, sure=one.sure and session.confirms(one)) for one in found]
     once = {one.text: one for one in sorted(found, key=lambda one: one.turn.line)}
     return [one for one in once.values() if MARK not in one.text and _CUT not in one.text]
 
@@ -70,15 +87,38 @@ def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
         elif turn.kind is TurnKind.TOOL_RESULT and waiting:
             place, use = waiting.popleft()
             parts = tuple(_simple_commands(use.detail[:_LONGEST_COMMAND]))
-            failed = turn.error or bool(_FAILED.search(turn.text) or _ENVIRONMENTAL.search(turn.text))
-            yield CommandRun(use.detail, parts, turn.text, failed, use, place)
+            output = _ends(turn.text)
+            failed = turn.error or bool(_FAILED.search(output) or _ENVIRONMENTAL.search(output))
+            yield CommandRun(use.detail, parts, output, failed, use, place)
 
 
+def _ends(output: str) -> str:
+    """Return the beginning and the end of a long output, where a failure shows."""
+    return output if len(output) <= 2 * _LONGEST_END else f"{output[:_LONGEST_END]}\n{output[-_LONGEST_END:]}"
+
+
+# A pipe hides the exit code, so a runner's own words for a failed or missing script count too.
 _FAILED = later(
     r"^(?:Exit code [1-9]|Error: Exit code|Command timed out)|command not found|is not recognized as|"
-    r"Traceback \(most recent",
+    r"Traceback \(most recent|[Mm]issing script|[Ss]cript not found|No rule to make target|^make(?:\[\d+\])?: \*\*\*|"
+    r"ELIFECYCLE|ERR_PNPM|^npm (?:ERR!|error)|^error: (?:[Rr]ecipe|[Jj]ustfile|script)|[Cc]ouldn't find a script|"
+    r"[Nn]o (?:such )?(?:task|target|command|recipe)s?\b[^\n]{0,40}(?:found|named|match)|No such file or directory|"
+    r"\bBUILD FAILED\b|Build failed with|^FAIL(?:ED|URE)?\b|[Ee]xit(?:ed with)?(?: code| status)? (?:code )?[1-9]\d{0,2}\b",
     re.M,
 )
+# Words of trouble in the output of a line whose exit code says nothing about the command.
+_TROUBLE = later(
+    r"(?<!\b0 )(?<!\bno )\b(?:errors?|fail(?:ed|ure|s)?|not found|no such|missing|cannot|unable to|denied|fatal)\b(?!:? 0\b)",
+    re.I,
+)
+_HIDES_EXIT = re.compile(r"\||;|\n")
+
+
+def _proves(run: CommandRun) -> bool:
+    """Return whether a run shows that its commands work, also where a pipe or a list hides the exit code."""
+    return not run.failed and not (_HIDES_EXIT.search(run.line) and _TROUBLE.search(run.output))
+
+
 _NOISE = later(r"^(?:\d?>.*|\d?>&\d|<.*|2>&1|>&2)$")
 
 
@@ -145,6 +185,10 @@ _NOT_FOUND = later(
     r"'(?P<c>[\w.+-]{1,40})' is not recognized as|[Tt]he term '(?P<d>[\w.+-]{1,40})' is not recognized)",
     re.M,
 )
+_MISSING = "missing "
+# "uv add pytest" and "docker exec node ls" name a program without running it.
+_DIRECT = frozenset({"npx", "bunx"})
+_RUN_BY = frozenset({"run", "exec", "x", "dlx", "tool", "compose"})
 _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", "mise", "hatch", "pdm", "rye", "docker"})
 
 
@@ -164,7 +208,7 @@ def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
             instead = next((shown for words in after if (shown := _instead(name, words))), "")
             lacks = f"`{name}` is not on the PATH of this machine (command not found)"
             text = f"{lacks}; `{instead}` works." if instead else f"{lacks}."
-            yield Observation(text, Kind.ENVIRONMENT, run.turn, sure=bool(instead))
+            yield Observation(text, Kind.ENVIRONMENT, run.turn, sure=bool(instead), slot=f"{_MISSING}{name}", value=instead)
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
@@ -175,7 +219,10 @@ def _instead(name: str, words: Sequence[str]) -> str:
     if base == name or re.fullmatch(rf"{re.escape(name)}\d[\d.]*", base):
         return head
     if base in _RUNNERS and name in words[at + 1 : at + 4]:
-        return " ".join(words[at : words.index(name, at) + 1])
+        end = words.index(name, at + 1)
+        between = [word for word in words[at + 1 : end] if not word.startswith("-")]
+        if base in _DIRECT or (between and between[0] in _RUN_BY and (base != "docker" or len(between) > 1)):
+            return " ".join(words[at : end + 1])
     if re.fullmatch(r"py(?:thon)?\d?[\d.]*", base) and list(words[at + 1 : at + 3]) == ["-m", name]:
         return " ".join(words[at : at + 3])
     return ""
@@ -274,20 +321,25 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
         calls: Counter[tuple[str, ...]] = Counter()
         last: dict[tuple[str, ...], CommandRun] = {}
         for run in runs:
-            for words in run.parts if not run.failed else ():
-                named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
-                call = words[_head(words) :][:6]
-                if named and pattern.search(" ".join(call)):
+            for words in run.parts if _proves(run) else ():
+                if _is_way(words, pattern):
                     calls[words] += 1
                     last[words] = run
         fit = [words for words in calls if not _PLAIN.match(_shown(words)) and len(_shown(words)) <= 90]
-        fit = [words for words in fit if not any(_ONE_FILE.search(word) for word in words[1:])]
         often = [words for words in fit if calls[words] >= OFTEN or _OWN_WAY.match(_shown(words))]
         if often:
             words = max(often, key=lambda words: calls[words])
             port = _URL.search(last[words].output)
             where = f" and answers on port {port['port']}" if port and told == "It is started with" else ""
-            yield Observation(f"{told} `{_shown(words)}`{where}.", Kind.ENVIRONMENT, last[words].turn)
+            text = f"{told} `{_shown(words)}`{where}."
+            yield Observation(text, Kind.ENVIRONMENT, last[words].turn, slot=told, value=_shown(words))
+
+
+def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
+    """Return whether a command runs the whole of something, as tests, linter or build, and not one file of it."""
+    named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
+    call = words[_head(words) :][:6]
+    return bool(named and pattern.search(" ".join(call))) and not any(_ONE_FILE.search(word) for word in words[1:])
 
 
 def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
@@ -312,7 +364,8 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
         if calls[call] >= OFTEN and calls[call] > plain:
             text = f"Python is run here by `{call}`."
             tried = any(call in " ".join(words) for run in runs if run.failed for words in run.parts)
-            yield Observation(text, Kind.ENVIRONMENT, last[call].turn, sure=len(calls) == 1 and not tried)
+            sure = len(calls) == 1 and not tried
+            yield Observation(text, Kind.ENVIRONMENT, last[call].turn, sure=sure, slot=_PYTHON_SLOT, value=call)
 
 
 # Other machines
@@ -329,9 +382,11 @@ def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
         for words in run.parts if not run.failed else ():
             program = _program(words)
             if program == "ssh" and (host := _ssh_host(words)):
-                yield Observation(f"The server is reached by `ssh {host}`.", Kind.ENVIRONMENT, run.turn)
+                text = f"The server is reached by `ssh {host}`."
+                yield Observation(text, Kind.ENVIRONMENT, run.turn, slot="ssh", value=host)
             elif program in ("scp", "rsync") and (match := _TARGET.fullmatch(words[-1])):
-                yield Observation(f"Files go to the server by `{program} … {match.group()}`.", Kind.ENVIRONMENT, run.turn)
+                text = f"Files go to the server by `{program} … {match.group()}`."
+                yield Observation(text, Kind.ENVIRONMENT, run.turn, slot="copy", value=match.group())
             elif words[:2] == ("docker", "exec"):
                 rest = [word for word in words[2:] if not word.startswith("-")]
                 if len(rest) > 1:
@@ -340,7 +395,7 @@ def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     for name, count in containers.items():
         if count >= OFTEN:
             text = f"What runs in the container `{name}` is reached by `docker exec {name} …`."
-            yield Observation(text, Kind.ENVIRONMENT, last[name].turn)
+            yield Observation(text, Kind.ENVIRONMENT, last[name].turn, slot=f"container {name}", value=name)
 
 
 def _ssh_host(words: Sequence[str]) -> str:
@@ -380,3 +435,96 @@ def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
         text = f"{name[:1].upper()}{name[1:]}: {first}"
         text = text if text.endswith((".", "。", "!", ")")) else f"{text}."
         yield Observation(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit", sure=False)
+
+
+# What the whole session says about an observation
+
+_PYTHON_SLOT = "python"
+# The assistant chose where programs are found, in the shell or for one command.
+_SETS_PATH = later(
+    r"\bPATH=|\benv -i\b|\bunset\b|\b(?:conda|mamba|micromamba|pyenv|workon|nvm|fnm|volta|asdf|module|mise) "
+    r"(?:activate|deactivate|use|shell|load|local|global)\b|(?:^|[\s;&|])(?:source|\.) \S*(?:activate|nvm\.sh|env|rc|profile)\b"
+)
+# Where an environment keeps its programs: one is missing because the environment is not activated, not from the machine.
+_IN_ENVIRONMENT = re.compile(r"(?:^|/)(?:\.?v?envs?|\.?virtualenvs?|node_modules|[\w.-]{1,60}[-_.]?v?env)/")
+_OF_THE_MOMENT = re.compile(r"(?:^|[\s=:\"'/])(?:tmp|temp|scratchpad)/|\$")
+_CREATES = later(
+    r"\b(?:venv|virtualenv|mkdir|ln|cp|mv|curl|wget|tar|unzip|git clone|docker run|docker create|docker build|"
+    r"(?:conda|mamba|micromamba) create|install)\b"
+)
+_MANAGED = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", "mamba", "micromamba"})
+
+
+class SessionCommands:
+    """All commands of a session, to tell whether a fact that some of them show is certain."""
+
+    def __init__(self, turns: Sequence[Turn]) -> None:
+        runs = list(_runs(turns))
+        self._sets_path = any(_SETS_PATH.search(run.line[:_LONGEST_COMMAND]) for run in runs)
+        self._created = [run.line[:_LONGEST_COMMAND] for run in runs if _CREATES.search(run.line[:_LONGEST_COMMAND])]
+        self._worked: set[str] = set()
+        self._last: dict[str, bool] = {}
+        self._values: dict[str, set[str]] = {}
+        for run in runs:
+            self._add(run)
+
+    def _add(self, run: CommandRun) -> None:
+        for words in run.parts:
+            head = words[_head(words)]
+            self._last[_shown(words)] = _proves(run)
+            if python := _python_way(words):
+                self._values.setdefault(_PYTHON_SLOT, set()).add(python)
+            for told, pattern in _WAYS:
+                if _is_way(words, pattern) and _proves(run):
+                    self._values.setdefault(told, set()).add(_shown(words))
+            if run.failed:
+                continue
+            self._worked.add(head)
+            if _program(words) == "ssh" and (host := _ssh_host(words)):
+                self._values.setdefault("ssh", set()).add(host)
+            elif _program(words) in ("scp", "rsync") and (target := _TARGET.fullmatch(words[-1])):
+                self._values.setdefault("copy", set()).add(target.group())
+
+    def confirms(self, one: Observation) -> bool:
+        """Return whether nothing in the session speaks against an observation."""
+        if _OF_THE_MOMENT.search(one.value) or self._is_created(one.value):
+            return False
+        if one.slot.startswith(_MISSING):
+            name = one.slot.removeprefix(_MISSING)
+            return not self._sets_path and name not in self._worked and not _IN_ENVIRONMENT.search(one.value)
+        if not self._last.get(one.value, True):
+            return False
+        others = self._values.get(one.slot, set()) - {one.value}
+        return not any(_differs(one.value, other) for other in others)
+
+    def _is_created(self, value: str) -> bool:
+        """Return whether the assistant itself made the program, environment or container that a value names."""
+        name = value.rsplit(" ", 1)[-1]
+        folder = re.sub(r"/(?:bin|Scripts)/[^/]*$", "", name)
+        return len(folder) > 1 and any(_names(line, folder) for line in self._created)
+
+
+def _names(line: str, name: str) -> bool:
+    """Return whether a word of a command line is this name or path."""
+    return name.removeprefix("./") in {word.strip("\"';&|").removeprefix("./").rstrip("/") for word in line.split()}
+
+
+def _python_way(words: Sequence[str]) -> str:
+    """Return by which interpreter or environment a command runs Python; an empty text if it does not."""
+    head = words[_head(words)]
+    if _PYTHON.fullmatch(head):
+        return head
+    program = _program(words)
+    if program in _MANAGED and len(words) > 2 and words[1] in ("activate", "run"):
+        if words[1] == "activate":
+            return f"{program} activate {words[2]}"
+        named = words[2] in ("-n", "-p") and len(words) > 3
+        return f"{program} run {words[2]} {words[3]}" if named else f"{program} run"
+    return words[1] if program in ("source", ".") and len(words) > 1 and words[1].endswith("activate") else ""
+
+
+def _differs(value: str, other: str) -> bool:
+    """Return whether two commands are different ways, and not one way with other options."""
+    mine = {word for word in value.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
+    its = {word for word in other.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
+    return not (mine <= its or its <= mine)

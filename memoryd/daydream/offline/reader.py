@@ -18,7 +18,7 @@ import numpy as np
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import Embedder, FloatArray
 from memoryd.core.text import dice, keywords, overlap_coefficient
-from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Turn, TurnKind
+from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Status, Turn, TurnKind
 from memoryd.daydream.offline.acts import Act, acts_of
 from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, proposal
 from memoryd.daydream.offline.findings import (
@@ -31,7 +31,7 @@ from memoryd.daydream.offline.findings import (
     stands_alone,
     takes_back,
 )
-from memoryd.daydream.offline.observed import observations
+from memoryd.daydream.offline.observed import SessionCommands, observations
 from memoryd.daydream.offline.sentences import Episode, Sentence, episodes, statements, without_quoted
 from memoryd.daydream.offline.unfit import unfit
 from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, CueWeights, Unit, agent_units, is_choice, is_talk, user_units
@@ -202,6 +202,7 @@ class _Session:
         self._kept: list[Candidate] = []
         self._taken_back: list[str] = []
         self._words: dict[str, frozenset[str]] = {}
+        self._commands = SessionCommands((*passage.context, *passage.turns))
         self._said_before = _acts([t for t in passage.context if t.kind is TurnKind.USER and not t.sidechain][-1:])
 
     def words(self) -> list[frozenset[str]]:
@@ -268,7 +269,7 @@ class _Session:
             found = [one for one in found if not any(roots(one.content) & roots(other.content) for other in new)]
             found += [replace(one, revises=tuple(revised)) for one in new]
         self._kept += found[-MOST_FINDINGS:]
-        self._kept += [of_observation(one) for one in observations(turns)]
+        self._kept += [of_observation(one) for one in observations(turns, self._commands)]
 
     def _is_taken_back(self, claim: str) -> bool:
         return any(_is_wrong_cause(claim, text) for text in self._taken_back)
@@ -320,8 +321,10 @@ def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn]
     for one in findings(parts):
         if MARK in one.text or not stands_alone(one.text):
             continue
-        if one.complete or (final and is_root_cause(one.text)):
+        if one.complete:
             yield of_finding(one, turn)
+        elif final and is_root_cause(one.text):  # a cause alone is often only the state of the moment
+            yield replace(of_finding(one, turn), status=Status.CANDIDATE)
         elif acted and last is not None and names_cause(one.text):
             cure = cure_in(statements(last.text), one.text)
             if cure:

@@ -211,11 +211,33 @@ def test_a_cause_that_the_assistant_takes_back_goes() -> None:
         "A: The root cause is a leak in `thumbnailer`: it never closes its files.",
         "X: lsof",
         "T: 12",
-        "A: That was wrong: `thumbnailer` does not leak. The root cause is the cron job that restarts `docker` at 02:00.",
+        "A: That was wrong: `thumbnailer` does not leak. The root cause is the cron job that restarts `docker` at 02:00. "
+        "Moving the cron job to the weekend fixes it.",
     )
     kept = [one.content for one in found(turns) if "thumbnailer" in one.content and "never closes" in one.content]
     assert kept == []
     assert any("02:00" in one.content for one in active(turns))
+
+
+def test_a_cause_without_a_cure_is_only_proposed() -> None:
+    turns = talk(
+        "U: why was the mail not sent?",
+        "X: qlog",
+        "T: skipped",
+        "A: The root cause: `relay-2` refuses mail above the daily limit.",
+    )
+    assert active(turns) == []
+    assert any("relay-2" in one.content for one in found(turns))
+
+
+def test_a_finding_that_points_at_lines_of_a_file_is_not_active() -> None:
+    turns = talk(
+        "U: why is it slow?",
+        "X: profile",
+        "T: 9 s",
+        "A: The problem is that `Report.load()` opens the file per row (line 71). I moved the call out of the loop in `rep.py`.",
+    )
+    assert active(turns) == []
 
 
 def test_an_error_that_the_assistant_only_repeats_is_nothing() -> None:

@@ -146,3 +146,81 @@ def test_what_is_less_certain_is_only_proposed() -> None:
     assert [(one.content, one.status) for one in kept if "jq" in one.content] == [
         ("`jq` is not on the PATH of this machine (command not found).", Status.CANDIDATE)
     ]
+
+
+def sure(*runs: tuple[str, str] | str) -> list[str]:
+    """Return what would become active."""
+    return [one.text for one in observations(session(*runs)) if one.sure]
+
+
+MISSING = ("ruby gen.rb", "!Exit code 127\nbash: line 1: ruby: command not found")
+
+
+def test_a_missing_program_is_certain_if_another_call_of_it_worked() -> None:
+    assert sure(MISSING, "/opt/ruby/bin/ruby gen.rb") == [
+        "`ruby` is not on the PATH of this machine (command not found); `/opt/ruby/bin/ruby` works."
+    ]
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        ["export PATH=/opt/only/bin", MISSING, "/opt/ruby/bin/ruby gen.rb"],
+        [MISSING, "/opt/ruby/bin/ruby gen.rb", "source ~/.nvm/nvm.sh && nvm use 20"],
+        ["ruby -v", MISSING, "/opt/ruby/bin/ruby gen.rb"],
+        [MISSING, "mkdir -p /opt/mine && tar -xf ruby.tgz -C /opt/mine", "/opt/mine/bin/ruby gen.rb"],
+        [MISSING, "/tmp/ruby/bin/ruby gen.rb"],
+        [("pytest -q", "!bash: pytest: command not found"), ".venv/bin/pytest -q"],
+        [("pytest -q", "!bash: pytest: command not found"), "/srv/envs/web/bin/pytest -q"],
+        [MISSING, "docker exec ruby ls"],
+        [("pytest -q", "!bash: pytest: command not found"), "uv add pytest"],
+    ],
+)
+def test_a_program_that_the_assistant_s_own_setup_hides_is_not_certainly_missing(runs: list[tuple[str, str] | str]) -> None:
+    assert [text for text in sure(*runs) if "PATH" in text] == []
+
+
+def test_the_interpreter_is_certain_only_if_the_session_uses_one() -> None:
+    path = "/opt/envs/torch/bin/python"
+    calls = [f"{path} train.py", f"{path} eval.py --fast"]
+    assert sure(*calls) == [f"Python is run here by `{path}`."]
+    assert sure(*calls, "/opt/envs/jax/bin/python train.py") == []
+    assert sure(*calls, "conda run -n jax python train.py") == []
+    assert sure(*calls, "conda activate jax && python train.py") == []
+    assert sure(f"python3 -m venv {path.removesuffix('/bin/python')}", *calls) == []
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        'npm error Missing script: "lint:api"',
+        'error: Script not found "lint:api"',
+        " ELIFECYCLE  Command failed with exit code 1.",
+        "src/a.ts: error: unknown rule",
+    ],
+)
+def test_a_script_that_failed_behind_a_pipe_is_not_how_things_run(output: str) -> None:
+    command = "npm run lint:api 2>&1 | tail -5"
+    assert sure((command, output), (command, output)) == []
+    assert sure((command, "0 errors"), (command, "ok")) == ["The linter runs with `npm run lint:api`."]
+
+
+def test_a_way_that_failed_in_the_end_or_has_a_rival_is_not_certain() -> None:
+    lint = "npm run lint:api"
+    assert sure(lint, lint, (lint, "!Exit code 1")) == []
+    assert sure(lint, lint, "npm run lint:web") == []
+    assert sure(lint, lint, f"{lint} --quiet") == ["The linter runs with `npm run lint:api`."]
+
+
+def test_servers_are_certain_only_if_there_is_one() -> None:
+    assert sure("ssh deploy@shop-web-1 uptime") == ["The server is reached by `ssh deploy@shop-web-1`."]
+    assert sure("ssh deploy@shop-web-1 uptime", "ssh deploy@shop-db-1 uptime") == []
+    assert sure("scp notes.txt deploy@shop-web-1:/tmp/notes.txt") == []
+
+
+def test_a_later_prompt_of_the_session_can_contradict_what_commands_showed() -> None:
+    shown = session("npm run lint:api", "npm run lint:api")
+    later = session(("npm run lint:api", '!npm error Missing script: "lint:api"'))
+    ask = Turn(TurnKind.USER, "have a look at the api please")
+    kept = HeuristicExtractor().extract(Passage((ask, *shown, ask, *later))).candidates
+    assert [one.status for one in kept if "lint:api" in one.content] == [Status.CANDIDATE]
