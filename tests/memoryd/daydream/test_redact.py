@@ -145,6 +145,7 @@ NEGATIVES = [
     "port 5432, pid 482913, line 12345",
     "GPIO pin 13",
     "pinned at version 20240101",
+    "The pinned port is 8080, the pinout is 2048.",
     "sk-learn-contrib-something-very-long-name",
     "npm_config_registry and npm_lifecycle_event",
     "hf_hub_download(repo_id)",
