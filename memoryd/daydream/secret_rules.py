@@ -513,7 +513,9 @@ PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PRE
 # One-time codes, PINs, seeds
 
 _PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk|Geheimzahl|Geheimnummer|code confidentiel|código secreto|codice segreto|clave numérica|пин)(?:[ -]?(?:code|number|nummer|Code|Nummer|번호|番号|号码|コード|码))?(?![A-Za-z])"
-_PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|(?:是|为|は|은|는)\s{0,2})"
+_PIN_IS = (
+    r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|(?:是|为|は|은|는)\s{0,2})"
+)
 _PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
 _NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
 _BACKUP = (
