@@ -114,8 +114,8 @@ def models_of(settings: Settings) -> tuple[str, ...]:
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
     """Return how much of a log a reader gets at once.
 
-    A model's pieces are limited by the cost of a call. Rules cost nothing and judge better with more context, measured on
-    whole logs against pieces of 6,000 tokens, see docs/quality.md.
+    A model's pieces are limited by the cost of a call. Rules cost nothing and judge better with more context, as measured on
+    whole logs against chunks of 6,000 tokens.
     """
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
 

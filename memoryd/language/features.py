@@ -75,7 +75,7 @@ NAMES: tuple[str, ...] = (
 
 
 def features(old: Said, new: Said, a: Reading, b: Reading, rules: Comparison) -> FloatArray:
-    """Return the features of a pair. The cosine of their vectors is not included since it added nothing, see docs/quality.md."""
+    """Return the features of a pair. The cosine of their vectors is not included since it added nothing."""
     left, right, shared = a.terms - b.terms, b.terms - a.terms, a.terms & b.terms
     values_left, values_right = set(a.values) - set(b.values), set(b.values) - set(a.values)
     names_left, names_right = a.names & left, b.names & right
