@@ -342,6 +342,13 @@ def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
     return bool(named and pattern.search(" ".join(call))) and not any(_ONE_FILE.search(word) for word in words[1:])
 
 
+# A script's own failure says nothing about the interpreter; a lacking module, file or environment does.
+_LACKS = later(
+    r"No module named|ModuleNotFoundError|ImportError|command not found|No such file or directory|EnvironmentLocationNotFound|"
+    r"[Nn]ot a conda environment|is not recognized as|Permission denied"
+)
+
+
 def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     """Yield the project's Python if it is repeatedly called by a path or through a manager."""
     calls: Counter[str] = Counter()
@@ -363,7 +370,8 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     for call in sorted(calls, key=lambda call: last[call].place)[-1:]:
         if calls[call] >= OFTEN and calls[call] > plain:
             text = f"Python is run here by `{call}`."
-            tried = any(call in " ".join(words) for run in runs if run.failed for words in run.parts)
+            wrong = [run for run in runs if run.failed and _LACKS.search(run.output)]
+            tried = any(call in " ".join(words) for run in wrong for words in run.parts)
             sure = len(calls) == 1 and not tried
             yield Observation(text, Kind.ENVIRONMENT, last[call].turn, sure=sure, slot=_PYTHON_SLOT, value=call)
 
@@ -472,7 +480,7 @@ class SessionCommands:
         for words in run.parts:
             head = words[_head(words)]
             self._last[_shown(words)] = _proves(run)
-            if python := _python_way(words):
+            if (python := _python_way(words)) and not _any_python(words, run):
                 self._values.setdefault(_PYTHON_SLOT, set()).add(python)
             for told, pattern in _WAYS:
                 if _is_way(words, pattern) and _proves(run):
@@ -507,6 +515,20 @@ class SessionCommands:
 def _names(line: str, name: str) -> bool:
     """Return whether a word of a command line is this name or path."""
     return name.removeprefix("./") in {word.strip("\"';&|").removeprefix("./").rstrip("/") for word in line.split()}
+
+
+_ONE_LINERS = frozenset({"-c", "-", "-V", "--version", "json.tool"})
+
+
+def _any_python(words: Sequence[str], run: CommandRun) -> bool:
+    """Return whether a plain `python` is no choice of an interpreter.
+
+    Any Python runs a one-liner; in a line that activates an environment it is that one; and one that failed is none.
+    """
+    if not _BARE.fullmatch(words[_head(words)]):
+        return False
+    activated = any(not _BARE.fullmatch(way) for part in run.parts if (way := _python_way(part)))
+    return activated or run.failed or bool(_ONE_LINERS.intersection(words[1:4]))
 
 
 def _python_way(words: Sequence[str]) -> str:

@@ -184,6 +184,10 @@ def test_the_interpreter_is_certain_only_if_the_session_uses_one() -> None:
     path = "/opt/envs/torch/bin/python"
     calls = [f"{path} train.py", f"{path} eval.py --fast"]
     assert sure(*calls) == [f"Python is run here by `{path}`."]
+    assert sure(*calls, "python3 -c 'print(1)'", ("python3 train.py", "!No module named torch")) == sure(*calls)
+    assert sure(*calls, (calls[0], "!Exit code 1\nloss is nan")) == sure(*calls), "a script failed, not its interpreter"
+    assert sure(*calls, (calls[0], "!No module named torch")) == []
+    assert sure(*calls, "python3 train.py") == []
     assert sure(*calls, "/opt/envs/jax/bin/python train.py") == []
     assert sure(*calls, "conda run -n jax python train.py") == []
     assert sure(*calls, "conda activate jax && python train.py") == []
