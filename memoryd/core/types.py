@@ -19,7 +19,7 @@ RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHEC
 
 
 class Kind(StrEnum):
-    """What sort of statement a memory is."""
+    """What sort of statement a memory is. Each has its traits in `KINDS`."""
 
     PREFERENCE = "preference"
     RULE = "rule"
@@ -30,6 +30,36 @@ class Kind(StrEnum):
     ENVIRONMENT = "environment"
     TODO = "todo"
     NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class KindTraits:
+    """How memories of a kind rank and age.
+
+    Args:
+        weight: Importance beside other kinds, 0 to 1.
+        half_life_days: Time after which the dream has halved the relevancy of an unused memory.
+        max_age_days: Age after which an unused memory is retired; None for no bound.
+    """
+
+    weight: float
+    half_life_days: float
+    max_age_days: float | None = None
+
+
+KINDS: Mapping[Kind, KindTraits] = MappingProxyType(
+    {
+        Kind.RULE: KindTraits(1.0, 720.0),
+        Kind.PREFERENCE: KindTraits(0.9, 540.0),
+        Kind.DECISION: KindTraits(0.8, 360.0),
+        Kind.ENVIRONMENT: KindTraits(0.75, 120.0, max_age_days=365.0),
+        Kind.DEAD_END: KindTraits(0.6, 270.0),
+        Kind.FIX: KindTraits(0.55, 270.0),
+        Kind.FACT: KindTraits(0.5, 180.0),
+        Kind.TODO: KindTraits(0.45, 30.0, max_age_days=60.0),
+        Kind.NOTE: KindTraits(0.4, 90.0),
+    }
+)
 
 
 class Polarity(StrEnum):

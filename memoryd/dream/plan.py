@@ -9,23 +9,13 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from memoryd.core.text import digest
-from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Scope, Status
+from memoryd.core.types import KINDS, Kind, Link, LinkType, MemoryItem, Scope, Status
 from memoryd.lineage import merge_links, merged_ids
 
 # Tuning constants
 
-_HALF_LIVES = {
-    Kind.RULE: 720.0,
-    Kind.PREFERENCE: 540.0,
-    Kind.DECISION: 360.0,
-    Kind.FIX: 270.0,
-    Kind.DEAD_END: 270.0,
-    Kind.FACT: 180.0,
-    Kind.ENVIRONMENT: 120.0,
-    Kind.NOTE: 90.0,
-    Kind.TODO: 30.0,
-}
-_AGE_BOUNDS = {Kind.TODO: 60.0, Kind.ENVIRONMENT: 365.0}
+_HALF_LIVES = MappingProxyType({kind: traits.half_life_days for kind, traits in KINDS.items()})
+_AGE_BOUNDS = MappingProxyType({kind: traits.max_age_days for kind, traits in KINDS.items() if traits.max_age_days is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +37,8 @@ class DreamLimits:
 
     cap: int = 2_000
     floor: float = 0.03
-    half_lives: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType(_HALF_LIVES))
-    age_bounds: Mapping[Kind, float] = field(default_factory=lambda: MappingProxyType(_AGE_BOUNDS))
+    half_lives: Mapping[Kind, float] = field(default_factory=lambda: _HALF_LIVES)
+    age_bounds: Mapping[Kind, float] = field(default_factory=lambda: _AGE_BOUNDS)
     least_step: float = 0.1
     neighbours: int = 8
     rare: int = 8

@@ -14,13 +14,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from types import MappingProxyType
 
 from memoryd.core.clock import from_iso
 from memoryd.core.ledger import Use, UseKind
 from memoryd.core.state import Handoff, State
 from memoryd.core.text import normalise, token_count
-from memoryd.core.types import CONFIRMED_TAG, HIDDEN_TAG, Hit, Kind, LinkType, MemoryItem, Polarity, Query, Source, Status, Trust
+from memoryd.core.types import (
+    CONFIRMED_TAG,
+    HIDDEN_TAG,
+    KINDS,
+    Hit,
+    Kind,
+    LinkType,
+    MemoryItem,
+    Polarity,
+    Query,
+    Source,
+    Status,
+    Trust,
+)
 from memoryd.language import RULES, Comparison, Relation, Said, rephrases, shares_words
 from memoryd.language.times import EVER, within
 from memoryd.lineage import SUCCESSION, merged_ids
@@ -66,19 +78,6 @@ def _weight(item: MemoryItem) -> tuple[bool, bool, datetime, str]:
 # - usage: 1 if unknown; each doubling of uses adds a quarter, up to 1.5
 # - freshness: 0.5 + 0.5·exp(-age/180 days), where age counts from recording or last use
 
-KIND_WEIGHT: Mapping[Kind, float] = MappingProxyType(
-    {
-        Kind.RULE: 1.0,
-        Kind.PREFERENCE: 0.9,
-        Kind.DECISION: 0.8,
-        Kind.ENVIRONMENT: 0.75,
-        Kind.DEAD_END: 0.6,
-        Kind.FIX: 0.55,
-        Kind.FACT: 0.5,
-        Kind.TODO: 0.45,
-        Kind.NOTE: 0.4,
-    }
-)
 FRESH_DAYS = 180.0
 USAGE_STEP = 0.25
 MOST_USAGE = 1.5
@@ -159,12 +158,12 @@ def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Assurance:
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
     """Estimate what a session gains from the item, 0 to 1.5; pinned items rank first (2 and more)."""
-    importance = KIND_WEIGHT[item.kind] * item.relevancy
+    importance = KINDS[item.kind].weight * item.relevancy
     freshness = 0.5 + 0.5 * math.exp(-age_days(item, now, counts) / FRESH_DAYS)
     return (PINNED if item.pinned else 0.0) + importance * item.confidence * usage_factor(counts) * freshness
 
 
-__all__ = ["KIND_WEIGHT", "Governance", "govern", "heading", "value"]
+__all__ = ["Governance", "govern", "heading", "value"]
 
 RESTATES = 0.75
 # Shares of the budget reserved for the user's wishes and for lasting knowledge; the rest goes to the best of both.
