@@ -1,4 +1,4 @@
-"""A results folder with the tiny benchmark, and the command line without a process of its own."""
+"""Fixtures: a results folder with the tiny benchmark, and the command line in this process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memeval(folder: Path) -> Invoke:
-    """Run a command; `Result.stdout` and `.stderr` are apart."""
+    """Return a function that runs a command; `Result.stdout` and `.stderr` are separate."""
 
     def invoke(*words: str) -> Result:
         where = [
@@ -42,6 +42,6 @@ def memeval(folder: Path) -> Invoke:
 
 @pytest.fixture
 def result_of(folder: Path) -> Callable[[str], Any]:
-    """The result of a run by its id."""
+    """Return a function that loads the result of a run by its id."""
 
     return ResultsDir(folder / "results").load

@@ -1,4 +1,4 @@
-"""A tiny benchmark, provider and model, and a way to die at a chosen call: `python -m tests.memeval.fakes ARGS`.
+"""A tiny benchmark, provider and model, and a kill switch at a chosen call: `python -m tests.memeval.fakes ARGS`.
 
 `MEMEVAL_TEST_KILL=search:3` ends the process with SIGKILL at the third search; `search+:3` right after its work.
 """
@@ -58,7 +58,7 @@ def write_configs(folder: Path) -> Path:
 
 
 def reached(point: str) -> None:
-    """Die here if that is asked for."""
+    """Kill the process here if requested."""
     _calls[point] += 1
     if os.environ.get("MEMEVAL_TEST_KILL") == f"{point}:{_calls[point]}":
         os.kill(os.getpid(), getattr(signal, os.environ.get("MEMEVAL_TEST_SIGNAL", "SIGKILL")))
@@ -100,7 +100,7 @@ def tiny_case(number: int) -> Case:
 
 @registry.provider("notes")
 class NotesProvider:
-    """Keeps turns in one JSON file for each scope and finds by common words."""
+    """Stores turns in one JSON file for each scope and searches by common words."""
 
     capabilities = Capabilities(provenance=True)
 
@@ -192,7 +192,7 @@ registry.model("parrot")(Parrot)
 
 
 def _die_in_the_record() -> None:
-    """`record:N`: at the N-th record, before its transaction; `record+:N`: right after it."""
+    """Kill at a record: `record:N` before the N-th record's transaction; `record+:N` right after it."""
     done = Run.done
 
     def dying(self: Run, *args: Any, **kwargs: Any) -> Any:

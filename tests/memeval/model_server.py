@@ -1,4 +1,4 @@
-"""A local OpenAI-compatible server that answers by script and keeps the requests."""
+"""A local OpenAI-compatible server with scripted replies that records the requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.waiting import HANGS_SECONDS
 
 @dataclass
 class Reply:
-    """What the server says: a whole completion around `text`, or `raw` bytes. `held` keeps it until the server closes."""
+    """A scripted reply: a whole completion around `text`, or `raw` bytes. `held` delays it until the server closes."""
 
     text: str = "yes"
     status: int = 200
@@ -37,7 +37,7 @@ class Reply:
 
 
 class ModelServer(ThreadingHTTPServer):
-    """Gives `replies` one after the other, then the last one for ever."""
+    """Sends `replies` in order, then repeats the last one."""
 
     daemon_threads = True
 
@@ -61,7 +61,7 @@ class ModelServer(ThreadingHTTPServer):
             return self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
 
     def handle_error(self, *args: object) -> None:
-        """A client that has gone away is what some tests want."""
+        """Ignore clients that disconnect, which some tests do on purpose."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -87,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def running() -> Iterator[ModelServer]:
-    """A server that answers until the block ends."""
+    """Run a server until the block ends."""
     server = ModelServer()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
     yield server

@@ -1,4 +1,4 @@
-"""Result files for tests, made by the code that makes real ones, from records that are made up."""
+"""Build result files for tests from made-up records, with the code that builds real ones."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def _about() -> dict[str, Any]:
 
 
 def write(root: Path, data: Mapping[str, Any], name: str = "") -> Path:
-    """Into a results folder, with its ledger line."""
+    """Write to a results folder, with the ledger line."""
     path = Path("v0.1") / f"{name or data['run_id']}.json"
     return ResultsDir(root).write(path, data)
 
 
 def rewritten(path: Path, **changes: Any) -> Path:
-    """The file with other values of some keys."""
+    """Rewrite the file with other values of some keys."""
     path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **changes}), "utf-8")
     return path
 
@@ -114,7 +114,7 @@ K = (1, 3, 5, 10, 30, 50)
 
 
 def many(count: int = 60, right: int = 40, **changes: Any) -> list[Asked]:
-    """Questions over all types, the first `right` of them right, in five cases, with retrieval curves."""
+    """Return questions over all types, the first `right` of them right, in five cases, with retrieval curves."""
     types = ("fact_recall", "multi_hop", "temporal", "inference", "preference", "knowledge_update", "abstention")
     out = []
     for number in range(count):

@@ -1,4 +1,4 @@
-"""Recall at a budget of tokens, and turn level for systems whose pieces are no single turns."""
+"""Tests of recall within token budgets, and of turn level for systems whose hits span several turns."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_budget_refuses_the_call_that_would_pass_it() -> None:
         settle(0.0)  # never reached: both calls at once could cost more than the budget
     with budget.reserve(0.6) as settle:
         settle(0.5)
-    # the dearest call so far stands for an unknown one: 0.5 + 0.5 is all there is
+    # the most expensive call so far is the estimate of an unknown one: 0.5 + 0.5 is the whole budget
     with pytest.raises(BudgetError), budget.reserve(None), budget.reserve(0.2):
         pytest.fail("more than the budget is promised")
     assert budget.spent == 0.5

@@ -44,7 +44,7 @@ def test_a_failing_question_is_recorded_and_stays_in_the_denominator(memeval: In
     cell = result["metrics"]["f1"]
     assert (cell["total"], cell["scored"], cell["failed"]) == (6, 3, 3)
     assert cell["value"] == pytest.approx(cell["value_scored"] / 2)
-    assert result["metrics"]["session.recall_any@5"]["failed"] == 0  # it was searched all the same
+    assert result["metrics"]["session.recall_any@5"]["failed"] == 0  # it was searched nevertheless
     assert result["questions"][1]["error"] == {"phase": "answer", "message": "ModelError: the model is away"}
 
 
@@ -73,8 +73,8 @@ def test_when_all_cases_fail_the_metrics_say_so_and_the_cause_is_told(memeval: I
     assert not memeval("ledger").stdout.count(" r"), "the ledger is of finished runs"
     assert "Left out: r" in memeval("results", "r", "r").stderr
     assert memeval("compare", "r", "r").exit_code != 0
-    told = memeval("failures", "r")
-    assert (told.exit_code, "failed" in told.stdout) == (0, True), told.output
+    response = memeval("failures", "r")
+    assert (response.exit_code, "failed" in response.stdout) == (0, True), response.output
 
 
 def test_failed_questions_are_tried_again_when_that_is_asked_for(memeval: Invoke, result_of: Load, folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_budget_stops_a_run_before_it_is_passed_and_a_greater_one_ends_it(me
     assert stopped.exit_code == 3
     assert "budget" in stopped.stderr
     again = memeval("eval", "--resume", "r", "--budget-usd", "0.0035")
-    assert again.exit_code == 3  # what was spent before counts
+    assert again.exit_code == 3  # earlier spending counts
     assert memeval("eval", "--resume", "r", "--budget-usd", "1").exit_code == 0
     assert result_of("r")["usage"]["total"]["cost_usd"] == pytest.approx(0.006)
 

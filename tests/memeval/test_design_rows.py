@@ -1,4 +1,4 @@
-"""Each row of the table of docs/design/memeval.md: its command runs."""
+"""Runs the command of each row of the table in docs/design/memeval.md."""
 
 from __future__ import annotations
 

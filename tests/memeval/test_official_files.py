@@ -1,4 +1,4 @@
-"""The files of official code: used only if their hash is the pinned one, and not needed to run."""
+"""Files of official code are used only if their hash is the pinned one, and are not needed to run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code of the user's own: a Python object as a memory, a class by path, a judge by path, and the starts that `init` writes."""
+"""Tests of user code: a Python object as a memory, a class by path, a judge by path, and the templates that `init` writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memeval.core.errors import ConfigError, RunError
 
 
 class Words:
-    """Texts found by common words; a class, made for each case."""
+    """Finds texts by common words; a class, created for each case."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -57,7 +57,7 @@ class ByUser:
 
 
 class Kept(Words):
-    """A class that keeps its state in a folder."""
+    """A class that stores its state in a folder."""
 
     def __init__(self, folder: Path, name: str = "notes") -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a benchmark's file does to sessions: chunks, templates, escapes, batches, and the limits of a search."""
+"""Tests of session preprocessing: chunks, templates, escapes, batches, and the limits of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the answering model reads: a note of each session first, and answers withheld when it is not sure."""
+"""Tests of the readers: notes by session, and answers withheld at low confidence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PIECES = [
 
 
 class Listening(ScriptedModel):
-    """Keeps what it was asked."""
+    """Records its prompts."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -70,15 +70,15 @@ def test_each_session_gets_a_note_and_the_answer_reads_the_notes_that_say_someth
     ],
 )
 def test_the_line_of_confidence_is_read_and_taken_off(reply: str, text: str, confidence: float | None) -> None:
-    left, told = confident(reply)
-    assert (left.strip(), told) == (text, confidence)
+    left, found = confident(reply)
+    assert (left.strip(), found) == (text, confidence)
 
 
 @given(st.text(max_size=300))
 def test_any_reply_can_be_read_for_its_confidence(reply: str) -> None:
-    left, told = confident(reply)
+    left, found = confident(reply)
     assert reply.startswith(left)
-    assert told is None or 0 <= told <= 1
+    assert found is None or 0 <= found <= 1
 
 
 def test_an_answer_below_the_threshold_is_withheld_and_kept_beside() -> None:
@@ -89,8 +89,8 @@ def test_an_answer_below_the_threshold_is_withheld_and_kept_beside() -> None:
     assert (sure.text, sure.withheld, sure.confidence) == ("Trondheim", "", 0.4)
 
 
-def some(*told: tuple[float, float, float, str]) -> list[Judged]:
-    return [Judged(*one) for one in told]
+def some(*answers: tuple[float, float, float, str]) -> list[Judged]:
+    return [Judged(*one) for one in answers]
 
 
 def test_a_threshold_is_chosen_where_withholding_is_worth_more_than_answering() -> None:
@@ -101,7 +101,7 @@ def test_a_threshold_is_chosen_where_withholding_is_worth_more_than_answering() 
     assert made.held_out == pytest.approx(0.8)
     assert made.ranking == 1.0
     assert calibrate(some((0.5, 1, 0, "a"))).threshold == 0.0
-    assert calibrate(some((1.0, 0, 1, "a"))).at_threshold == 0.0  # nothing is above certainty
+    assert calibrate(some((1.0, 0, 1, "a"))).at_threshold == 0.0  # no confidence is above 1
 
 
 judged = st.builds(
@@ -148,9 +148,9 @@ def test_a_run_that_asks_for_confidence_gives_the_threshold_for_the_next() -> No
     shown = run("calibrate", "ask")
     assert shown.exit_code == 0, shown.output
     assert "best threshold on these questions" in shown.output
-    told = memeval.load_run(memeval.ResultsDir(Path("results")), "ask")
-    assert [question.confidence for question in told.questions] == [0.9, 0.8, 0.2]
-    assert told["accuracy"] == pytest.approx(2 / 3)
+    result = memeval.load_run(memeval.ResultsDir(Path("results")), "ask")
+    assert [question.confidence for question in result.questions] == [0.9, 0.8, 0.2]
+    assert result["accuracy"] == pytest.approx(2 / 3)
     reread = ("eval", "--from", "ask", "--phase", "answer", "-m", "scripted/script.json")
     again = run(*reread, "--abstain-below", "0.5", "--run-id", "sure")
     assert again.exit_code == 0, again.output

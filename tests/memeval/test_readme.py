@@ -1,4 +1,4 @@
-"""The command of the README, run as it stands there."""
+"""Runs the README's command exactly as printed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ ROW = re.compile(r"^([\w.@]+) +[\d.]+ \[[\d., ]+\] +\d+ +\d+ +\d+ +\d+ +\d+$", r
 
 @pytest.mark.slow
 def test_the_command_of_the_readme_gives_what_stands_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """BM25's numbers to the digit; memoryd's rows and counts, since its numbers follow the product."""
+    """BM25's numbers match exactly; of memoryd only rows and counts, since its numbers change with the product."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMEVAL_CACHE", str(tmp_path / "cache"))
     block = re.search(r"^```console\n\$ (memeval eval .*?)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
     assert block is not None
     done = CliRunner().invoke(build(), block[1].split()[1:], catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    said, told = block[2].partition(".bm25: ")[2], done.output.rpartition(".bm25: ")[2]
-    assert [line.split() for line in rows(said)] == [line.split() for line in rows(told)]
+    expected, actual = block[2].partition(".bm25: ")[2], done.output.rpartition(".bm25: ")[2]
+    assert [line.split() for line in rows(expected)] == [line.split() for line in rows(actual)]
     assert ROW.findall(block[2]) == ROW.findall(done.output)
 
 

@@ -1,4 +1,4 @@
-"""Cells of the report against counts made by hand."""
+"""Checks cells of the report against counts made by hand."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_usage_and_latency_are_summed_by_phase_and_an_unknown_cost_stays_unknown
     )
     result = made.result()
     assert result["usage"]["total"]["cost_usd"] is None
-    assert result["times"]["latency"]["answer"]["count"] == 1  # what came out of the cache was not measured
+    assert result["times"]["latency"]["answer"]["count"] == 1  # cached answers were not measured
 
 
 def test_a_result_without_questions_is_written_all_the_same() -> None:

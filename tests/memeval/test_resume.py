@@ -1,4 +1,4 @@
-"""kill -9 anywhere, then resume: the report is that of an undisturbed run but for times."""
+"""kill -9 anywhere, then resume: the report equals that of an uninterrupted run except for times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.memeval.model_server import ModelServer, Reply
 
 ROOT = Path(__file__).parents[2]
 IGNORED = ("times", "seconds", "provenance", "resumed_with")
-"""What depends on the clock, and on commits that may be made while the tests run."""
+"""Keys that depend on the clock, or on commits made while the tests run."""
 RUN = ["eval", "--benchmark", "tiny", "--provider", "notes", "--answering-model", "parrot", "--judge", "f1", "--run-id", "r"]
 
 
@@ -37,7 +37,7 @@ def memeval(
 
 
 def report(folder: Path) -> str:
-    """The result file without what depends on the clock."""
+    """Return the result file without the parts that depend on the clock."""
     (path,) = (folder / "results").glob("v*/*.json")
     return json.dumps(without_times(json.loads(path.read_text())), indent=1)
 
@@ -152,7 +152,7 @@ def test_an_interrupt_ends_a_run_tidily(tmp_path: Path, undisturbed: str) -> Non
     assert stopped.returncode == 130, stopped.stderr
     assert "Traceback" not in stopped.stderr
     status = json.loads(memeval(tmp_path, "status", "r", "--json").stdout)[0]
-    assert (status["state"], status["search"]) == ("stopped", "2")  # the search that was under way is kept
+    assert (status["state"], status["search"]) == ("stopped", "2")  # the search in progress is kept
     assert memeval(tmp_path, "eval", "--resume", "r").returncode == 0
     assert report(tmp_path) == undisturbed
 

@@ -1,4 +1,4 @@
-"""`eval --from`: a run that takes phases of another one."""
+"""Tests of `eval --from`: a run that reuses phases of another one."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_a_run_from_another_needs_no_flag_of_what_is_reused(memeval: Invoke, res
     assert answers(result_of("r3")) == answers(old)
     assert result_of("r3")["models"]["answering"] == "parrot"
     assert list(result_of("r3")["metrics"])[0] == "exact"
-    told = memeval("eval", "--from", "r", "--phase", "report", "--run-id", "r4")
-    assert told.exit_code == 0, told.output
+    response = memeval("eval", "--from", "r", "--phase", "report", "--run-id", "r4")
+    assert response.exit_code == 0, response.output
     assert result_of("r4")["metrics"] == old["metrics"]
     assert result_of("r4")["models"] == old["models"]
     again = memeval("eval", "--from", "r", "--phase", "search", "--run-id", "r5", "--granularity", "session")

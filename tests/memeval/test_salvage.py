@@ -1,4 +1,4 @@
-"""A damaged run.db: what can be read of it is kept, and the rest is done again."""
+"""A damaged run.db: recoverable rows are kept, and the rest is run again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = 4096
 
 
 def filled(path: Path) -> tuple[dict[int, QuestionRow], dict[Key, Record]]:
-    """A run with small rows and rows of several pages, some of them deleted again."""
+    """Fill a run with small rows and rows of several pages, some of them deleted again."""
     rows = {n: QuestionRow(n, f"case{n // 10}", f"q{n}", {"text": "word " * (n % 7 * 40), "n": n}) for n in range(QUESTIONS)}
     records = {}
     for n in range(QUESTIONS):
@@ -98,7 +98,7 @@ def test_without_the_first_page_all_but_the_judgements_is_taken_over(tmp_path: P
             assert {record.key: record for record in store.records(phase)} == {
                 k: r for k, r in records.items() if k.phase is phase
             }
-        assert store.keys(Phase.EVALUATE) == [], "deleted ones can't be told from others there"
+        assert store.keys(Phase.EVALUATE) == [], "deleted rows are indistinguishable there"
     assert found.kept.read_bytes() == bytes(PAGE) + data[PAGE:]
     assert damage(path) == ""
 
@@ -203,7 +203,7 @@ def test_writes_that_are_still_in_the_log_are_taken_over(tmp_path: Path) -> None
 
 @pytest.fixture
 def finished(memeval: Invoke, folder: Path) -> Callable[[], dict[str, Any]]:
-    """A finished run `r`, and its result."""
+    """Return a function that finishes a run `r` and returns its result."""
 
     def result() -> dict[str, Any]:
         import json

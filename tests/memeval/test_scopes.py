@@ -1,4 +1,4 @@
-"""Names of cases that systems under test see."""
+"""Tests of the case names that systems under test see."""
 
 from __future__ import annotations
 

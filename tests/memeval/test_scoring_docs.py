@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "scoring.md").read_text("utf-8")
 
 
 def own(parts: Registry) -> list[str]:
-    """Names of the built-in parts; other tests may register further ones."""
+    """Return the names of the built-in parts; other tests may register more."""
     return [name for name in parts.names() if parts.get(name).__module__.startswith("memeval.")]
 
 

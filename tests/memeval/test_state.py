@@ -1,4 +1,4 @@
-"""What a prepared run keeps, as files that people can read."""
+"""Tests of a prepared run's state as readable files."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ def run(*words: str) -> Result:
 def prepared(provider: str, *more: str) -> dict[str, Any]:
     done = run("prepare", "-b", "team", "-p", provider, "--run-id", "r", *more)
     assert done.exit_code == 0, done.output
-    told = run("state", "r")
-    assert told.exit_code == 0, told.output
-    (folder,) = [Path(line) for line in told.output.split()]
+    response = run("state", "r")
+    assert response.exit_code == 0, response.output
+    (folder,) = [Path(line) for line in response.output.split()]
     return {path.stem: json.loads(path.read_text()) for path in folder.iterdir()}
 
 
 def test_each_case_has_its_sessions_its_vectors_with_their_texts_and_what_made_them() -> None:
-    told = prepared("dense", "--provider-option", "embedder=hash")
-    assert set(told) == {"db", "vector", "meta"}
-    assert [turn["text"] for turn in told["db"]["sessions"][0]["turns"]][0] == "The export breaks on leap days."
-    texts = {one["text"] for one in told["vector"]["vectors"]}
+    response = prepared("dense", "--provider-option", "embedder=hash")
+    assert set(response) == {"db", "vector", "meta"}
+    assert [turn["text"] for turn in response["db"]["sessions"][0]["turns"]][0] == "The export breaks on leap days."
+    texts = {one["text"] for one in response["vector"]["vectors"]}
     assert texts == {
         "Ines: The export breaks on leap days.",
         "Jon: I will look at the login page.",
         "Ines: The export works again; it was the calendar library.",
     }
-    assert {len(one["vector"]) for one in told["vector"]["vectors"]} == {told["vector"]["dimensions"]}
-    assert told["meta"]["counts"] | {"sessions": 2, "turns": 3, "vectors": 3} == told["meta"]["counts"]
-    assert told["meta"]["case"] == "blue"
-    assert told["meta"]["ingest"]["sessions"] == 2
+    assert {len(one["vector"]) for one in response["vector"]["vectors"]} == {response["vector"]["dimensions"]}
+    assert response["meta"]["counts"] | {"sessions": 2, "turns": 3, "vectors": 3} == response["meta"]["counts"]
+    assert response["meta"]["case"] == "blue"
+    assert response["meta"]["ingest"]["sessions"] == 2
 
 
 def test_memories_of_the_product_are_shown_as_their_markdown() -> None:
-    told = prepared("memoryd", "--provider-option", 'settings={"embedder": "hash"}')
-    assert any("leap days" in text for text in told["db"]["markdown"].values())
+    response = prepared("memoryd", "--provider-option", 'settings={"embedder": "hash"}')
+    assert any("leap days" in text for text in response["db"]["markdown"].values())
 
 
 def test_units_of_a_remote_system_are_shown_with_their_ids(tmp_path: Path) -> None:
-    told = prepared(str(written(tmp_path)))
-    assert [(one["id"], one["indexed"]) for one in told["db"]["sent"]] == [("n0", True), ("n1", True), ("n2", True)]
+    response = prepared(str(written(tmp_path)))
+    assert [(one["id"], one["indexed"]) for one in response["db"]["sent"]] == [("n0", True), ("n1", True), ("n2", True)]
 
 
 def test_a_case_can_be_named_and_a_run_without_a_state_is_told(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A world for run_bench without the real client: a fake client, a benchmark of forty questions, an address that answers."""
+"""Fixtures for run_bench without the real client: a fake client, a benchmark of forty questions, a reachable address."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Words = Callable[[int], str]
 
 @dataclass
 class FakeWorld:
-    """Folders of one test, and the command in it."""
+    """Folders of one test, and the command in them."""
 
     folder: Path
     address: str
@@ -96,7 +96,7 @@ class FakeWorld:
 
     def calls(self) -> list[dict[str, Any]]:
         path = self.folder / "calls"
-        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # the last line may be under way
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # the last line may be incomplete
         return [json.loads(line) for line in whole.splitlines()]
 
     def result(self, group: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stands in for the client: a program with its flags and output. What it does is told by words of the prompt.
+"""Fake client with the flags and output of the real one, controlled by words in the prompt.
 
 ANTHROPIC_FAKE names a folder: `calls` gets a line for each start; a prompt with LIMIT fails the first time only.
 """

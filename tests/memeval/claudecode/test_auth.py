@@ -1,4 +1,4 @@
-"""Which login and which variables a session gets."""
+"""Tests of the login and the environment variables of a session."""
 
 from __future__ import annotations
 

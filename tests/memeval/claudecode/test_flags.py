@@ -1,4 +1,4 @@
-"""What is wrong with a command of run_bench is told before a session is paid for; in this process, with the fake client."""
+"""Invalid run_bench commands fail before a session is paid for; in this process, with the fake client."""
 
 from __future__ import annotations
 

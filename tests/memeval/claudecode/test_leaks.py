@@ -1,4 +1,4 @@
-"""Gold answers are where no session is led to, and one that found them all the same proves nothing."""
+"""Tests that sessions can't reach gold answers, and that one that does is not graded."""
 
 from __future__ import annotations
 

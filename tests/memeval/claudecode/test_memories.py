@@ -1,4 +1,4 @@
-"""What memory gave to a session, where it comes from, and what of it was used."""
+"""Tests of what memory returned to a session, its sources, and how much of it was used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards of run_bench commands, joined: the numbers are those of an undivided command, and what does not fit is refused."""
+"""Tests of merging run_bench shards: results equal those of an undivided command, and mismatches are refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def chance(*words: str) -> float:
 
 
 class FakeSessions:
-    """In place of the client: what comes of a session follows from arm and step alone."""
+    """Replaces the client: the outcome of a session depends on arm and step alone."""
 
     def __init__(self, client: Any, setup: Any, *rest: Any) -> None:
         self._arm = str(setup.arm)
@@ -89,7 +89,7 @@ def grade(family: SampleCode, step: Step, result: SessionResult, work: Path) -> 
 
 
 class Bench:
-    """Commands run in this process with fake sessions."""
+    """Runs commands in this process with fake sessions."""
 
     def __init__(self, folder: Path) -> None:
         self.results = ResultsDir(folder / "results")
@@ -138,7 +138,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(engine, "provenance", lambda: {"memeval_version": "0.1.0", "git": None})
     monkeypatch.setattr(SampleCode, "prepare", lambda self, step, work: (work / step.folder).mkdir(parents=True, exist_ok=True))
     monkeypatch.setattr(SampleCode, "grade", grade)
-    monkeypatch.setattr("memeval.claudecode.subject.end_leftovers", lambda folder: None)  # it looks through all processes
+    monkeypatch.setattr("memeval.claudecode.subject.end_leftovers", lambda folder: None)  # it scans all processes
     return Bench(tmp_path)
 
 
@@ -192,10 +192,10 @@ def test_a_history_that_two_shards_replayed_counts_once_and_is_told(bench: Bench
     whole = bench.run("whole", command)
     joined = bench.join(bench.shards(command, 2))
     assert same(joined) == same(whole)
-    told = bench.result("joined", command, "plugin")
-    assert told["claudecode"]["repeated_histories"]["sequences"] == 1
-    assert told["claudecode"]["repeated_histories"]["usage"]["cost_usd"] == 0.5
-    assert told["merged_from"] == [f"s{number}.sample.plugin.{MODEL}" for number in (1, 2)]
+    stored = bench.result("joined", command, "plugin")
+    assert stored["claudecode"]["repeated_histories"]["sequences"] == 1
+    assert stored["claudecode"]["repeated_histories"]["usage"]["cost_usd"] == 0.5
+    assert stored["merged_from"] == [f"s{number}.sample.plugin.{MODEL}" for number in (1, 2)]
     primer = make_primer(bench.results, f"joined.sample.plugin.{MODEL}", ())
     assert len(primer.states) == 1
 
@@ -259,11 +259,11 @@ def test_another_client_other_data_and_unfinished_shards_are_told(bench: Bench) 
     names = bench.shards(CODE, 2)
     run = f"s2.sample-code.plugin.{MODEL}"
     with bench.results.open(run) as store:
-        told, about = store.meta("claudecode"), store.meta("benchmark_about")
-        store.set_meta("claudecode", {**told, "client_version": "1.0"})
+        stored, about = store.meta("claudecode"), store.meta("benchmark_about")
+        store.set_meta("claudecode", {**stored, "client_version": "1.0"})
         with pytest.raises(RunError, match="differ in client_version"):
             bench.join(names)
-        store.set_meta("claudecode", told)
+        store.set_meta("claudecode", stored)
         store.set_meta("benchmark_about", {**about, "data_hash": "0"})
         with pytest.raises(RunError, match="s2 had other data of sample-code"):
             bench.join(names)

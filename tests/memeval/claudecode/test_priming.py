@@ -1,4 +1,4 @@
-"""Which run a primed arm takes its memory from."""
+"""Tests of the run from which a primed arm takes its memory."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_session_that_an_earlier_run_paid_for_is_taken_from_its_cache_and_said
     flags = ("-b", "forty", "--mode", "off", "--base-url", world.address, "--no-probe")
     assert world.bench(*flags, "--run-id", "first").returncode == 0
     assert world.bench(*flags, "--run-id", "second").returncode == 0
-    assert len(world.calls()) == 4  # the one without an answer was tried again
+    assert len(world.calls()) == 4  # the one without an answer was retried
     first, second = world.result("first"), world.result("second")
     assert second["claudecode"]["sessions"] == {"total": 3, "by_status": {"crash": 1, "done": 2}, "starts": 1, "cached": 2}
     assert second["metrics"]["contains"] == first["metrics"]["contains"]
@@ -113,9 +113,9 @@ def test_interrupting_stops_all_sessions_and_leaves_no_process(world: FakeWorld)
     run = world.start("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "3", "--run-id", "g")
     wait_for_calls(world, run, 4)  # the probe and three sessions
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=HANGS_SECONDS)
-    assert run.returncode == 130, told
-    assert "--resume" in told
+    _, stderr = run.communicate(timeout=HANGS_SECONDS)
+    assert run.returncode == 130, stderr
+    assert "--resume" in stderr
     until(lambda: processes_of(world.folder) == [], "a process is left")
 
 
@@ -196,10 +196,10 @@ def test_sessions_get_nothing_of_the_users_environment(world: FakeWorld) -> None
 def test_a_session_that_needs_too_many_turns_is_wrong_and_said_to_be(world: FakeWorld) -> None:
     world.questions(2, lambda number: "TURNS" if number == 1 else "")
     assert world.bench("-b", "forty", "--mode", "off", "--base-url", world.address, "--run-id", "g").returncode == 0
-    told = world.result("g")["claudecode"]
-    assert told["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
-    # The fake client knows the answers to odd numbers only: the first would be right, had it come to an end.
-    assert (told["four_metrics"]["accuracy"]["value"], told["four_metrics"]["accuracy"]["metric"]) == (0.0, "contains")
+    client = world.result("g")["claudecode"]
+    assert client["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
+    # The fake client knows the answers to odd numbers only: the first would be right, had it finished.
+    assert (client["four_metrics"]["accuracy"]["value"], client["four_metrics"]["accuracy"]["metric"]) == (0.0, "contains")
 
 
 def test_accuracy_counts_a_session_out_of_turns_as_wrong_and_leaves_out_one_that_crashed(world: FakeWorld) -> None:

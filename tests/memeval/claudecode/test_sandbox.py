@@ -1,4 +1,4 @@
-"""State that is kept after each step, and what a kill at any point leaves."""
+"""Tests of the state saved after each step, and of recovery from a kill at any point."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_root_inside_a_project_is_refused(tmp_path: Path) -> None:
 
 
 def test_time_that_runs_out_ends_the_program_with_its_children(tmp_path: Path) -> None:
-    script = "sleep 60 & echo on; sleep 60"  # a shell starts at once, on a busy machine too
+    script = "sleep 60 & echo on; sleep 60"  # a shell starts at once, even on a busy machine
     environment = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "PATH": os.environ["PATH"]}
     done = Processes().run(["sh", "-c", script], tmp_path, environment, 1.5)
     assert done.timed_out

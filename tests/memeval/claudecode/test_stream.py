@@ -1,4 +1,4 @@
-"""What the client prints, and what is made of it."""
+"""Tests of parsing the client's output."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_tools_hooks_and_the_result_are_read_and_the_rest_is_skipped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "kind"),
+    ("response", "kind"),
     [
         ({"result": "Not logged in · Please run /login"}, ErrorKind.LOGIN),
         ({"result": "API Error", "api_error_status": 401}, ErrorKind.LOGIN),
@@ -54,8 +54,8 @@ def test_tools_hooks_and_the_result_are_read_and_the_rest_is_skipped() -> None:
         ({"result": "Something else"}, ErrorKind.CRASH),
     ],
 )
-def test_a_fault_has_its_kind_and_a_fix(told: dict[str, Any], kind: ErrorKind) -> None:
-    fault = fault_of(read_stream(printed({"type": "result", "is_error": True, **told})), 1, "")
+def test_a_fault_has_its_kind_and_a_fix(response: dict[str, Any], kind: ErrorKind) -> None:
+    fault = fault_of(read_stream(printed({"type": "result", "is_error": True, **response})), 1, "")
     assert fault is not None
     assert fault.kind is kind
     assert fault.fix

@@ -1,4 +1,4 @@
-"""What may be said from how much."""
+"""Tests of the conclusions that a given amount of data allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HAIKU, OPUS = "claude-haiku-4-5", "claude-opus-5-5"
 
 
 def result(arm: str, model: str, right: Sequence[float | None], errors: Sequence[str] = (), repeat: int = 1) -> dict[str, Any]:
-    """A result file's parts; a value None with an error is a failed question."""
+    """Build parts of a result file; a value None with an error is a failed question."""
     questions = []
     for place, value in enumerate(right):
         error = errors[place] if place < len(errors) else ""

@@ -1,4 +1,4 @@
-"""The pages in a real browser. Chromium must be there (Debian: apt-get install chromium): without it these tests fail."""
+"""Tests of the pages in a real browser. They fail without Chromium (Debian: apt-get install chromium)."""
 
 from __future__ import annotations
 
@@ -26,14 +26,17 @@ ATTACK = "</script><script>document.title='owned'</script><img src=x onerror=\"d
 
 
 def browser() -> str:
-    """From CHROMIUM_BIN or the path; its absence is a failure."""
+    """Return the browser from CHROMIUM_BIN or PATH; its absence is a failure."""
     found = os.environ.get("CHROMIUM_BIN") or next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found, "Chromium is needed: apt-get install chromium, or set CHROMIUM_BIN"
     return found
 
 
 def run_browser(profile: Path, *words: str) -> tuple[str, str]:
-    """Standard output and error of one headless call. Every host name is unknown to it: what needs the network fails."""
+    """Run the browser headless and return its output and error.
+
+    No host name resolves, so anything that needs the network fails.
+    """
     command = [
         browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars",
         "--disable-dev-shm-usage", "--no-first-run", "--enable-logging=stderr", "--v=0",
@@ -44,7 +47,7 @@ def run_browser(profile: Path, *words: str) -> tuple[str, str]:
 
 
 def console(stderr: str) -> list[str]:
-    """What the page said on the console: faults of its script, and what its policy forbade."""
+    """Return the page's console messages: script errors and policy violations."""
     return [line for line in stderr.splitlines() if ":CONSOLE" in line]
 
 
@@ -71,7 +74,7 @@ def test_the_page_runs_its_script_and_nothing_else(site: Path, tmp_path: Path) -
 
 
 def test_a_strangers_script_would_be_stopped_by_the_policy(site: Path, tmp_path: Path) -> None:
-    """Proof that the test sees a fault: markup that got in is not run, and the console tells."""
+    """Check that the test detects a fault: injected markup does not run, and the console reports it."""
     broken = tmp_path / "broken.html"
     text = (site / "r1.html").read_text("utf-8")
     broken.write_text(text.replace("<h1>", f"{ATTACK}<h1>"), "utf-8")
@@ -89,7 +92,7 @@ def test_a_link_to_a_question_opens_it(site: Path, tmp_path: Path) -> None:
 
 
 def test_filters_leave_the_questions_that_fit(site: Path, tmp_path: Path) -> None:
-    """The page is driven by a second script that its copy's policy allows."""
+    """A second script, allowed by the copy's policy, drives the page."""
     steps = """
       const set = (id, value) => { const f = document.getElementById(id); f.value = value; f.dispatchEvent(new Event("input")); };
       const seen = []; const look = () => seen.push(document.getElementById("shown").textContent);
@@ -126,7 +129,7 @@ def test_pages_are_drawn_in_light_and_dark(site: Path, tmp_path: Path, name: str
 
 
 def test_nothing_stands_out_on_a_phone(site: Path, tmp_path: Path) -> None:
-    """In a frame as narrow as a phone no page is wider than its frame; wide tables scroll in themselves."""
+    """In a frame as narrow as a phone no page is wider than its frame; wide tables scroll horizontally."""
     frames = "".join(
         f'<iframe src="{(site / name).as_uri()}" width="360" height="800"></iframe>' for name in ("index.html", "r1.html")
     )
@@ -143,7 +146,7 @@ def test_nothing_stands_out_on_a_phone(site: Path, tmp_path: Path) -> None:
 
 
 def picture(path: Path, profile: Path, scheme: str) -> list[tuple[int, int, int]]:
-    """Pixels of a screenshot; scheme 0 is dark, 1 light."""
+    """Return the pixels of a screenshot; scheme 0 is dark, 1 light."""
     target = profile.with_suffix(".png")
     run_browser(profile, f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1100,900",
                 f"--screenshot={target}", path.as_uri())  # fmt: skip
@@ -151,7 +154,7 @@ def picture(path: Path, profile: Path, scheme: str) -> list[tuple[int, int, int]
 
 
 def pixels(png: bytes) -> list[tuple[int, int, int]]:
-    """RGB of an 8-bit, not interlaced PNG, row by row."""
+    """Return the RGB of an 8-bit, not interlaced PNG, row by row."""
     width, height, depth, colour, _, _, interlace = struct.unpack(">IIBBBBB", png[16:29])
     assert (depth, interlace) == (8, 0) and colour in (2, 6)
     size, data, at = (4 if colour == 6 else 3), b"", 8
@@ -169,7 +172,7 @@ def pixels(png: bytes) -> list[tuple[int, int, int]]:
 
 
 def unfiltered(kind: int, line: bytearray, above: bytearray, size: int) -> bytearray:
-    """PNG specification, section 9.2."""
+    """Undo a line's filter (PNG specification, section 9.2)."""
     for x in range(len(line) if kind else 0):
         left, up = (line[x - size] if x >= size else 0), above[x]
         corner = above[x - size] if x >= size else 0

@@ -1,4 +1,4 @@
-"""What the page of a run says of the real client."""
+"""Tests of the Claude Code section on a run's page."""
 
 from __future__ import annotations
 

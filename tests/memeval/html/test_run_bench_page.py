@@ -1,4 +1,4 @@
-"""The page of a run_bench command: cells, deltas, verdicts, and each task in each cell."""
+"""Tests of a run_bench command's page: cells, deltas, conclusions, and each task in each cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.memeval.result_files import many, result, write
 HAIKU = "claude-haiku-4-5"
 
 
-def cell(arm: str, right: int, group: str = "g", **told: Any) -> dict[str, Any]:
+def cell(arm: str, right: int, group: str = "g", **client: Any) -> dict[str, Any]:
     data = result(f"{group}.sample.{len(arm)}", many(4, right))
     sessions = {"total": 4, "by_status": {"done": 4}, "starts": 2, "cached": 2}
     four = {"accuracy": {"metric": "accuracy"}, "efficiency": {"value": 0.03, "target": 0.1, "met": True}}
@@ -27,7 +27,7 @@ def cell(arm: str, right: int, group: str = "g", **told: Any) -> dict[str, Any]:
         "repeat": 1,
         "sessions": sessions,
         "four_metrics": four,
-        **told,
+        **client,
     }
     return data
 

@@ -1,4 +1,4 @@
-"""What stands beside a run's numbers: gain over no memory, targets, published figures, earlier versions."""
+"""Tests of the context of a run's numbers: gain over no memory, targets, published figures, earlier versions."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_the_gain_over_no_memory_is_of_the_same_questions_model_and_judge() -> N
 
 def test_targets_say_what_is_reached_and_end_a_check() -> None:
     benchmark("targets: {turn.recall_any@5: 0.9, accuracy: 1.0, session.recall_any@50: 0.5}\n")
-    told = evaluated("r", "oracle", "--judge", "f1,custom")
-    verdicts = {row[0]: row[-1] for row in targets_table(told).rows}
+    result = evaluated("r", "oracle", "--judge", "f1,custom")
+    verdicts = {row[0]: row[-1] for row in targets_table(result).rows}
     assert verdicts["turn.recall_any@5"].startswith("reached")
     assert verdicts["session.recall_any@50"] == "not measured"
     assert run("results", "r").exit_code == 0

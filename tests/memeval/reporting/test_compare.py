@@ -68,14 +68,14 @@ def test_runs_without_a_common_scored_question_have_an_empty_row() -> None:
 
 def test_what_makes_runs_hard_to_compare_is_said() -> None:
     other = {"settings": {"variant": "official"}, "benchmark": {"name": "sample", "data_hash": "e"}, "models": {"answering": "x"}}
-    told = "\n".join(compare([run("a", "11"), run("b", "110", **other)]).warnings)
+    warnings = "\n".join(compare([run("a", "11"), run("b", "110", **other)]).warnings)
     for word in (
         "data",
         "target variant (a: evidence, b: official)",
         "answering model (a: scripted/one, b: x)",
         "different questions",
     ):
-        assert word in told
+        assert word in warnings
     (alone,) = compare([run("a", "11"), run("b", "11")]).warnings
     assert "one conversation" in alone
 

@@ -29,8 +29,8 @@ def test_failed_questions_come_first_then_unscored_then_the_worst() -> None:
 
 
 def test_it_says_whether_the_evidence_was_found() -> None:
-    told = {one.question.id: one.retrieval for one in failures(parse_run(result("r", ASKED)))}
-    assert told == {"broken": "none", "unsure": "all", "worse": "all", "bad": "none"}
+    retrieval = {one.question.id: one.retrieval for one in failures(parse_run(result("r", ASKED)))}
+    assert retrieval == {"broken": "none", "unsure": "all", "worse": "all", "bad": "none"}
 
 
 def test_the_threshold_can_be_raised() -> None:

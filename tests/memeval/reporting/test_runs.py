@@ -46,7 +46,7 @@ def test_a_ratio_of_tokens_is_not_zero_where_a_question_failed() -> None:
 
 
 def test_the_values_of_questions_add_up_to_those_of_the_report() -> None:
-    """Both sides know what a failed question counts: the report that writes cells, and the reader of its questions."""
+    """The report that writes cells and the reader of its questions agree on how a failed question counts."""
     run = read_run(GOLDEN)
     for name, cell in run.metrics.items():
         entries = [question.entry(name) for question in run.questions]

@@ -1,4 +1,4 @@
-"""The commands that read results, on result files alone: the runs were made elsewhere."""
+"""Tests of the commands that read results, on prepared result files."""
 
 from __future__ import annotations
 

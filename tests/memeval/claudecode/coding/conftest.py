@@ -1,4 +1,4 @@
-"""What the families need around them, without network."""
+"""Fixtures for the coding families, without network."""
 
 from __future__ import annotations
 

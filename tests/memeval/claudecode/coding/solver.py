@@ -1,8 +1,8 @@
-"""A scripted brain for coding tasks: it can do anything, but knows only what stands in its request.
+"""A scripted model for coding tasks that can do anything, but knows only what its request contains.
 
-It finds out from the request which task it was given, and applies the gold patch with a shell command when everything that
-the task needs is there as text; else it applies the guess, as a model would that does not know better. So the resolve
-rate of an arm follows from its memory alone.
+It recognizes the task from the request, and applies the gold patch with a shell command if the request contains everything that
+the task needs; else it applies the guess, like a model without that knowledge. So the resolve rate of an arm depends on its
+memory alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MEMORY_FOLDER = re.compile(r"[^\s`'\"]+/memory/(?=[\s`'\".,]|MEMORY\.md)")
 
 
 def strings(value: Any) -> list[str]:
-    """All strings of a JSON value."""
+    """Yield all strings of a JSON value."""
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -29,7 +29,7 @@ def strings(value: Any) -> list[str]:
 
 
 def request_text(body: Body) -> str:
-    """What the model is given as text: system and messages, not the tools' descriptions."""
+    """Return the model's input as text: system and messages, without the tools' descriptions."""
     return "\n".join(strings([body.get("system"), body.get("messages")]))
 
 
@@ -54,7 +54,7 @@ class Solver:
         return [_bash(self._command(repository, task, known, text))]
 
     def task_of(self, text: str) -> tuple[SampleRepository, SampleTask] | None:
-        """The task whose prompt comes last in the text."""
+        """Return the task whose prompt comes last in the text."""
         places = [(text.rfind(task.prompt), one, task) for one in self.repositories for task in one.tasks]
         place, repository, task = max(places, key=lambda entry: entry[0])
         return None if place < 0 else (repository, task)
@@ -70,7 +70,7 @@ class Solver:
 
 
 def knows(repository: SampleRepository, text: str) -> bool:
-    """Whether all that later tasks need is in a text."""
+    """Return whether a text has everything that later tasks need."""
     return all(need.lower() in text.lower() for need in repository.needs)
 
 
@@ -89,7 +89,7 @@ def _bash(command: str) -> Block:
 
 
 def play(solver: Solver, prompt: str, run: Callable[[str], str], memory: str = "") -> str:
-    """One session without a client: asks the brain, runs its commands with `run`, gives its final answer."""
+    """Play one session without a client: ask the brain, run its commands with `run`, return its final answer."""
     messages: list[Body] = [{"role": "user", "content": [{"type": "text", "text": f"{memory}\n{prompt}"}]}]
     for _ in range(5):
         blocks = solver(json.loads(json.dumps({"system": "", "messages": messages, "tools": [{"name": "Bash"}]})))

@@ -1,4 +1,4 @@
-"""The repositories of `sample-code`, and the family over them."""
+"""Tests of the repositories of `sample-code`, and of the family."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def shell(folder: Path):  # type: ignore[no-untyped-def]
 
 
 def run_arm(family: SampleCode, work: Path, remembers: bool) -> list[StepRecord]:
-    """All sequences with a memory that holds every earlier prompt, or none."""
+    """Run all sequences with a memory that holds every earlier prompt, or none."""
     solver, records = Solver(REPOSITORIES), []
     for sequence in family.sequences(Selection()):
         memory = ""
@@ -59,12 +59,12 @@ def test_the_check_finds_what_is_wrong() -> None:
     from dataclasses import replace
 
     sound = REPOSITORIES[0]
-    told = replace(sound.tasks[1], prompt=f"{sound.tasks[1].prompt} {sound.fact}")
+    leaking = replace(sound.tasks[1], prompt=f"{sound.tasks[1].prompt} {sound.fact}")
     harmless = replace(
         sound.tasks[2], tests="import unittest\n\n\nclass T(unittest.TestCase):\n    def test(self):\n        pass\n"
     )
     broken = replace(sound.tasks[3], gold="")
-    found = sample.problems(replace(sound, tasks=(sound.tasks[0], told, harmless, broken)))
+    found = sample.problems(replace(sound, tasks=(sound.tasks[0], leaking, harmless, broken)))
     assert any("tells" in text for text in found)
     assert any("passes before" in text for text in found)
     assert any("can be guessed" in text for text in found)
@@ -120,7 +120,7 @@ def first_step(family: SampleCode) -> Step:
 
 
 def solved(family: SampleCode, work: Path) -> Step:
-    """The first task, prepared and solved."""
+    """Prepare and solve the first task."""
     step = first_step(family)
     family.prepare(step, work)
     play(Solver(REPOSITORIES), step.prompt, shell(work / step.folder))

@@ -1,4 +1,4 @@
-"""Checkouts, grading and sequences of SWE-bench-like tasks, with a small repository made here and no network."""
+"""Tests of checkouts, grading and sequences of SWE-bench-like tasks, with a small local repository and no network."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def task_of(world: World, **changes: Any) -> SweTask:
 
 
 def local(world: World, tmp_path: Path, task: SweTask) -> LocalVenv:
-    """An environment that was built before: its interpreter is this one, which has pytest."""
+    """Return a prepared environment: its interpreter is this one, which has pytest."""
     repositories = Repositories(tmp_path / "commits", world.clones)
     place = tmp_path / "environments" / task.id
     repositories.checkout(task.repo, task.base_commit, place / "checkout")
@@ -163,7 +163,7 @@ def test_tasks_without_tests_or_environment_are_unscored(world: World) -> None:
 
 @dataclass
 class Slow:
-    """Passes with the gold patch; any other runs out of time."""
+    """Passes with the gold patch; any other patch times out."""
 
     gold: str
     name: str = "slow"
