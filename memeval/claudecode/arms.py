@@ -66,7 +66,7 @@ def find_plugin(named: Path | None) -> Path:
     folder = named or Path(__file__).resolve().parents[2]
     if not (folder / ".claude-plugin" / "plugin.json").is_file():
         raise ConfigError(
-            f"{folder} is no plugin: .claude-plugin/plugin.json is missing.", fix="Name memoryd's folder with --plugin-dir."
+            f"{folder} is not a plugin: .claude-plugin/plugin.json is missing.", fix="Name memoryd's folder with --plugin-dir."
         )
     return folder.resolve()
 

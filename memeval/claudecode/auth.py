@@ -81,7 +81,7 @@ def make_auth(kind: str | None, base_url: str) -> Auth:
             "A subscription's token is not sent to another address.", fix="Leave out --base-url, or give --auth api-key."
         )
     if base_url and urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
-        raise ConfigError(f"--base-url {base_url!r} is no address.", fix="Give http://HOST:PORT or https://HOST.")
+        raise ConfigError(f"--base-url {base_url!r} is not an address.", fix="Give http://HOST:PORT or https://HOST.")
     return Auth(AuthKind(kind or (AuthKind.API_KEY if base_url else AuthKind.SUBSCRIPTION)), base_url)
 
 

@@ -220,7 +220,7 @@ def _check_kept(settings: Mapping[str, str], values: Mapping[str, str]) -> None:
 
 def _version(text: str) -> str:
     if text and not _VERSION.fullmatch(text):
-        raise ConfigError(f"--version {text!r} is no version of results.", fix="Write vX.Y, such as v0.1.")
+        raise ConfigError(f"--version {text!r} is not a results version.", fix="Write vX.Y, such as v0.1.")
     return text
 
 
@@ -264,7 +264,7 @@ def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, 
     for entry in given:
         key, sign, value = entry.partition("=")
         if not sign or not key:
-            raise ConfigError(f"{flag} {entry!r} is no KEY=VALUE.", fix="Correct it.")
+            raise ConfigError(f"{flag} {entry!r} is not KEY=VALUE.", fix="Correct it.")
         found[key] = parse_yaml(value, flag) if typed else value
     return found
 
@@ -284,7 +284,7 @@ def _amount(text: str) -> float:
     except ValueError:
         amount = math.nan
     if not 0 <= amount < math.inf:
-        raise ConfigError(f"--budget-usd {text!r} is no amount.", fix="Write USD or NAME=USD, from 0.")
+        raise ConfigError(f"--budget-usd {text!r} is not an amount.", fix="Write USD or NAME=USD, from 0.")
     return amount
 
 

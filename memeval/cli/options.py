@@ -130,7 +130,7 @@ def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
     for pair in pairs:
         key, sign, value = pair.partition("=")
         if not sign or not key:
-            raise ConfigError(f"{flag} {pair!r} is no KEY=VALUE.", fix="Write e.g. k1=1.2.")
+            raise ConfigError(f"{flag} {pair!r} is not KEY=VALUE.", fix="Write e.g. k1=1.2.")
         *path, last = key.split(".")
         place = out
         for part in path:

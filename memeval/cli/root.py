@@ -31,7 +31,7 @@ class Context:
     def run_context(self, budget: float | None = None, *, cache: bool = True) -> RunContext:
         """Return the context that runs share; a budget counts for all runs of the command together."""
         if budget is not None and not budget >= 0:
-            raise ConfigError(f"--budget-usd {budget:g} is no budget.", fix="Give a number of US dollars from 0.")
+            raise ConfigError(f"--budget-usd {budget:g} is not a budget.", fix="Give a number of US dollars from 0.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
         downloads = Downloader(DownloadLines(note))
         sources = Sources(self.cache_dir / "datasets" if self.cache_dir else CACHE, downloads, self.offline)

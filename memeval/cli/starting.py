@@ -305,7 +305,7 @@ def init(kind: str, name: str, type_: str, folder: Path, force: bool) -> None:
     A provider of type python or program, and a benchmark, work as they are; http and mcp show where your API goes.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
-        raise ConfigError(f"{name!r} is no name.", fix="Use small letters, digits and hyphens.")
+        raise ConfigError(f"{name!r} is not a valid name.", fix="Use small letters, digits and hyphens.")
     place = folder / f"{kind}s"
     files = _provider(name, type_, place) if kind == "provider" else _benchmark(name)
     if (there := [place / file for file in files if (place / file).exists()]) and not force:

@@ -259,14 +259,14 @@ def baselines(results: ResultsDir) -> dict[str, str]:
     except (OSError, ValueError) as error:
         raise RunError(f"{path} can't be read: {error}.", fix="Correct it: an object of names and result files.") from None
     if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
-        raise RunError(f"{path} is no object of names and result files.", fix="Correct it.")
+        raise RunError(f"{path} is not an object of names and result files.", fix="Correct it.")
     return data
 
 
 def set_baseline(results: ResultsDir, name: str, run: str) -> str:
     """Name a run's result file as a baseline, replacing one of that name; return its path. Raises RunError."""
     if not name or name != name.strip():
-        raise RunError(f"{name!r} is no name for a baseline.", fix="Give a word, such as main.")
+        raise RunError(f"{name!r} is not a valid baseline name.", fix="Give a word, such as main.")
     file = result_path(results, run)
     load_run(results, str(results.root / file))
     names = {**baselines(results), name: file}

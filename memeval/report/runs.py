@@ -408,7 +408,7 @@ class _Node:
 
     def __init__(self, data: object, name: str, place: str) -> None:
         if not isinstance(data, Mapping):
-            raise _broken(name, place, "is no object")
+            raise _broken(name, place, "is not of type object")
         self.data: Mapping[str, Any] = data
         self._name = name
         self._place = place
@@ -422,7 +422,7 @@ class _Node:
             return default
         checked = check(value)
         if checked is None:
-            raise _broken(self._name, self._at(key), f"is no {kind}" if key in self.data else "is missing")
+            raise _broken(self._name, self._at(key), f"is not of type {kind}" if key in self.data else "is missing")
         return checked
 
     def text(self, key: str, default: str | None = None) -> str:

@@ -38,7 +38,7 @@ class ResultsDir:
     def run_dir(self, run_id: str) -> Path:
         """Return the folder of a run, which may not exist. Raises ConfigError for an id that could leave the results folder."""
         if not _RUN_ID.fullmatch(run_id):
-            raise ConfigError(f"{run_id!r} is no run id.", fix="Use letters, digits, dot, dash and underscore.")
+            raise ConfigError(f"{run_id!r} is not a run id.", fix="Use letters, digits, dot, dash and underscore.")
         return self.root / "runs" / run_id
 
     def run_ids(self) -> list[str]:
@@ -143,7 +143,7 @@ def read_result(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise RunError(f"{path} can't be read as a result: {error}.", fix="Name a run id or a result file.") from None
     if not isinstance(data, dict) or not isinstance(data.get("schema_version"), int):
-        raise RunError(f"{path} is no result file: schema_version is missing.", fix="Name a run id or a result file.")
+        raise RunError(f"{path} is not a result file: schema_version is missing.", fix="Name a run id or a result file.")
     if data["schema_version"] > SCHEMA_VERSION:
         raise RunError(f"{path} has schema version {data['schema_version']}, known is {SCHEMA_VERSION}.", fix="Update memeval.")
     return data

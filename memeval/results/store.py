@@ -145,7 +145,7 @@ class RunStore:
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise RunError(
-                f"{path} is no database of a run: {error}.", fix="Resume the run: what can be read of the file is kept."
+                f"{path} is not the database of a run: {error}.", fix="Resume the run: what can be read of the file is kept."
             ) from None
         except RunError:
             self._db.close()

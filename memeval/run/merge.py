@@ -78,7 +78,7 @@ def difference(one: Any, other: Any, path: str = "") -> str:
 def check_shards(shards: Mapping[str, str | None]) -> None:
     """Check that the runs, by name with their `i/n`, are all shards of one run, each given once. Raises RunError."""
     if whole := [name for name, shard in shards.items() if not shard]:
-        raise RunError(f"Run {whole[0]} is no shard.", fix="Merge runs that were started with --shard i/n.")
+        raise RunError(f"Run {whole[0]} is not a shard.", fix="Merge runs that were started with --shard i/n.")
     owners: dict[str, str] = {}
     for name, shard in shards.items():
         first, other = next(iter(owners.items()), (str(shard), name))

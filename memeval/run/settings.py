@@ -31,7 +31,7 @@ class Shard:
         """Parse `i/n`. Raises ConfigError."""
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if not match or not 1 <= int(match[1]) <= int(match[2]):
-            raise ConfigError(f"{text!r} is no shard.", fix="Write i/n with 1 <= i <= n, e.g. 2/4.")
+            raise ConfigError(f"{text!r} is not a shard.", fix="Write i/n with 1 <= i <= n, e.g. 2/4.")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -55,10 +55,12 @@ class Selection:
         if self.limit is not None and self.limit < 1:
             raise ConfigError(f"--limit {self.limit} leaves no question.", fix="Give 1 or more.")
         if self.dev_slice is not None and not 0 < self.dev_slice <= 1:
-            raise ConfigError(f"--dev-slice {self.dev_slice} is no share.", fix="Give a number above 0, at most 1.")
+            raise ConfigError(
+                f"--dev-slice {self.dev_slice} is not a share between 0 and 1.", fix="Give a number above 0, at most 1."
+            )
         first = 1 if self.start is None else self.start
         if first < 1 or (self.end is not None and self.end < first):
-            raise ConfigError(f"--start {first} --end {self.end} is no range.", fix="Count from 1; both ends are included.")
+            raise ConfigError(f"--start {first} --end {self.end} is not a range.", fix="Count from 1; both ends are included.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +180,12 @@ class Settings:
         if self.top_k < 1 or self.search_k < 0:
             raise ConfigError("--top-k must be 1 or more.", fix="Correct it.")
         if self.threshold is not None and not math.isfinite(self.threshold):
-            raise ConfigError(f"--threshold {self.threshold} is no score.", fix="Give a finite number.")
+            raise ConfigError(f"--threshold {self.threshold} is not a valid score.", fix="Give a finite number.")
         if self.abstain_below is not None and not 0 <= self.abstain_below <= 1:
-            raise ConfigError(f"--abstain-below {self.abstain_below} is no probability.", fix="Give a number from 0 to 1.")
+            raise ConfigError(f"--abstain-below {self.abstain_below} is not a probability.", fix="Give a number from 0 to 1.")
         if not 0 < self.index_timeout < math.inf:
             raise ConfigError(
-                f"--index-timeout {self.index_timeout:g} is no time to wait.", fix="Give a number of seconds above 0."
+                f"--index-timeout {self.index_timeout:g} is not a valid timeout.", fix="Give a number of seconds above 0."
             )
 
     def to_json(self) -> dict[str, Any]:

@@ -77,9 +77,9 @@ def test_a_step_that_fails_is_rolled_back_and_tried_again(tmp_path: Path) -> Non
     assert migrate(db, "x", STEPS) == []
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.db").write_text("no database at all, but some text that is long enough to be looked at" * 20)
-    with pytest.raises(RunError, match="no database"):
+    with pytest.raises(RunError, match="not the database of a run"):
         RunStore(tmp_path / "run.db")
     with pytest.raises(RunError, match="There is no run"):
         RunStore(tmp_path / "none" / "run.db")

@@ -61,7 +61,7 @@ def el(tag: str, *children: Child, **attributes: object) -> Html:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name of an element or attribute")
+        raise ValueError(f"{name!r} is not a name of an element or attribute")
     return name
 
 

@@ -244,7 +244,7 @@ def test_shards_of_different_commands_are_refused_with_the_field(
         (("1/3", "3/3"), r"Shard 2/3 is missing"),
         (("1/2", "1/2"), r"s1 and s2 are both shard 1/2"),
         (("1/2", "2/3"), r"s1 and s2 overlap: they are shards 1/2 and 2/3"),
-        (("1/2", ""), r"s2 is no shard"),
+        (("1/2", ""), r"s2 is not a shard"),
     ],
 )
 def test_missing_and_overlapping_shards_are_told(bench: Bench, shards: tuple[str, ...], message: str) -> None:

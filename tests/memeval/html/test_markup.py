@@ -66,7 +66,7 @@ def test_links_to_files_beside_and_to_anchors_are_fine() -> None:
 
 @pytest.mark.parametrize("name", ["", "a b", "x>", "1a", "on\nclick"])
 def test_names_are_checked(name: str) -> None:
-    with pytest.raises(ValueError, match="is no name"):
+    with pytest.raises(ValueError, match="is not a name"):
         el(name)
-    with pytest.raises(ValueError, match="is no name"):
+    with pytest.raises(ValueError, match="is not a name"):
         el("p", **{name: "x"})

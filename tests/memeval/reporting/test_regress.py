@@ -66,7 +66,7 @@ def test_an_unknown_baseline_names_the_known_ones(tmp_path: Path) -> None:
         load_baseline(results, "mian")
     with pytest.raises(RunError, match="no run 'r9'"):
         set_baseline(results, "main", "r9")
-    with pytest.raises(RunError, match="no name"):
+    with pytest.raises(RunError, match="not a valid baseline name"):
         set_baseline(results, " ", "r1")
 
 

@@ -86,10 +86,10 @@ def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
         (lambda d: d.pop("run_id"), "run_id is missing"),
         (lambda d: d["benchmark"].pop("name"), "benchmark.name is missing"),
         (lambda d: d["questions"][1].pop("type"), r"questions\[1\].type is missing"),
-        (lambda d: d["questions"][1].update(text=5, question=5), r"questions\[1\].question is no text"),
-        (lambda d: d["questions"][0].update(scores={}), r"questions\[0\].scores is no list"),
-        (lambda d: d["questions"][0]["scores"].append("f1"), r"questions\[0\].scores\[1\] is no object"),
-        (lambda d: d["metrics"]["f1"].update(total="many"), "metrics.f1.total is no number"),
+        (lambda d: d["questions"][1].update(text=5, question=5), r"questions\[1\].question is not of type text"),
+        (lambda d: d["questions"][0].update(scores={}), r"questions\[0\].scores is not of type list"),
+        (lambda d: d["questions"][0]["scores"].append("f1"), r"questions\[0\].scores\[1\] is not of type object"),
+        (lambda d: d["metrics"]["f1"].update(total="many"), "metrics.f1.total is not of type number"),
     ],
 )
 def test_a_broken_result_is_reported_by_its_key(change: object, place: str) -> None:
