@@ -43,7 +43,7 @@ def test_an_address_means_a_key_and_a_subscription_is_not_sent_there() -> None:
     assert auth.environment({})["ANTHROPIC_API_KEY"] == "none"
     with pytest.raises(ConfigError, match="not sent"):
         make_auth("subscription", "http://127.0.0.1:1")
-    with pytest.raises(ConfigError, match="no address"):
+    with pytest.raises(ConfigError, match="not an address"):
         make_auth(None, "localhost")
 
 
