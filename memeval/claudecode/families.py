@@ -61,6 +61,7 @@ def open_family(name: str, options: FamilyOptions) -> Family:
 
 ALIASES = {"longmemeval": "longmemeval-s"}
 ALL = "all"
+ON_REQUEST = "on-request"  # tag of benchmarks that `all` leaves out
 
 
 def known(options: FamilyOptions) -> list[str]:
@@ -87,6 +88,9 @@ def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str]
 
 
 def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> bool:
+    catalog = options.context.catalog
+    if name in catalog.benchmarks() and ON_REQUEST in catalog.benchmark(name).tags:
+        return False
     return not missing(name, with_data(options, data, name), fetch=False)
 
 
