@@ -17,7 +17,7 @@ def test_a_setting_is_shown_changed_and_taken_back(terminal: Terminal) -> None:
     terminal.run("config", "session_budget", "--default")
     assert terminal.paths.config.read_text("utf-8") == ""
     assert "has no effect: the environment" in terminal.run("config", "floor", "0.2").stdout
-    assert "takes effect when the daemon starts" in terminal.run("config", "rank", "bm25").stdout
+    assert "takes effect when the daemon restarts" in terminal.run("config", "rank", "bm25").stdout
     terminal.run("config", "rank", "--default")
 
 
