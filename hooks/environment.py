@@ -1,11 +1,11 @@
-"""Find memoryd's own Python environment. Only reads; plugin/build.py builds it."""
+"""Find memoryd's own Python environment. This module only reads; plugin/build.py builds the environment."""
 
 import json
 import os
 import re
 import sys
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -27,7 +27,7 @@ def launcher_path() -> str:
 
 
 def data_folder(env: "Mapping[str, str]", home: str) -> str:
-    """Return the plugin's private folder; a folder in the home folder if the launcher is run by hand."""
+    """Return the plugin's private folder. If the launcher was run by hand, this is a folder in the user's home folder."""
     return env.get("CLAUDE_PLUGIN_DATA") or os.path.join(home, "plugin")
 
 
@@ -54,7 +54,7 @@ def source_files(root: str) -> "list[str]":
 
 
 def venv_folder(env: "Mapping[str, str]", home: str, root: str) -> str:
-    """Return the environment's folder for these sources; includes a digest, since the sources may change in place."""
+    """Return the environment's folder for these sources. Its name includes a digest, because the sources may change in place."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -112,12 +112,15 @@ def on_path(name: str) -> "str | None":
 
 
 def python_candidates() -> "list[str]":
-    """Return interpreters that may be recent enough, the running one first. Callers must try them, as a shim may be broken."""
+    """Return interpreters that may be recent enough, the running one first.
+
+    Callers must try each one, because a shim may be broken.
+    """
     names = ["python3"] + [f"python3.{minor}" for minor in range(20, OLDEST[1] - 1, -1)] + ["python"]
     return [sys.executable] + [path for path in map(on_path, names) if path]
 
 
 def no_python() -> bool:
-    """Return whether no Python that can build the environment seems to be installed."""
+    """Return whether no installed Python seems able to build the environment."""
     named = any(on_path(f"python3.{minor}") for minor in range(OLDEST[1], 21))
     return sys.version_info[:2] < OLDEST and not named and not on_path("uv")

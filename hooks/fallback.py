@@ -1,4 +1,4 @@
-"""Handle a hook when no daemon answers, and the first session after the setup. Only imported in these cases."""
+"""Handle a hook when no daemon answers, and the first session after the setup. Imported only in these two cases."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import governance
 import protocol
 import starter
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ def _with_message(answer: bytes, message: str) -> bytes:
 
 
 def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exception) -> bytes:
-    """Log the problem, start a daemon if none answers, and return what is possible without one."""
+    """Log the problem, start a daemon if none answers, and return the best answer that is possible without one."""
     home = protocol.home_folder(env)
     absent = isinstance(problem, protocol.NoDaemonError)
     started = absent and starter.start_daemon(home, env)
@@ -48,12 +48,12 @@ def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exceptio
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
     if cached:
-        protocol.spool_or_log(home, "GovernanceShown", record)  # so that prompts don't repeat it
+        protocol.spool_or_log(home, "GovernanceShown", record)  # so that later prompts don't repeat the message
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
 def _ask_until_it_runs(home: str, event: str, record: bytes) -> bytes:
-    """Wait for the daemon that was just started, since the user expects a reply to a typed command."""
+    """Wait for the daemon that was just started, because the user expects a reply to a typed command."""
     deadline = time.monotonic() + protocol.TYPED_SECONDS
     while time.monotonic() < deadline:
         time.sleep(RETRY_SECONDS)
@@ -67,12 +67,12 @@ def _ask_until_it_runs(home: str, event: str, record: bytes) -> bytes:
 
 
 def announce(env: "Mapping[str, str]", answer: bytes) -> bytes:
-    """Add the message that the first setup is complete, once."""
+    """Add the message that the first setup is complete. It is shown only once."""
     path = env.get("CLAUDE_PLUGIN_DATA", "") + "/announce"
     try:
         with open(path, encoding="utf-8") as stream:
             message = stream.read(1000).strip()
         os.unlink(path)
     except OSError:
-        return answer  # another session has shown it
+        return answer  # another session has already shown the message
     return _with_message(answer, message)

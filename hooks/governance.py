@@ -3,7 +3,7 @@
 import os
 from hashlib import sha256
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,7 +23,10 @@ def _real_git_dir(dot_git: str) -> "str | None":
 
 
 def project_key(cwd: str) -> str:
-    """Return the real path of the git common directory of `cwd`, else of `cwd`. Must match memoryd.core.project.find_git."""
+    """Return the real path of the git common directory of `cwd`, or of `cwd` itself outside git.
+
+    Must match memoryd.core.project.find_git.
+    """
     start = folder = os.path.realpath(cwd)
     while True:
         dot_git = os.path.join(folder, ".git")
@@ -61,7 +64,7 @@ def is_wanted(env: "Mapping[str, str]") -> bool:
 
 
 def cached_answer(home: str, env: "Mapping[str, str]", cwd: str) -> bytes:
-    """Return the cached answer, or an empty one."""
+    """Return the cached answer, or an empty one if there is none."""
     if not is_wanted(env):
         return b""
     try:

@@ -10,27 +10,27 @@ import os
 import sys
 from time import monotonic
 
-sys.dont_write_bytecode = True  # the plugin's folder may be read-only, or a repository
+sys.dont_write_bytecode = True  # the plugin's folder may be read-only or a git repository
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 import protocol  # noqa: E402
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-# Counted from the start of hook.sh if known, so that a slow start of Python shortens the wait: below 300 ms in total.
+# Counted from the start of hook.sh if that is known, so that a slow start of Python shortens the wait. In total below 300 ms.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
 LEAST_ASK_SECONDS = 0.04  # an idle daemon answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 POKE_SECONDS = 0.1
-READ_SECONDS = 1.0  # for a standard input that is never closed; a busy client may be slow
+READ_SECONDS = 1.0  # in case standard input is never closed; a busy client may be slow
 MAX_INPUT = 16_000_000
 
 
 def started_ago() -> float:
-    """Return the seconds since hook.sh started, as counted by the kernel; 0 if unknown."""
+    """Return the seconds since hook.sh started, according to the kernel, or 0 if that is unknown."""
     try:
         from time import CLOCK_BOOTTIME, clock_gettime
 
@@ -62,7 +62,7 @@ def read_input() -> bytes:
                 parts.append(part)
             size += len(part)
     except TimeoutError:
-        pass  # the input may be complete; _input_fault checks
+        pass  # the input may still be complete; _input_fault checks that
     return b"".join(parts)[: MAX_INPUT + 1]
 
 
@@ -84,7 +84,10 @@ def _read_input_in_time() -> bytes:
 
 
 def _deliver(home: str, event: str, data: bytes, start: float, env: "Mapping[str, str]") -> bytes:
-    """Spool the event, then send it (`ask`) or notify the daemon (`poke`), and return the answer. Raises like these."""
+    """Spool the event, then send it with `ask` or notify the daemon with `poke`, and return the answer.
+
+    Raises the same errors as these two.
+    """
     if event in SPOOLED:
         protocol.spool_or_log(home, event, data)
     if event in ASK_SECONDS:
@@ -105,13 +108,16 @@ def _input_fault(body: bytes) -> str:
 
 
 def is_uninstalled(env: "Mapping[str, str]") -> bool:
-    """Check for a session that outlives the plugin: the client marks its folder, and keeps the data only for an update."""
+    """Return whether the plugin was uninstalled while this session continued.
+
+    The client marks the plugin's folder, and keeps its data only for an update.
+    """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return os.path.exists(os.path.join(root, ".orphaned_at")) and not os.path.isdir(env.get("CLAUDE_PLUGIN_DATA", ""))
 
 
 def handle(event: str, env: "Mapping[str, str]", start: float) -> None:
-    """Read one event from standard input, process it and print the answer."""
+    """Read one event from standard input, process it, and print the answer."""
     if is_uninstalled(env):
         return
     home = protocol.home_folder(env)
@@ -125,7 +131,7 @@ def handle(event: str, env: "Mapping[str, str]", start: float) -> None:
         except (protocol.NoDaemonError, protocol.BusyError) as error:
             problem = error
     if isinstance(problem, protocol.BusyError) and event != "SessionStart":
-        protocol.log(home, event, str(problem))  # a daemon is running and there is no cached answer: don't take longer
+        protocol.log(home, event, str(problem))  # a daemon is running but there is no cached answer: don't take any longer
     elif problem is not None:
         import fallback
 

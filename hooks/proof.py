@@ -1,4 +1,4 @@
-"""Authenticate the daemon and the client to each other over TCP. Only imported there.
+"""Authenticate the daemon and the client to each other over TCP. Imported only for TCP connections.
 
 The token itself is never sent: a process that takes over the port of a stopped daemon learns neither the token nor a
 prompt, and its answers are discarded. The counterpart is memoryd.daemon.endpoint.
@@ -10,7 +10,7 @@ import json
 import os
 from time import monotonic
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from _socket import socket
 
@@ -25,7 +25,10 @@ def digest(token: bytes, side: bytes, port: int, ours: bytes, theirs: bytes) -> 
 
 
 def exchange(link: "socket", port: int, token: bytes, seconds: float) -> None:
-    """Verify the daemon at `link`, then prove the client's identity. Raises ValueError for another server, and OSError."""
+    """Verify the daemon at `link`, then prove the client's identity.
+
+    Raises ValueError if the server is not the daemon, and OSError.
+    """
     nonce = os.urandom(NONCE_BYTES).hex().encode("ascii")
     link.sendall(b"hello " + nonce + b"\n")
     words = _line(link, monotonic() + seconds).split(b" ")
@@ -37,7 +40,7 @@ def exchange(link: "socket", port: int, token: bytes, seconds: float) -> None:
 
 
 def _line(link: "socket", deadline: float) -> bytes:
-    """Read the first line; the daemon sends nothing else before the client's proof."""
+    """Read the daemon's first line. The daemon sends nothing else before it has received the client's proof."""
     data = b""
     while not data.endswith(b"\n") and len(data) <= MAX_LINE:
         link.settimeout(max(deadline - monotonic(), 0.001))
@@ -49,7 +52,7 @@ def _line(link: "socket", deadline: float) -> bytes:
 
 
 def own_answer(answer: bytes, event: str) -> bytes:
-    """Reduce an answer to what memoryd may send for this event: the context, and a line for the user."""
+    """Reduce an answer to what memoryd may send for this event: the context and a line for the user."""
     value = json.loads(answer)
     kept = {}
     output = value.get("hookSpecificOutput")

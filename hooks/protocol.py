@@ -8,7 +8,7 @@ import _socket
 import os
 from time import monotonic, time_ns
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,7 +41,7 @@ LOGIN_NAMES = (
 
 
 class NoDaemonError(Exception):
-    """There is no daemon (or another process listens instead): one should be started."""
+    """No daemon is running, or another process listens in its place. The caller should start a daemon."""
 
 
 class BusyError(Exception):
@@ -63,7 +63,7 @@ def connect(home: str, seconds: float) -> "_socket.socket":
             return _connect_unix(rest, seconds)
         if kind == b"tcp":
             return _connect_tcp(rest, seconds)
-    except (TimeoutError, _socket.timeout, BlockingIOError):  # EAGAIN means that the backlog is full
+    except (TimeoutError, _socket.timeout, BlockingIOError):  # EAGAIN means that the listener's backlog is full
         raise BusyError("the daemon does not accept connections") from None
     except (OSError, ValueError, OverflowError) as error:
         raise NoDaemonError(str(error)) from None
@@ -88,7 +88,7 @@ def _connect_tcp(rest: bytes, seconds: float) -> "_socket.socket":
         import proof
 
         proof.exchange(link, int(port), token, seconds)
-    except (TimeoutError, _socket.timeout):  # not BusyError: a process that does not answer need not be the daemon
+    except (TimeoutError, _socket.timeout):  # not BusyError: a process that does not answer is not necessarily the daemon
         raise NoDaemonError("the process at the daemon's port does not authenticate itself") from None
     link.settimeout(seconds)
     return link
@@ -112,7 +112,7 @@ def log(home: str, event: str, text: str) -> None:
 
 
 def event_record(env: "Mapping[str, str]", body: bytes) -> bytes:
-    """Return the event's record for the socket and the spool: KEY=VALUE lines, an empty line, the hook's input."""
+    """Return the event's record for the socket and the spool: KEY=VALUE lines, an empty line, and the hook's input."""
     lines = []
     for key in sorted(env):
         if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
@@ -126,7 +126,7 @@ def is_login(name: str) -> bool:
 
 
 def wants_login(home: str, env: "Mapping[str, str]") -> bool:
-    """Return whether the user agreed to model runs with the session's login, by an option or by the daemon's marker file."""
+    """Return whether the user agreed to model runs with the session's login, by an option or the daemon's marker file."""
     if env.get(OPTION_PREFIX + "USE_CLAUDE") == "true" or env.get(OPTION_PREFIX + "READER") == "claude":
         return True
     return os.path.exists(os.path.join(home, "run", "login-wanted"))
@@ -146,7 +146,10 @@ def login_lines(env: "Mapping[str, str]") -> bytes:
 
 
 def is_attended(env: "Mapping[str, str]") -> bool:
-    """Return whether a person uses the client interactively: it must say so, and not run in another client's shell."""
+    """Return whether a person uses the client interactively.
+
+    The client must say so, and must not run inside another client's shell.
+    """
     if env.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
         return False
     try:
@@ -157,7 +160,7 @@ def is_attended(env: "Mapping[str, str]") -> bool:
 
 
 def _client_program(env: "Mapping[str, str]") -> str:
-    """Return the path of the client that runs this hook, which may not be on PATH. Only available on Linux."""
+    """Return the path of the client that runs this hook, because it may not be on PATH. Works only on Linux."""
     try:
         path = os.readlink("/proc/" + env["CLAUDE_PID"] + "/exe")
     except (KeyError, OSError, ValueError):
@@ -187,7 +190,7 @@ def spool(home: str, event: str, data: bytes) -> None:
 
 
 def spool_or_log(home: str, event: str, data: bytes) -> None:
-    """Spool the event; if the home folder is not writable, only log that, so that the session still gets an answer."""
+    """Spool the event. If the home folder is not writable, only log the failure, so that the session still gets an answer."""
     try:
         spool(home, event, data)
     except OSError as error:
@@ -228,7 +231,7 @@ def _read_to_end(link: "_socket.socket", deadline: float) -> bytes:
 
 def _checked(answer: bytes, event: str, family: int) -> bytes:
     if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
-        raise NoDaemonError("the process that answers is not memoryd")  # its output must not reach the session
+        raise NoDaemonError("the process that answers is not memoryd")  # the daemon's output must not reach the session
     if answer and family == _socket.AF_INET:
         import proof
 
@@ -237,5 +240,5 @@ def _checked(answer: bytes, event: str, family: int) -> bytes:
 
 
 def is_typed_command(event: str, data: bytes) -> bool:
-    """Return whether the event may be a prompt with a memoryd command."""
+    """Return whether the event may be a prompt that contains a memoryd command."""
     return event == "UserPromptSubmit" and any(command in data for command in TYPED)

@@ -8,16 +8,16 @@ import time
 import environment
 import protocol
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
 ATTEMPT_SECONDS = 10.0
-STAMP_SECONDS = 0.05  # creating the stamp also changes the folder, at nearly the same time
+STAMP_SECONDS = 0.05  # creating the stamp also changes the folder's modification time at nearly the same moment
 LOG_LIMIT = 1_000_000
 SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "ACCESS_KEY")
-KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen an endpoint as reader
+KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen an endpoint as the reader
 
 
 def daemon_environment(env: "Mapping[str, str]", home: str) -> "dict[str, str]":
@@ -32,7 +32,7 @@ def daemon_environment(env: "Mapping[str, str]", home: str) -> "dict[str, str]":
         if (ours or not secret) and not name.startswith(protocol.OPTION_PREFIX):
             kept[name] = value
     kept["MEMORYD_HOME"] = home
-    if protocol.wants_login(home, env):  # the daemon only keeps these in memory, for model runs
+    if protocol.wants_login(home, env):  # the daemon keeps these in memory only, for model runs
         for line in os.fsdecode(protocol.login_lines(env)).splitlines():
             name, _, value = line.partition("=")
             kept[name] = value
@@ -47,10 +47,10 @@ def _modified(path: str) -> float:
 
 
 def may_try(home: str) -> bool:
-    """Return whether this process may start a daemon; only one attempt is allowed per ATTEMPT_SECONDS, across processes.
+    """Return whether this process may start a daemon. Only one attempt is allowed per ATTEMPT_SECONDS, across all processes.
 
-    A successful attempt does not count, since its daemon has ended since. It is recognised by the folder's modification
-    time, which changes when the daemon creates or removes its socket. The daemon's lock stops a superfluous start.
+    A successful attempt does not count, because its daemon has ended since. It is recognised by the folder's modification
+    time, which changes when the daemon creates or removes its socket. The daemon's lock prevents a second daemon.
     """
     stamp = os.path.join(home, "run", "start.stamp")
     tried = _modified(stamp)
@@ -63,7 +63,7 @@ def may_try(home: str) -> bool:
             os.unlink(stamp)
         os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
-        return False  # another process is starting one, or the home folder is not writable
+        return False  # another process is starting a daemon, or the home folder is not writable
     return True
 
 
@@ -78,7 +78,7 @@ def _open_log(home: str) -> int:
 def start_daemon(home: str, env: "Mapping[str, str]") -> int:
     """Start `bin/memoryd daemon` in its own process session, without waiting for it.
 
-    The daemon survives the client, whose hooks and servers are killed with it.
+    The daemon must survive the client, which kills its hooks and servers when it exits.
 
     Returns:
         The process id, or 0 if this call started none.
@@ -130,7 +130,7 @@ def _fork(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
 
 
 def start_problem(home: str) -> str:
-    """Return the reason why the last daemon could not start; empty if the configuration has changed since."""
+    """Return why the last daemon could not start. The text is empty if the configuration has changed since then."""
     try:
         path = os.path.join(home, "run", "start-problem")
         config = os.path.join(home, "config.toml")
@@ -143,7 +143,7 @@ def start_problem(home: str) -> str:
 
 
 def setup_message(home: str, env: "Mapping[str, str]") -> str:
-    """Return the message for the user at the start of a session if the environment is not ready, else an empty text."""
+    """Return the message for the user at the start of a session if the environment is not ready, or an empty string."""
     if environment.find_ready(env, home):
         return start_problem(home)
     log = os.path.join(home, "logs", "launcher.log")

@@ -1,1 +1,1 @@
-"""Foundations: values, errors, contracts, settings, files, the SQLite opener and the work state."""
+"""Foundations: value types, errors, interfaces, settings, files, the SQLite wrapper and the persistent state."""

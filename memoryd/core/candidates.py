@@ -1,4 +1,4 @@
-"""Candidates: their lifetime, and the offers in which sessions are asked to keep or drop them."""
+"""Candidates: how long they live, and the offers that ask sessions to keep or drop them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def is_faded(item: MemoryItem, now: datetime) -> bool:
 
 
 def surplus(items: Iterable[MemoryItem], most: int = MOST) -> list[MemoryItem]:
-    """Return the candidates over the limit: least confident first, then oldest."""
+    """Return the candidates that exceed the limit. The least confident come first, then the oldest."""
     waiting = [item for item in items if item.status is Status.CANDIDATE]
     waiting.sort(key=lambda item: (item.confidence, item.created_at, item.id))
     return waiting[: max(0, len(waiting) - most)]
 
 
-# Offers made to sessions, and their outcome.
+# Offers made to sessions, and their outcomes.
 #
-# An offer is a block of candidates that accompanies a prompt (or a session's start), so that the session's model keeps or
-# drops them. Stored in the state database (see `state`): ids and digests, no text. Times are ISO strings.
+# An offer is a block of candidates added to a prompt (or to a session's start). It asks the session's model to keep or
+# drop them. Offers are in the state database (see `state`) as ids and digests, without text. Times are ISO strings.
 
 KEPT = "kept"
 OWN = "own"
@@ -42,7 +42,7 @@ KNOWN = "known"
 REFUSED = "refused"
 AT_PROMPT = "UserPromptSubmit"
 AT_START = "SessionStart"
-# Short ids save tokens; an id gets another digit when it would collide within the project.
+# Short ids save tokens. An id gets another digit if it would collide with another one within the project.
 SHORT_ID = 4
 KEPT_DAYS = 90
 
@@ -53,9 +53,9 @@ class OfferedCandidate:
 
     Attributes:
         short: Id shown to the model.
-        known: Related memory shown with it.
+        known: Related memory shown next to the candidate.
         given_to: Session that received the offer.
-        outcome: Empty while undecided.
+        outcome: The decision, or empty while there is none.
     """
 
     short: str
@@ -70,7 +70,7 @@ class OfferedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Cost and yield of offers in a period. `own` counts memories that a session's model added itself."""
+    """Cost and yield of the offers in a period. `own` counts the memories that a session's model added on its own initiative."""
 
     offers: int = 0
     tokens: int = 0
@@ -98,7 +98,7 @@ def create_tables(db: Database) -> None:
 
 
 def create_neighbours(db: Database) -> None:
-    """Create the table of precomputed neighbours of candidates (a migration)."""
+    """Create the table of the known memory nearest to each candidate (a migration of the state database)."""
     db.execute("CREATE TABLE neighbour (memory TEXT PRIMARY KEY, known TEXT, at TEXT)")
 
 
@@ -127,7 +127,10 @@ class Offers:
             return int(self._db.value("SELECT count FROM prompts WHERE session = ?", (session,)))
 
     def last_prompt_with_offer(self, session: str) -> int | None:
-        """Return the number of the last prompt that came with an offer; 0 for the session's start, None if there was none."""
+        """Return the number of the last prompt that came with an offer.
+
+        This is 0 for the session's start, and None if there was no offer.
+        """
         return self._db.value("SELECT max(prompt) FROM offer WHERE session = ?", (session,))  # type: ignore[no-any-return]
 
     # Offers
@@ -165,7 +168,7 @@ class Offers:
             )
 
     def entry(self, project: str, short: str) -> OfferedCandidate | None:
-        """Return the candidate offered in the project under this short id."""
+        """Return the candidate that was offered in the project under this short id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ? AND short = ?", (project, short))
         return OfferedCandidate(*rows[0]) if rows else None
 
@@ -175,14 +178,14 @@ class Offers:
         return {row[2]: OfferedCandidate(*row) for row in rows}
 
     def set_neighbours(self, known: Mapping[str, str]) -> None:
-        """Store the known memory nearest to each candidate; empty for none."""
+        """Store the id of the known memory nearest to each candidate. The id is empty if there is none."""
         now = self._now()
         self._db.executemany(
             "INSERT OR REPLACE INTO neighbour (memory, known, at) VALUES (?, ?, ?)", [(m, k, now) for m, k in known.items()]
         )
 
     def neighbours(self, memories: Iterable[str]) -> dict[str, str]:
-        """Return the stored neighbours of these candidates."""
+        """Return the stored nearest memories of these candidates."""
         out: dict[str, str] = {}
         for memory in memories:
             rows = self._db.execute("SELECT known FROM neighbour WHERE memory = ?", (memory,))
@@ -200,7 +203,7 @@ class Offers:
             self.note(entry.project, entry.session, memory or entry.memory, outcome)
 
     def note(self, project: str, session: str, memory: str, outcome: str) -> None:
-        """Record a decision."""
+        """Record a decision about an offered candidate."""
         self._db.execute(
             "INSERT INTO settled (project, session, memory, outcome, at) VALUES (?, ?, ?, ?, ?)",
             (project, session, memory, outcome, self._now()),
@@ -222,10 +225,10 @@ class Offers:
         rows = self._db.execute("SELECT event, prompt, tokens, shown FROM offer WHERE session = ? ORDER BY id", (session,))
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
-    # Settled log lines
+    # Log lines whose statements are settled
 
     def settle_lines(self, lines: Iterable[str], statement: str) -> None:
-        """Record that this statement of these log lines is settled, so it is not proposed again."""
+        """Record that this statement of these log lines is settled, so that it is not proposed again."""
         code, now = _code(statement), self._now()
         self._db.executemany(
             "INSERT OR IGNORE INTO settled_line (line, statement, at) VALUES (?, ?, ?)",
@@ -233,7 +236,7 @@ class Offers:
         )
 
     def is_settled(self, lines: Iterable[str], statement: str) -> bool:
-        """Return whether this statement of any of these lines was settled."""
+        """Return whether this statement is already settled for any of these log lines."""
         code = _code(statement)
         return any(
             self._db.execute("SELECT 1 FROM settled_line WHERE line = ? AND statement = ?", (line, code)) for line in lines

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from memoryd.core.errors import InputError
 
-# Time synchronisation corrects less than this; a timestamp further in the future came from a wrong clock.
+# Time synchronisation corrects by less than this. A timestamp further in the future came from a wrong clock.
 SKEW = timedelta(minutes=5)
 
 
@@ -14,17 +14,17 @@ class SystemClock:
     """Clock that returns the machine's time."""
 
     def now(self) -> datetime:
-        """Return the current time, aware and in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         return datetime.now(UTC)
 
 
 def to_iso(moment: datetime) -> str:
-    """Format as ISO 8601 in UTC with a trailing Z; microseconds only when nonzero."""
+    """Format a time as ISO 8601 in UTC with a trailing Z. Microseconds are included only if they are not zero."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def from_iso(text: str) -> datetime:
-    """Parse ISO 8601 into aware UTC. A date means midnight UTC; a missing zone means UTC.
+    """Parse an ISO 8601 time into an aware UTC datetime. A date means midnight UTC, and a missing time zone means UTC.
 
     Raises:
         InputError: The text is not a date or time.
@@ -32,10 +32,10 @@ def from_iso(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text.strip())
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # overflow: the UTC time is outside years 1 to 9999
+    except (ValueError, OverflowError) as error:  # overflow: the time in UTC is outside the years 1 to 9999
         raise InputError(f"'{text}' is not a date or time.", fix="Write it as 2026-11-27 or 2026-11-27T09:30:00Z.") from error
 
 
 def local_midnight(now: datetime) -> datetime:
-    """Return the start of the user's local day in UTC; daily budgets count from it."""
+    """Return the start of the user's local day, in UTC. Daily budgets are counted from this time."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)

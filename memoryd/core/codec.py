@@ -33,7 +33,7 @@ _NO_EVIDENCE = Evidence()
 
 
 def new_id() -> str:
-    """Return a random id; exclusive creation of the file guarantees that it is unique."""
+    """Return a random id. It is unique because the memory's file is created exclusively."""
     return f"mem_{secrets.token_hex(6)}"
 
 
@@ -43,7 +43,7 @@ def is_id(text: str) -> bool:
 
 
 def item_to_dict(item: MemoryItem) -> dict[str, Any]:
-    """Convert an item to plain values, in front-matter order; times become ISO strings."""
+    """Convert an item to plain values in the order of the front matter. Times become ISO strings."""
     return {
         "id": item.id,
         "content": item.content,
@@ -87,7 +87,7 @@ def enum_value(enum: type[EnumT], value: Any, field: str) -> EnumT:
     """Return the enum member for a value.
 
     Raises:
-        InputError: The value is none of the choices; the message names the field and lists them.
+        InputError: The value is not one of the choices. The message names the field and lists the choices.
     """
     try:
         return enum(str(value).strip().lower() if enum is not LinkType else str(value).strip().upper())
@@ -188,7 +188,7 @@ _NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
 
 
 def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
-    """Run a reader; a value that can't even be formatted (an integer of 50,000 digits) becomes an InputError."""
+    """Call a reader. A value that can't even be formatted (an integer of 50,000 digits) becomes an InputError."""
     try:
         return reader(value, name)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -196,12 +196,12 @@ def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Format a value for an error message: on one line and short."""
+    """Format a value for an error message, shortened and on one line."""
     return shorten(one_line(visible(str(value))), SHOWN_CHARACTERS)
 
 
 def item_from_dict(values: Mapping[str, Any], defaults: MemoryItem | None = None) -> MemoryItem:
-    """Build an item; ignore unknown keys and take missing ones from `defaults`.
+    """Build an item. Unknown keys are ignored, and missing ones are taken from `defaults`.
 
     Raises:
         InputError: A value is invalid; the message names the field.
@@ -228,7 +228,7 @@ def item_from_json(data: bytes | str) -> MemoryItem:
 
 
 def item_from_own_json(data: bytes | str) -> MemoryItem:
-    """Parse the output of `item_to_json` four times faster, falling back to `item_from_dict` for any other form."""
+    """Parse the output of `item_to_json` four times faster. Any other form falls back to `item_from_dict`."""
     values = orjson.loads(data)
     try:
         return _own_item(values)
@@ -273,21 +273,21 @@ def _own_time(text: str | None) -> datetime | None:
 
 
 def item_digest(item: MemoryItem) -> str:
-    """Return a digest of the item's value (without `backends`), for finding outdated index entries."""
+    """Return a digest of the item's value without `backends`. It is used to find outdated index entries."""
     return digest_of(item_to_dict(item))
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    Empty `asked_as` is left out, so digests from before keys existed remain valid and an upgrade does not reindex.
+    An empty `asked_as` is left out, so that digests from before keys existed remain valid and an upgrade does not reindex.
     """
     counted = {name: value for name, value in values.items() if name != "backends" and (value or name != "asked_as")}
     return digest(orjson.dumps(counted).decode())[:32]
 
 
 def hit_to_dict(hit: Hit) -> dict[str, Any]:
-    """Convert a hit to plain values, for JSON output and MCP."""
+    """Convert a search hit to plain values, for JSON output and MCP."""
     return {
         "memory": item_to_dict(hit.item),
         "score": round(hit.score, 4),

@@ -1,4 +1,4 @@
-"""Settings: defaults < config.toml < plugin options < environment < flags.
+"""Settings, in order of increasing precedence: defaults, config.toml, plugin options, environment, flags.
 
 No other module reads the environment or the config file. Each key is defined once, in `KEYS`, from which the
 documentation and error messages are generated (docs/configuration.md).
@@ -26,12 +26,12 @@ OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 HOME_ENV = "MEMORYD_HOME"
 INTERNAL_ENV = "MEMORYD_INTERNAL"
 CLIENT_MARK = "CLAUDECODE"
-IN_CLIENT = "client shell"  # caller name of the command line when it runs inside the client
+IN_CLIENT = "client shell"  # name of the caller when the command line runs inside the client
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh", "ash", "busybox"})
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 READERS = ("auto", "endpoint", "claude", "session", "offline")
-# Former names of settings and values, still accepted.
+# Former names of settings and values. They are still accepted.
 OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
 OLD_READERS: Mapping[str, str] = {"openai": "endpoint", "heuristic": "offline"}
 RANKS = ("maxsim", "hybrid", "bm25")
@@ -43,7 +43,7 @@ HOME = "home"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings, resolved. Token budgets are in estimated model tokens."""
+    """All settings with their final values. Token budgets are in estimated model tokens."""
 
     home: Path
     reader: str = "auto"
@@ -94,13 +94,13 @@ class Settings:
 
 FIRST_PRINTED, DELETE = 32, 127
 MOST_INJECTED = 2_400  # the client truncates hook output at 10,000 characters
-MOST_IN_AN_ANSWER = 20_000  # the client warns about larger tool results, then truncates them
+MOST_IN_AN_ANSWER = 20_000  # the client warns about tool results larger than this, then truncates them
 MOST = 10**15  # the API's JSON holds 64-bit integers
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its field name, help text, parser, and the allowed values if it is an enumeration."""
+    """One setting: its field name, help text and parser, and the allowed values if it is an enumeration."""
 
     name: str
     help: str
@@ -115,7 +115,7 @@ def _text(value: Any) -> str:
 
 
 def _printed(text: str) -> str:
-    """Return the text unchanged; reject control characters, which would fail much later in a path, name or header."""
+    """Return the text unchanged. Reject control characters, which would fail much later in a path, a name or a header."""
     if any(ord(character) < FIRST_PRINTED or ord(character) == DELETE for character in text):
         raise ValueError("expected a text without control characters")
     return text
@@ -268,10 +268,10 @@ KEYS: dict[str, Setting] = {
 
 
 def parse_value(name: str, value: Any, where: str) -> Any:
-    """Parse a setting from a string or TOML value.
+    """Parse the value of a setting from a string or a TOML value.
 
     Raises:
-        ConfigError: The value is invalid; the message names `where`.
+        ConfigError: The value is invalid. The message contains `where`.
     """
     key = KEYS[current_name(name)]
     try:
@@ -281,10 +281,10 @@ def parse_value(name: str, value: Any, where: str) -> Any:
 
 
 def check_name(name: str, where: str) -> None:
-    """Raise ConfigError if there is no such setting."""
+    """Raise ConfigError if there is no setting with this name."""
     if name in KEYS or name in OLD_NAMES:
         return
-    near = difflib.get_close_matches(name[:100], KEYS, 1)  # quadratic in the length
+    near = difflib.get_close_matches(name[:100], KEYS, 1)  # comparing names takes time quadratic in their length
     hint = f"Did you mean '{near[0]}'? " if near else ""
     raise ConfigError(f"{where}: there is no setting '{name}'.", fix=f"{hint}Known: {', '.join(KEYS)}.")
 
@@ -310,17 +310,17 @@ def _from_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def current_name(name: str) -> str:
-    """Return a setting's current name."""
+    """Return the current name of a setting, which may be given by a former name."""
     return OLD_NAMES.get(name, name)
 
 
 def _new_last(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Sort settings so that former names come first and are overridden by the current name."""
+    """Sort settings so that former names come first. A setting under its current name then overrides the former one."""
     return sorted(values.items(), key=lambda pair: pair[0] not in OLD_NAMES)
 
 
 def problem_of(text: str, where: str) -> ConfigError | None:
-    """Return the error in a config.toml text, or None if it is valid."""
+    """Return the error in the text of a config.toml, or None if the text is valid."""
     try:
         _from_toml(text, where)
     except ConfigError as error:
@@ -329,7 +329,7 @@ def problem_of(text: str, where: str) -> ConfigError | None:
 
 
 def _from_options(path: Path) -> dict[str, Any]:
-    """Read the last known plugin options. Skip invalid ones: they were reported earlier and must not prevent a start."""
+    """Read the last known plugin options. Invalid ones are skipped: they were reported earlier and must not prevent a start."""
     try:
         stored = orjson.loads(path.read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
@@ -351,7 +351,7 @@ def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
 
 
 def find_home(environ: Mapping[str, str]) -> Path:
-    """Return the home folder: MEMORYD_HOME, else the plugin's option, else ~/.memoryd."""
+    """Return the home folder: MEMORYD_HOME, or the plugin's option, or ~/.memoryd."""
     chosen = environ.get(HOME_ENV) or environ.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
     return _home_folder(chosen)
 
@@ -374,7 +374,7 @@ def options_problem(options: Mapping[str, str]) -> str:
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Settings:
-    """Resolve all settings; flags that are None are ignored.
+    """Resolve all settings. Flags that are None are ignored.
 
     Raises:
         ConfigError: A setting is invalid; the message names its source.
@@ -409,7 +409,7 @@ def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, s
 
 
 def with_flags(settings: Settings, **flags: Any) -> Settings:
-    """Return the settings with flags applied; None keeps the value."""
+    """Return the settings with these flags applied. A flag that is None keeps the current value."""
     return replace(settings, **_from_flags(flags))
 
 
@@ -419,7 +419,7 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
-    """Return the key for the endpoint reader: memoryd's own setting, else the vendor's environment variable."""
+    """Return the API key for the endpoint reader: memoryd's own setting, or else the vendor's environment variable."""
     env = os.environ if environ is None else environ
     if settings.openai_api_key:
         return settings.openai_api_key
@@ -429,7 +429,7 @@ def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> 
 
 
 def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a daemon started by the client, without the client's login and session variables."""
+    """Return the environment for a daemon that the client starts, without the client's login and session variables."""
     env = os.environ if environ is None else environ
     kept = {name: value for name, value in env.items() if name in CLIENT_KEPT or not name.startswith(CLIENT_PREFIXES)}
     kept.pop(INTERNAL_ENV, None)
@@ -437,7 +437,10 @@ def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = N
 
 
 def inside_client(environ: Mapping[str, str] | None = None) -> bool:
-    """Return whether the client's shell, driven by a model, started this process: by its variable here or in the parent shell."""
+    """Return whether a model started this process in the client's shell.
+
+    The client's variable is set here or in the parent shell.
+    """
     env = os.environ if environ is None else environ
     if env.get(CLIENT_MARK):
         return True
@@ -445,7 +448,7 @@ def inside_client(environ: Mapping[str, str] | None = None) -> bool:
         parent = Path(f"/proc/{os.getppid()}")
         name = (parent / "comm").read_text("utf-8", "replace").strip()
         return name in SHELLS and f"\0{CLIENT_MARK}=".encode() in b"\0" + (parent / "environ").read_bytes()
-    except (OSError, ValueError):  # no /proc on this system
+    except (OSError, ValueError):  # there is no /proc on this system
         return False
 
 

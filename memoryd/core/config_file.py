@@ -20,7 +20,7 @@ BY_HAND = "Edit the file by hand; nothing was written."
 
 
 def change_file(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Set these values in the file (None removes one) and return them parsed; all or nothing.
+    """Set these values in the file and return them parsed. None removes a setting. Either all changes are written or none.
 
     Raises:
         ConfigError: A name or value is invalid, or the file is not valid TOML. The file is unchanged.
@@ -55,7 +55,7 @@ def _read(path: Path) -> str:
 
 
 def changed(text: str, name: str, value: Any, path: Path) -> str:
-    """Return the text with one setting changed, or removed if None.
+    """Return the text with one setting changed, or removed if the value is None.
 
     Raises:
         ConfigError: The setting can't be changed safely.
@@ -95,7 +95,7 @@ def _loaded(text: str, path: Path) -> dict[str, Any]:
 
 
 def _assignment(lines: list[str], name: str, path: Path) -> tuple[int, int]:
-    """Return the line range [start, stop) of the setting; lists and multi-line strings span several lines."""
+    """Return the line range [start, stop) of the setting. Lists and multi-line strings span several lines."""
     start_of = re.compile(rf"\s*([\"']?){re.escape(name)}\1\s*=")
     for start in (number for number, line in enumerate(lines) if start_of.match(line)):
         for stop in range(start + 1, len(lines) + 1):
@@ -128,7 +128,7 @@ def _comment(text: str, name: str, value: Any) -> str:
 
 
 def _place(lines: list[str], name: str) -> int:
-    """Return the index below the setting's commented-out example, else the end."""
+    """Return the index of the line below the setting's commented-out example, or the end of the file."""
     example = re.compile(rf"\s*#\s*{re.escape(name)}\s*=")
     found = [number for number, line in enumerate(lines) if example.match(line)]
     return found[-1] + 1 if found else len(lines)

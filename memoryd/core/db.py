@@ -33,15 +33,15 @@ WAIT_SECONDS = 10.0
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
 # application_id of a database with page checksums: the header byte that says so may itself be damaged.
-CHECKSUMMED = 0x6D656D64  # the mark of earlier versions, whatever the place
+CHECKSUMMED = 0x6D656D64  # the mark of earlier versions, which did not depend on the file's location
 _HEADER_BYTES = 100
-# Raised by code that works on rows with unexpected content, but also by bugs in that code.
+# Raised by code that reads rows with unexpected content, but also by bugs in that code.
 ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-# Databases up to this size are vacuumed when scrubbed, which takes a second at most.
+# Databases up to this size are vacuumed when they are scrubbed, which takes at most a second.
 VACUUM_BYTES = 100_000_000
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
-# All statements on derived files are ours, so these mean that the schema or rows are not what we wrote.
+# All statements on derived files are ours, so these errors mean that the schema or the rows are not what we wrote.
 _DERIVED_DAMAGE = (apsw.ConstraintError, apsw.MismatchError)
 _SCHEMA_DAMAGE = ("no such table", "no such column", "has no column named", "no such module", "malformed", "vtable constructor")
 _REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
@@ -49,7 +49,7 @@ _REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
 
 @lru_cache(maxsize=1)
 def has_checksums() -> bool:
-    """Return whether page checksums are available, loading the extension once. Source builds of apsw may lack it."""
+    """Return whether page checksums are available. Loads the extension once. Source builds of apsw may lack it."""
     try:
         from apsw import sqlite_extra
     except ImportError:
@@ -75,7 +75,7 @@ def _fix_for(path: Path, durable: bool) -> str:
 
 
 class Database:
-    """One connection that threads can share.
+    """One connection that several threads can share.
 
     With `durable=False` the file is derived: writes are not synced, pages are checked, and damage of any kind raises
     IndexDamagedError so that the caller can rebuild it. Damage of a durable database, and every other SQLite failure,
@@ -122,12 +122,15 @@ class Database:
                 self._connection.enable_load_extension(False)
 
     def _reserve_checksums(self) -> None:
-        """Reserve space at the end of each page; takes effect for new or vacuumed files."""
+        """Reserve space at the end of each page. This takes effect for new or vacuumed files."""
         room = ctypes.c_int(CHECKSUM_BYTES)
         self._connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(room))
 
     def _require_checksums(self) -> None:
-        """Mark a new file, add checksums to a file of an older version, and reject one that lost them or was made elsewhere."""
+        """Mark a new file, and add checksums to a file of an older version.
+
+        Reject a file that lost its checksums or was made elsewhere.
+        """
         ((mark,),) = self._connection.execute("PRAGMA application_id").fetchall()
         if mark not in (0, CHECKSUMMED, self._place()):
             raise IndexDamagedError(f"{self.path} was made in another place", fix=_REINDEX)
@@ -139,17 +142,20 @@ class Database:
             self._connection.execute(f"PRAGMA application_id={self._place()}")
 
     def _place(self) -> int:
-        """Return the mark of a file that was made here: a copy of another home's, or of another index, has another."""
+        """Return the mark of a file that was made here.
+
+        A copy from another home folder or of another index has a different mark.
+        """
         return 0x40000000 | zlib.crc32(os.fsencode(os.path.realpath(self.path))) & 0x3FFFFFFF
 
     def _reserved(self) -> int | None:
-        """Return the bytes reserved per page according to the header; None while the file is still empty."""
+        """Return the bytes reserved per page according to the header, or None while the file is still empty."""
         with self.path.open("rb") as stream:
             header = stream.read(_HEADER_BYTES)
         return header[20] if len(header) == _HEADER_BYTES else None
 
     def _has_zero_page(self) -> bool:
-        """Return whether a page in use is all zeros, which has a valid checksum of zero."""
+        """Return whether a page in use consists of zeros only. Such a page has a valid checksum of zero."""
         size = int(str(self._connection.execute("PRAGMA page_size").fetchall()[0][0]))
         empty = bytes(size)
         with self.path.open("rb") as stream:
@@ -160,7 +166,10 @@ class Database:
         return not used.isdisjoint(zeros)
 
     def _use_write_ahead_log(self) -> None:
-        """Switch to WAL mode, retrying: the busy timeout does not apply here, and two processes may create a database at once."""
+        """Switch to WAL mode with retries.
+
+        The busy timeout does not apply here, and two processes may create a database at once.
+        """
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             try:
@@ -216,7 +225,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block in a transaction; nested blocks join the outer one."""
+        """Run the block in a transaction. A nested block joins the outer transaction."""
         with self._lock:
             if self._depth:
                 yield
@@ -226,7 +235,7 @@ class Database:
             try:
                 yield
             except BaseException:
-                if self._connection.in_transaction:  # SQLite rolls back by itself after some errors
+                if self._connection.in_transaction:  # after some errors SQLite has already rolled back
                     self.execute("ROLLBACK")
                 raise
             else:
@@ -239,7 +248,7 @@ class Database:
 
     @contextlib.contextmanager
     def unsynced(self) -> Iterator[None]:
-        """Do not wait for the disk in this block: its writes survive a kill, but perhaps not a power cut."""
+        """Do not wait for the disk in this block. Its writes survive a killed process, but perhaps not a power cut."""
         with self._lock:
             if not self._durable or self._depth:  # SQLite can't change this inside a transaction
                 yield
@@ -251,7 +260,7 @@ class Database:
                 self.execute("PRAGMA synchronous=FULL")
 
     def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
-        """Return a function that splits a text into tokens as the named FTS5 tokenizer does."""
+        """Return a function that splits a text into tokens in the same way as the named FTS5 tokenizer."""
         with self._lock, self._translated():
             tokenizer = self._connection.fts5_tokenizer(name, list(arguments))
 
@@ -264,7 +273,7 @@ class Database:
         return tokens
 
     def version(self) -> tuple[int, int]:
-        """Return a value that changes with every change to the file, by this connection or another."""
+        """Return a value that changes with every change to the file, made by this connection or another one."""
         return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
 
     def changes(self) -> int:
@@ -272,7 +281,7 @@ class Database:
         return self._connection.changes()
 
     def scrub(self, full_text: Sequence[str] = ()) -> bool:
-        """Erase deleted content from the file and its write-ahead log; return False if a reader prevented it.
+        """Erase deleted content from the file and its write-ahead log. Return False if a reader prevented this.
 
         `full_text` names FTS5 tables, which keep deleted rows until their segments are merged.
         """
@@ -289,7 +298,7 @@ class Database:
         self._scrub_due = True
 
     def check(self) -> None:
-        """Read every page and raise the error for damage if there is any."""
+        """Read every page, and raise the error for damage if a page is damaged."""
         problems = [row[0] for row in self.execute("PRAGMA quick_check(5)")]
         with self._translated():
             lost = not self._durable and has_checksums() and self._has_zero_page()
@@ -297,13 +306,13 @@ class Database:
             raise self._error_for(apsw.CorruptError("a page without content" if lost else problems[0]))
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
+        """Close the connection. It is safe to call this twice."""
         with self._lock:
             self._connection.close()
 
 
 def remove_database(path: Path) -> None:
-    """Delete a database and its write-ahead files. A folder in its place is put aside, as it may hold what is not ours."""
+    """Delete a database and its write-ahead files. A folder at that path is set aside instead, because it may not be ours."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         file = path.with_name(path.name + suffix)
         if file.is_dir():
@@ -312,14 +321,14 @@ def remove_database(path: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-# Schema migrations: each runs once, in one transaction with its record.
+# Schema migrations. Each one runs once, in the transaction that also records it.
 
 _RECORD = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)"
 Step = Callable[[Database], None]
 
 
 class Migrations:
-    """Ordered migrations of one kind of database. Never edit a released step.
+    """Ordered migrations of one kind of database. Never edit a released migration.
 
     >>> schema = Migrations("example")
     >>> @schema.step
@@ -331,7 +340,7 @@ class Migrations:
         self._steps: dict[str, Step] = {}
 
     def step(self, function: Step) -> Step:
-        """Register a migration; its function name identifies it and must be unique."""
+        """Register a migration. Its function name identifies it and must be unique."""
         name = function.__name__
         if name in self._steps:
             raise ValueError(f"migration {name} is registered twice in {self.name}")
@@ -339,7 +348,7 @@ class Migrations:
         return function
 
     def open(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> Database:
-        """Open or create the file and apply the migrations. Closes it again if that fails, with the error of `apply`."""
+        """Open or create the file and apply the migrations. If that fails, close the file and raise the error of `apply`."""
         db = Database(path, extensions=extensions, durable=durable)
         try:
             self.apply(db)

@@ -1,4 +1,4 @@
-"""Time limits. A deadline is passed down and checked in every loop that may run long.
+"""Time limits. A deadline is passed down and checked in every loop that may take long.
 
 Code that never checks it is stopped by a `Watchdog`, which ends the process; the work in progress is recorded beforehand.
 """
@@ -39,7 +39,7 @@ NEVER = Deadline()
 class Watchdog:
     """Ends the process when work exceeds a hard limit, even inside a single call that never returns.
 
-    Needs neither the GIL nor a signal. Use only in a dedicated process such as the daemon.
+    It needs neither the GIL nor a signal. Use it only in a dedicated process such as the daemon.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Decisions of day dreams about individual statements: kept, proposed, known or refused, and why.
+"""Decisions of day dreams about individual statements: whether each was kept, proposed, known or refused, and why.
 
 Stored in the state database (see `state`), together with the run they belong to. Holds no text, only its position in the
 session's log. Limited per session and in total; refused statements are dropped first. Times are ISO strings.
@@ -27,13 +27,13 @@ class LoggedDecision:
 
     Attributes:
         outcome: kept, proposed (a candidate), known or refused.
-        memory: Memory that holds the statement, or because of which it was refused, if any.
+        memory: Memory that holds the statement or is the reason for its refusal, if there is one.
         line: Line of the log; 0 if unknown.
-        said_at: Empty if unknown.
+        said_at: When the statement was made; empty if unknown.
         run: Id of the day dream.
         part: Index of the turn within the line; `start` and `chars` locate the statement in it. `chars` is 0 if the
             statement does not occur there verbatim.
-        text: Not stored.
+        text: The statement's text, which is not stored.
     """
 
     outcome: str
@@ -62,14 +62,14 @@ def create_table(db: Database) -> None:
 
 
 def drop_text(db: Database) -> None:
-    """Remove the texts (a migration of the state database)."""
+    """Remove the texts of statements (a migration of the state database)."""
     db.execute("ALTER TABLE verdict DROP COLUMN text")
     for name in ("part", "start", "chars"):
         db.execute(f"ALTER TABLE verdict ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
 
 
 def record(db: Database, run: int, session: str, verdicts: Sequence[LoggedDecision]) -> None:
-    """Add the verdicts of a run and drop the oldest ones over the limit. Must run inside the caller's transaction."""
+    """Add the decisions of a run and drop the oldest ones that exceed the limit. Must run inside the caller's transaction."""
     if not verdicts:
         return
     db.executemany(
@@ -87,7 +87,7 @@ def record(db: Database, run: int, session: str, verdicts: Sequence[LoggedDecisi
 
 
 def of_session(db: Database, session: str) -> list[LoggedDecision]:
-    """Return all verdicts of a session, in log order."""
+    """Return all decisions of a session, in log order."""
     rows = db.execute(f"SELECT {_FIELDS}, run FROM verdict WHERE session = ? ORDER BY run, line, id", (session,))
     return [_verdict(*row) for row in rows]
 
@@ -100,5 +100,5 @@ def _verdict(
 
 
 def erase(db: Database, memory: str) -> None:
-    """Delete all verdicts about a memory."""
+    """Delete all decisions about a memory."""
     db.execute("DELETE FROM verdict WHERE memory = ?", (memory,))
