@@ -1,4 +1,4 @@
-"""Exception hierarchy. Every error states what happened and, in `fix`, what to do about it.
+"""Exception hierarchy. Every error says what happened and, in `fix`, what to do about it.
 
 MemorydError
 ├── ConfigError            invalid setting
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 
 class MemorydError(Exception):
-    """Base class of all expected errors. `code` is stable and part of the MCP and JSON output."""
+    """Base class of all expected errors. `code` is stable and is part of the MCP and JSON output."""
 
     code = "error"
 
@@ -59,7 +59,7 @@ class ConflictError(MemorydError):
 
 
 class StoreError(MemorydError):
-    """The memories could not be read or written."""
+    """Memories could not be read or written."""
 
     code = "store"
 
@@ -69,7 +69,7 @@ def _on_one_line(path: str) -> str:
 
 
 class BrokenFileError(StoreError):
-    """A memory file can't be parsed. Such files are skipped and never rewritten."""
+    """A memory file can't be parsed. Such a file is skipped and never rewritten."""
 
     code = "broken_file"
 
@@ -84,7 +84,7 @@ class BrokenFileError(StoreError):
 
 
 class IndexDamagedError(StoreError):
-    """A derived index is unusable; delete and rebuild it."""
+    """A derived index is unusable and has to be deleted and rebuilt."""
 
     code = "index_damaged"
 
@@ -100,7 +100,7 @@ class ModelError(MemorydError):
 
     Attributes:
         transient: Whether a retry may succeed.
-        retry_after: Seconds that the server asked to wait, if it did.
+        retry_after: Seconds to wait before a retry, if the server asked for a wait.
     """
 
     code = "model"
@@ -130,7 +130,7 @@ class DaemonError(MemorydError):
 
 
 class DaemonUnavailable(DaemonError):
-    """No daemon answers and none could be started."""
+    """No daemon answers, and none could be started."""
 
     code = "daemon_unavailable"
 

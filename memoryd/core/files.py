@@ -28,14 +28,14 @@ else:
     import fcntl
 
 TEMPORARY_PREFIX = ".tmp-"
-# Concurrent syncs share one journal commit of the file system: eight files take little longer than one.
+# Concurrent syncs share one journal commit of the file system, so eight files take little longer than one.
 SYNC_THREADS = 8
-# Files staged at once: more would leave many temporaries behind, fewer would wait for the disk more often.
+# Number of files staged at once. More would leave many temporary files behind, fewer would wait for the disk more often.
 STAGED = 250
 
 
 def make_private_dir(path: Path) -> Path:
-    """Create the folder and its parents with mode 0700; existing folders keep their mode."""
+    """Create the folder and its parents with mode 0700. Existing folders keep their mode."""
     if path.is_dir():
         return path
     for folder in reversed([path, *path.parents]):
@@ -54,12 +54,12 @@ def _make_dir(path: Path, *, private: bool) -> None:
 
 
 def _mode(*, private: bool) -> int:
-    """Return the mode of a new file: owner only, or as the umask allows."""
+    """Return the mode of a new file: access for the owner only, or whatever the umask allows."""
     return 0o600 if private else 0o666
 
 
 def sync_dir(path: Path) -> None:
-    """Make renames in the folder durable. A no-op on Windows, which has no such call."""
+    """Make renames in the folder durable. This does nothing on Windows, which has no such call."""
     if sys.platform == "win32":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -88,8 +88,8 @@ def _write_temporary(target: Path, data: bytes, *, private: bool = True) -> Path
 def staged(files: Sequence[tuple[Path, bytes]]) -> Iterator[list[Path | None]]:
     """Write and sync a temporary file for each (target, bytes) pair, several at once.
 
-    Yields the temporaries, to be passed as `ready` to `write_atomic` and `create_exclusive`; unused ones are removed.
-    If any write fails, yields None for all of them: writing them one by one then reports which target is at fault.
+    Yields the temporary files, to be passed as `ready` to `write_atomic` and `create_exclusive`. Unused ones are removed.
+    If any write fails, yields None for every pair. Writing the files one by one then reports which target is at fault.
     """
     temporaries: list[Path | None] = [None] * len(files)
     try:
@@ -127,7 +127,7 @@ def _remove(temporaries: Sequence[Path | None]) -> None:
 
 
 def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True, private: bool = True) -> None:
-    """Replace the file atomically; see the module docstring.
+    """Replace the file atomically. The module docstring describes the steps.
 
     Args:
         target: File to replace.
@@ -149,7 +149,7 @@ def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_f
 
 
 def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Replace many files; each is atomic, and all are durable on return.
+    """Replace many files. Each replacement is atomic, and all are durable on return.
 
     Raises:
         StoreError: A file can't be written.
@@ -166,7 +166,7 @@ def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
 
 
 def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> bool:
-    """Create the file; return False if the name exists. Arguments and errors as in `write_atomic`."""
+    """Create the file, or return False if the name exists. Arguments and errors are those of `write_atomic`."""
     try:
         temporary = ready or _write_temporary(target, data)
         try:
@@ -183,7 +183,7 @@ def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sy
 
 
 def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
-    """Append one line in a single write; rotate a file over the limit to `.1` first."""
+    """Append one line in a single write. A file that exceeds the limit is first rotated to `.1`."""
     make_private_dir(path.parent)
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > limit_bytes:
@@ -196,7 +196,7 @@ def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
 
 
 def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
-    """Acquire an exclusive lock, held while the returned file is open; return None if another process holds it."""
+    """Acquire an exclusive lock, which is held while the returned file is open. Return None if another process holds the lock."""
     _make_dir(path.parent, private=private)
     stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, _mode(private=private)), "r+b")
     try:
@@ -212,7 +212,7 @@ def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock for the block, waiting for it if necessary. Use for short sections only."""
+    """Hold the lock for the block, waiting for it if necessary. Use this for short sections only."""
     make_private_dir(path.parent)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as stream:
         if sys.platform == "win32":
@@ -223,7 +223,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
-    """Return the last lines of a text file, reading at most `limit_bytes`; empty if there is no file."""
+    """Return the last lines of a text file, reading at most `limit_bytes`. The result is empty if there is no file."""
     try:
         with path.open("rb") as stream:
             stream.seek(0, os.SEEK_END)
@@ -247,13 +247,13 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def temporaries(folder: Path) -> Iterator[Path]:
-    """Yield temporary files below the folder, without following links to folders."""
-    for where, _, names in os.walk(folder):  # four times as fast as rglob
+    """Yield the temporary files below the folder, without following links to folders."""
+    for where, _, names in os.walk(folder):  # os.walk is four times as fast as rglob
         yield from (Path(where, name) for name in names if name.startswith(TEMPORARY_PREFIX))
 
 
 def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> int:
-    """Delete temporaries of killed writers and return their number; recent ones may still be in use."""
+    """Delete the temporary files of killed writers and return their number. Recent files may still be in use and are kept."""
     horizon = time.time() - older_than_seconds
     removed = 0
     for path in temporaries(folder):

@@ -1,4 +1,4 @@
-"""Records about individual memories: uses by sessions, manual edits of their files, file anchors.
+"""Records about individual memories: their uses by sessions, manual edits of their files, and the files that they refer to.
 
 Stored in the state database (see `state`). Times are ISO strings.
 """
@@ -30,7 +30,7 @@ class UseKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of a memory by a session; repeated uses of the same kind count once."""
+    """A use of a memory by a session. Repeated uses of the same kind count once."""
 
     memory: str
     session: str
@@ -40,7 +40,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """State of a file when a memory about it was last compared.
+    """State of a file when a memory about that file was last compared with it.
 
     `sketch` summarises its lines (see dream.anchors); `marked` means that the memory was tagged because of this file.
     """
@@ -76,7 +76,7 @@ class Ledger:
     # Uses
 
     def record_use(self, memories: Iterable[str], session: str, how: UseKind) -> list[str]:
-        """Record that a session used memories; return those for which this is new."""
+        """Record that a session used memories. Return the ids of the memories for which this use is new."""
         new = []
         with self._db.transaction():
             for memory in dict.fromkeys(memories):
@@ -91,12 +91,12 @@ class Ledger:
         return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
 
     def uses_in(self, session: str) -> list[Use]:
-        """Return all uses by a session, oldest first."""
+        """Return all uses of memories by a session, oldest first."""
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE session = ? ORDER BY at, memory, how", (session,))
         return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
 
     def all_uses(self) -> dict[str, list[Use]]:
-        """Return the uses of all memories, by memory id."""
+        """Return the uses of all memories as lists by memory id."""
         out: dict[str, list[Use]] = {}
         for row in self._db.execute("SELECT memory, session, how, at FROM use ORDER BY memory, at, session, how"):
             out.setdefault(row[0], []).append(Use(row[0], row[1], UseKind(row[2]), row[3]))
@@ -109,11 +109,11 @@ class Ledger:
         self._db.executemany("INSERT OR REPLACE INTO edited (memory, at) VALUES (?, ?)", [(m, self._now()) for m in memories])
 
     def edited(self) -> frozenset[str]:
-        """Return the memories whose files a person edited."""
+        """Return the ids of the memories whose files a person edited."""
         return frozenset(row[0] for row in self._db.execute("SELECT memory FROM edited"))
 
     def mark_deleted(self, items: Iterable[MemoryItem]) -> None:
-        """Record that a person deleted these memories' files; only the newest 5,000 records are kept."""
+        """Record that a person deleted the files of these memories. Only the newest 5,000 records are kept."""
         rows = [(item.id, item_to_json(item).decode(), self._now()) for item in items]
         self._db.executemany("INSERT OR REPLACE INTO deleted (memory, item, at) VALUES (?, ?, ?)", rows)
         self._db.execute(
@@ -122,11 +122,14 @@ class Ledger:
         )
 
     def unmark_deleted(self, memories: Iterable[str]) -> None:
-        """Remove the deletion records of memories whose files are back."""
+        """Remove the deletion records of memories whose files exist again."""
         self._db.executemany("DELETE FROM deleted WHERE memory = ?", [(memory,) for memory in memories])
 
     def deleted(self, project: str) -> list[MemoryItem]:
-        """Return deleted memories of the project and of the user, as blacklisted items with the deletion time in `expired_at`."""
+        """Return the deleted memories of the project and of the user.
+
+        They are blacklisted items with the time of deletion in `expired_at`.
+        """
         out = []
         for payload, at in self._db.execute("SELECT item, at FROM deleted ORDER BY memory"):
             item = item_from_json(payload)
@@ -135,7 +138,7 @@ class Ledger:
         return out
 
     def erase(self, memory: str) -> bool:
-        """Delete all records about a memory; return whether the text of a manually deleted file was among them."""
+        """Delete all records about a memory. Return whether they included the text of a manually deleted file."""
         with self._db.transaction():
             kept = bool(self._db.execute("SELECT 1 FROM deleted WHERE memory = ?", (memory,)))
             for table in ("use", "edited", "deleted", "anchor"):
@@ -147,16 +150,16 @@ class Ledger:
     # One-time tasks and anchors
 
     def is_done(self, task: str) -> bool:
-        """Return whether a one-time task, such as a file conversion, was done."""
+        """Return whether a one-time task, such as a file conversion, has been done."""
         return self._db.value("SELECT 1 FROM note WHERE name = ?", (task,)) is not None
 
     def set_done(self, task: str) -> None:
-        """Record that a one-time task is done."""
+        """Record that a one-time task has been done."""
         with self._db.transaction():
             self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (task, self._now()))
 
     def anchors(self) -> dict[str, dict[str, FileState]]:
-        """Return the stored file states by memory and path."""
+        """Return the stored file states, by memory id and path."""
         out: dict[str, dict[str, FileState]] = {}
         for memory, path, size, mtime, sketch, marked in self._db.execute("SELECT * FROM anchor ORDER BY memory, path"):
             out.setdefault(memory, {})[path] = FileState(size, mtime, sketch, bool(marked))

@@ -37,8 +37,8 @@ def make_client(base_url: str, api_key: str, timeout: float, *, retries: int = 1
     """Create a client for the endpoint.
 
     Args:
-        base_url: With the version path (`http://localhost:11434/v1`); empty means OpenRouter.
-        api_key: May be empty for local servers.
+        base_url: URL including the version path (`http://localhost:11434/v1`). An empty string means OpenRouter.
+        api_key: API key. It may be empty for local servers.
         timeout: Seconds per request.
         retries: Number of the library's own immediate retries.
     """
@@ -55,7 +55,7 @@ def chat(
     *,
     schema_name: str = "answer",
 ) -> Completion:
-    """Return one complete answer, as structured output if there is a schema and the server supports it.
+    """Return one complete answer. It is structured output if there is a schema and the server supports schemas.
 
     A server that rejects the schema is asked for a JSON object, then for plain text, with the schema in the messages. The
     caller has to validate the answer in every case.
@@ -108,7 +108,7 @@ def _attempts(messages: list[dict[str, str]], schema: Mapping[str, Any] | None, 
 
 
 def _chat_once(client: OpenAI, model: str, request: dict[str, Any]) -> Completion:
-    # OpenRouter reports the cost only on request; other servers reject the unknown key.
+    # OpenRouter reports the cost only on request, and other servers reject the unknown key.
     extra = {"usage": {"include": True}} if "openrouter.ai" in client.base_url.host else None
     with translated(str(client.base_url), client.timeout):
         answer: Any = client.chat.completions.create(model=model, extra_body=extra, **request)
@@ -148,7 +148,7 @@ def translated(
     Args:
         url: Endpoint named in the message.
         timeout: Seconds, for the message.
-        fixes: Fix texts by HTTP status, replacing the default ones.
+        fixes: Texts for `fix` by HTTP status, which replace the default texts.
         retry_unreadable: Whether an unreadable answer is transient.
     """
     import openai
@@ -177,7 +177,7 @@ def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], 
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait according to retry-after-ms or Retry-After (seconds or a date); None if not given."""
+    """Return the seconds to wait according to retry-after-ms or Retry-After (seconds or a date), or None without either."""
     with contextlib.suppress(ValueError):
         return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
     value = headers.get("retry-after", "")

@@ -1,4 +1,4 @@
-"""Child processes that are started in a group of their own, and leave nothing behind."""
+"""Child processes that run in a process group of their own and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 
 def kill_group(process: subprocess.Popen[Any]) -> None:
-    """Kill the process with all it started. It must be its group's leader (`start_new_session`) and not be reaped yet."""
+    """Kill the process and everything it started. The process must lead its group (`start_new_session`) and not be reaped yet."""
     if sys.platform == "win32":
         process.kill()
         return
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # nothing of the group is left
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # no process of the group is left
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def reap(process: subprocess.Popen[Any]) -> None:
-    """Wait for a process that ended or was killed, and close its pipes."""
+    """Wait for a process that has ended or was killed, and close its pipes."""
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            with contextlib.suppress(BrokenPipeError):  # input that a dead process did not read
+            with contextlib.suppress(BrokenPipeError):  # the pipe still held input that the dead process did not read
                 stream.close()

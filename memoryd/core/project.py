@@ -35,7 +35,7 @@ _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?P<host>[^/:]+)(?::\d+)?/(?P<path>.
 
 @dataclass(frozen=True, slots=True)
 class GitFolder:
-    """A working tree: its root and the common directory shared by all its worktrees."""
+    """A git working tree: its root and the common directory that all its worktrees share."""
 
     root: Path
     common_dir: Path
@@ -56,7 +56,7 @@ def _git_folder(folder: Path) -> GitFolder | None:
             return GitFolder(folder, dot_git.resolve())
         if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
             return GitFolder(folder, common)
-    except OSError:  # no permission, or the path is too long
+    except OSError:  # access is denied, or the path is too long
         return None
     return None
 
@@ -71,12 +71,12 @@ def _linked_common_dir(dot_git: Path) -> Path | None:
         if not pointer.is_file():
             return git_dir
         return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
-    except (OSError, ValueError, RuntimeError):  # includes NUL in the path and symlink loops
+    except (OSError, ValueError, RuntimeError):  # this includes NUL in the path and loops of symlinks
         return None
 
 
 def normalise_remote(url: str) -> str:
-    """Normalise a remote URL to `host/owner/repo`, without credentials; local paths are unchanged."""
+    """Normalise a remote URL to `host/owner/repo` without credentials. Local paths are returned unchanged."""
     url = _USER.sub(r"\1", url)
     match = _SCHEME.match(url) or _SCP.match(url)
     if not match or url.startswith("file://"):
@@ -86,7 +86,7 @@ def normalise_remote(url: str) -> str:
 
 
 def read_remote(common_dir: Path) -> str:
-    """Return the normalised URL of `origin`, else of the first remote, else an empty string."""
+    """Return the normalised URL of `origin`, or else of the first remote. The result is empty if there is no remote."""
     try:
         lines = (common_dir / "config").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -115,18 +115,18 @@ _ID_HASH = re.compile(r"-[0-9a-f]{8,64}$")
 
 
 def name_of(id: str) -> str:
-    """Derive a name from a project id, for projects known only from their memories."""
+    """Derive a project's name from its id. This is for projects that are known only from their memories."""
     return _ID_HASH.sub("", id) or id
 
 
 class ProjectRegistry:
-    """Resolves folders to projects and stores each identity it assigns."""
+    """Resolves folders to projects, and stores each identity that it assigns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def resolve(self, cwd: str | Path) -> Project:
-        """Return the project of a folder, which need not exist or be accessible."""
+        """Return the project of a folder. The folder need not exist or be accessible."""
         folder = _real(cwd)
         git = find_git(folder)
         if git is None:
@@ -134,7 +134,7 @@ class ProjectRegistry:
         return self._remember(git.root, git.common_dir, read_remote(git.common_dir))
 
     def known_project(self, cwd: str | Path) -> str:
-        """Return the id of a folder's project, or an empty string if unknown; does not register the folder."""
+        """Return the id of a folder's project without registering the folder. The id is empty if the project is unknown."""
         folder = _real(cwd)
         git = find_git(folder)
         anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
@@ -158,16 +158,16 @@ class ProjectRegistry:
         return {id: entry.name for id, entry in self._load().items()}
 
     def anchors(self, project: str) -> list[str]:
-        """Return the project's git common directories, or its folders without git."""
+        """Return the project's git common directories, or its folders if it does not use git."""
         entry = self._load().get(project)
         return sorted(entry.dirs) if entry else []
 
     def folders(self, project: str) -> list[str]:
-        """Return the folders of the project: for a repository the one with `.git`."""
+        """Return the folders of the project. For a repository this is the folder that contains `.git`."""
         return [anchor.removesuffix("/.git") or "/" for anchor in self.anchors(project)]
 
     def find(self, text: str) -> str | None:
-        """Return the id of a project given by id or unambiguous name."""
+        """Return the id of a project that is given by its id or by an unambiguous name."""
         entries = self._load()
         if text in entries:
             return text
@@ -212,7 +212,7 @@ class ProjectRegistry:
             return self._put_aside(error)
 
     def _put_aside(self, error: Exception) -> dict[str, _Entry]:
-        """Set a damaged registry aside: ids are derived again from remotes and paths, and only renames are lost."""
+        """Set a damaged registry aside. Ids are then derived again from remotes and paths, so only renames are lost."""
         aside = self._path.with_name(self._path.name + _DAMAGED)
         log.error("%s is damaged (%s); starting a new one, the old file is kept as %s", self._path, error, aside.name)
         try:
@@ -229,23 +229,23 @@ class ProjectRegistry:
 
 
 def _real(cwd: str | Path) -> Path:
-    # The registry is JSON, which can hold valid Unicode only.
+    # The registry is JSON, which can hold only valid Unicode.
     folder = Path(str(cwd).encode("utf-8", "replace").decode("utf-8"))
     try:
         folder = folder.expanduser()
         return folder.resolve() if folder.exists() else folder.absolute()
-    except (OSError, ValueError, RuntimeError):  # too long, no permission, NUL, ~nobody, symlink loop
+    except (OSError, ValueError, RuntimeError):  # the path is too long, denied or starts with ~nobody, contains NUL, or loops
         return folder.absolute()
 
 
 def births_of(common_dir: Path) -> list[str]:
-    """Return digests that identify a repository wherever it is located: its creation time and its first commit.
+    """Return digests that identify a repository wherever it is located, made from its creation time and its first commit.
 
     The creation time is the mtime of git's `description` file, which a move preserves. The first line of HEAD's log
-    holds the first commit, its author and time.
+    holds the first commit with its author and time.
     """
     out = []
-    with contextlib.suppress(OSError):  # created without git's templates
+    with contextlib.suppress(OSError):  # the repository was created without git's templates
         out.append(digest(str((common_dir / "description").stat().st_mtime_ns))[:16])
     try:
         with (common_dir / "logs" / "HEAD").open("rb") as stream:
@@ -277,7 +277,7 @@ def _folder_name(anchor: Path) -> str:
 
 
 def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
-    """Return the id of the matching project, if any.
+    """Return the id of the project that matches, if there is one.
 
     A known remote decides; else the same folder, unless another repository took its place; else a moved repository: one
     with the same first commit none of whose known folders exists any more. A copy beside the original is a new project.

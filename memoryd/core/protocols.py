@@ -1,4 +1,4 @@
-"""Interfaces between the layers. The docstrings are the contract; tests/contract enforces it."""
+"""Interfaces between the layers. Their docstrings are the contract, which tests/contract enforces."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class MemoryStore(Protocol):
     """
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item and return its id."""
+        """Store the item and return the id of the item."""
         ...
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if there is none."""
+        """Return the item, or None if it does not exist."""
         ...
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
@@ -60,12 +60,12 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Model identity, stored with the vectors."""
+        """Identity of the model, which is stored with the vectors."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions of a vector."""
         ...
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
@@ -73,37 +73,37 @@ class Embedder(Protocol):
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries, which some models prefix."""
+        """Embed queries. Some models need a prefix for these."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTokens:
-    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word each token belongs to."""
+    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word to which each token belongs."""
 
     vectors: FloatArray
     words: tuple[str, ...]
 
 
 class TokenEncoder(Protocol):
-    """Maps texts to one unit vector per token; `name` as in `Embedder`."""
+    """Maps texts to one unit vector per token. `name` has the same meaning as in `Embedder`."""
 
     @property
     def name(self) -> str:
-        """Model identity, stored with the vectors."""
+        """Identity of the model, which is stored with the vectors."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions of a vector."""
         ...
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """Encode each text after its context; return float32 of shape (tokens >= 1, dimensions) for its own tokens."""
+        """Encode each text after its context. Return float32 of shape (tokens >= 1, dimensions) for the text's own tokens."""
         ...
 
     def encode_query(self, text: str) -> QueryTokens:
-        """Encode a query; a text without words has no tokens."""
+        """Encode a query. A text without words has no tokens."""
         ...
 
 
@@ -111,20 +111,20 @@ class PairReader(Protocol):
     """Reads two texts together, as a cross-encoder does."""
 
     def read(self, first: str, second: str) -> FloatArray:
-        """Return numbers on the relation of the texts, always with the same shape. Raises EmbeddingError."""
+        """Return numbers that describe the relation of the two texts, always with the same shape. Raises EmbeddingError."""
         ...
 
 
 class LLM(Protocol):
-    """A chat model. Raises ModelError; never returns a truncated answer."""
+    """A chat model. It raises ModelError and never returns a truncated answer."""
 
     @property
     def name(self) -> str:
-        """Model name as recorded with results."""
+        """Name of the model as recorded with results."""
         ...
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer; with a JSON schema, the text is JSON that was requested to match it."""
+        """Return one answer. If a JSON schema is given, the text is JSON that the model was asked to fit to the schema."""
         ...
 
 
@@ -136,17 +136,17 @@ class Extractor(Protocol):
 
     @property
     def name(self) -> str:
-        """Reader name as recorded: endpoint, claude, session or offline."""
+        """Name of the reader as recorded: endpoint, claude, session or offline."""
         ...
 
     def extract(self, passage: Passage) -> Extraction:
-        """Return candidates, ordered by their evidence."""
+        """Return the candidates in the order of their evidence."""
         ...
 
 
 class Clock(Protocol):
-    """The only source of time."""
+    """Source of the current time. There is no other one."""
 
     def now(self) -> datetime:
-        """Return the current time, aware and in UTC."""
+        """Return the current time as an aware datetime in UTC."""
         ...

@@ -26,7 +26,7 @@ from memoryd.core.types import Usage
 SCHEMA = Migrations("state")
 MAX_BACKOFF_SECONDS = 3600.0
 FIRST_BACKOFF_SECONDS = 15.0
-# Longer delays were set while the clock was ahead: FARTHEST_JOB for jobs, FARTHEST for parts that wait for a model.
+# A longer delay was set while the clock was ahead. FARTHEST_JOB is for jobs, FARTHEST for log parts that wait for a model.
 FARTHEST_JOB_SECONDS = 2 * MAX_BACKOFF_SECONDS
 FARTHEST_SECONDS = 7 * 86_400.0
 
@@ -54,29 +54,29 @@ def m001_create(db: Database) -> None:
 
 @SCHEMA.step
 def m002_ledger(db: Database) -> None:
-    """Add the ledger."""
+    """Add the tables of the ledger."""
     create_tables(db)
 
 
 @SCHEMA.step
 def m003_verdicts(db: Database) -> None:
-    """Add decisions about statements."""
+    """Add the table of decisions about statements."""
     decision_log.create_table(db)
 
 
 @SCHEMA.step
 def m004_offers(db: Database) -> None:
-    """Add offers."""
+    """Add the tables of offers."""
     candidates.create_tables(db)
 
 
-# Parser state of an older version without its texts: no turns and no queued prompt.
+# Parser state of an older version without its texts: it has no turns and no queued prompt.
 _NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": None, "queued": [], "path": "", "chained": False})
 
 
 @SCHEMA.step
 def m005_no_text_in_cursors(db: Database) -> None:
-    """Erase prompts and answers stored in cursors; they are read from the log again when needed."""
+    """Erase the prompts and answers stored in cursors. They are read from the log again when they are needed."""
     for transcript, context in db.execute("SELECT transcript, context FROM cursor WHERE context != ''"):
         try:
             values = orjson.loads(context)
@@ -89,20 +89,20 @@ def m005_no_text_in_cursors(db: Database) -> None:
 
 @SCHEMA.step
 def m006_no_text_in_verdicts(db: Database) -> None:
-    """Erase the texts of verdicts; they are read from the log when shown."""
+    """Erase the texts of decisions. They are read from the log when they are shown."""
     decision_log.drop_text(db)
     db.scrub_at_end()
 
 
 @SCHEMA.step
 def m007_neighbours_of_candidates(db: Database) -> None:
-    """Add precomputed neighbours of candidates."""
+    """Add the table of the known memory nearest to each candidate."""
     candidates.create_neighbours(db)
 
 
 @SCHEMA.step
 def m008_held(db: Database) -> None:
-    """Add log parts that rules have read and that still wait for a model."""
+    """Add the table of log parts that rules have read but that still wait for a model."""
     db.execute(
         "CREATE TABLE held (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, due REAL, attempts INTEGER,"
         " error TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)"
@@ -111,18 +111,18 @@ def m008_held(db: Database) -> None:
 
 @SCHEMA.step
 def m009_handoffs(db: Database) -> None:
-    """Add session handoffs."""
+    """Add the table of session handoffs."""
     db.execute("CREATE TABLE handoff (session TEXT PRIMARY KEY, project TEXT, at TEXT, text TEXT, shown INTEGER DEFAULT 0)")
 
 
 @SCHEMA.step
 def m010_folder_switches(db: Database) -> None:
-    """Add switches per folder."""
+    """Add the table of switches for folders."""
     switches.create_table(db)
 
 
-GIVEN_UP = "given up"  # note with the log lines that took too long, as JSON
-# Reason of a job that waits until its log has enough for a model call, or until its session is idle.
+GIVEN_UP = "given up"  # key of the note that holds the log lines that took too long, as JSON
+# Reason of a job that waits until its log has enough text for a model call, or until its session is idle.
 GATHERING = "gathering"
 KEPT_HANDOFFS = 5
 
@@ -132,9 +132,9 @@ class Cursor:
     """Read position in a transcript.
 
     Attributes:
-        fingerprint: Digest of the bytes before `offset`; empty if the cursor moved while the log must not be opened.
-        context: Parser state, without text of the log.
-        live: Parser state with text, for continuing in the same process; never stored.
+        fingerprint: Digest of the bytes before `offset`. It is empty if the cursor moved while the log must not be opened.
+        context: Parser state without any text of the log.
+        live: Parser state with text, for continuing in the same process. It is never stored.
     """
 
     transcript: str
@@ -148,7 +148,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A pending day dream. `due` is in seconds since 1970."""
+    """A pending day dream. `due` is a time in seconds since 1970."""
 
     transcript: str
     session: str
@@ -162,7 +162,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """Summary of where a session left off. `shown` means that a later session received it."""
+    """Summary of where a session left off. `shown` means that a later session has received the summary."""
 
     session: str
     project: str
@@ -173,7 +173,7 @@ class Handoff:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The part of a log from `cursor` on that still waits for a model; rules have read it already."""
+    """The part of a log that starts at `cursor` and still waits for a model. Rules have already read this part."""
 
     job: Job
     cursor: Cursor
@@ -181,7 +181,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Result of a day dream over one part of a transcript (bytes `start` to `stop`). `id` is set when recorded."""
+    """Result of a day dream over one part of a transcript (bytes `start` to `stop`). `id` is set when the run is recorded."""
 
     session: str
     transcript: str
@@ -202,7 +202,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """A session as reported by hooks."""
+    """What hooks have reported about a session."""
 
     session: str
     project: str
@@ -232,7 +232,7 @@ class State:
         self._clock = clock
         self._db = SCHEMA.open(path)
         try:
-            self._db.check()  # never replace a damaged one silently: it would switch memory on again where it was off
+            self._db.check()  # never replace a damaged database silently: memory would be on again where the user switched it off
         except StoreError:
             self._db.close()
             raise
@@ -250,12 +250,12 @@ class State:
     # Cursors
 
     def cursor(self, transcript: str) -> Cursor:
-        """Return the read position; a fresh cursor for an unknown transcript."""
+        """Return the read position of a transcript. An unknown transcript gets a fresh cursor."""
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
         return Cursor(*rows[0]) if rows else Cursor(transcript)
 
     def finish_piece(self, cursor: Cursor, run: Run, decided: Sequence[LoggedDecision] = ()) -> None:
-        """Move the cursor and record the run and its decisions, atomically."""
+        """Move the cursor, and record the run and its decisions in the same transaction."""
         with self._db.transaction():
             self.set_cursor(cursor)
             self.record_run(run)
@@ -275,14 +275,17 @@ class State:
         )
 
     def cursors(self) -> list[Cursor]:
-        """Return all cursors, by transcript."""
+        """Return all cursors by transcript."""
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor ORDER BY transcript")
         return [Cursor(*row) for row in rows]
 
     # Jobs
 
     def enqueue(self, transcript: str, session: str, cwd: str, reason: str) -> None:
-        """Request a day dream now. A job waiting for a retry keeps its back-off; one that is only gathering becomes due."""
+        """Request a day dream now.
+
+        A job that waits for a retry keeps its back-off. A job that waits for more text becomes due.
+        """
         self._db.execute(
             f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, 1, ?, 0, '') ON CONFLICT(transcript) DO UPDATE SET"
             " generation = generation + 1, session = excluded.session, cwd = excluded.cwd, reason = excluded.reason,"
@@ -291,7 +294,7 @@ class State:
         )
 
     def due_job(self) -> Job | None:
-        """Return the job that has been due longest, or None."""
+        """Return the job that has been due for the longest time, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_JOB} FROM job WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
@@ -300,17 +303,17 @@ class State:
         return Job(*rows[0]) if rows else None
 
     def jobs(self) -> list[Job]:
-        """Return all waiting jobs, next first."""
+        """Return all waiting jobs, the next one first."""
         return [Job(*row) for row in self._db.execute(f"SELECT {_JOB} FROM job ORDER BY due, transcript")]
 
     def finish_job(self, job: Job) -> None:
-        """Remove the job, unless it was requested again while it ran."""
+        """Remove the job, unless another day dream was requested while it ran."""
         with self._db.transaction():
             self._db.execute("DELETE FROM job WHERE transcript = ? AND generation = ?", (job.transcript, job.generation))
             self._db.execute("UPDATE job SET attempts = 0, error = '' WHERE transcript = ?", (job.transcript,))
 
     def postpone_job(self, job: Job, error: str) -> float:
-        """Retry later with doubled delay (15 s up to one hour); return the delay in seconds."""
+        """Schedule a retry with twice the delay (15 s up to one hour), and return the delay in seconds."""
         delay = min(FIRST_BACKOFF_SECONDS * 2.0 ** min(job.attempts, 20), MAX_BACKOFF_SECONDS)
         due = self._clock.now().timestamp() + delay
         self._db.execute(
@@ -319,7 +322,7 @@ class State:
         return delay
 
     def defer_job(self, job: Job, reason: str, seconds: float) -> None:
-        """Defer a job without counting a failure, unless it was requested again in the meantime."""
+        """Defer a job without counting a failure. A job that was requested again in the meantime is not deferred."""
         due = self._clock.now().timestamp() + seconds
         self._db.execute(
             "UPDATE job SET due = ?, reason = ?, attempts = 0, error = '' WHERE transcript = ? AND generation = ?",
@@ -329,7 +332,7 @@ class State:
     # Handoffs
 
     def save_handoff(self, session: str, project: str, text: str) -> None:
-        """Store a session's handoff; only the latest few per project are kept."""
+        """Save a session's handoff. Only the latest few per project are kept."""
         with self._db.transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO handoff (session, project, at, text) VALUES (?, ?, ?, ?)",
@@ -342,11 +345,11 @@ class State:
             )
 
     def handoffs(self, project: str) -> list[Handoff]:
-        """Return the project's handoffs, latest first; none if memory is off."""
+        """Return the project's handoffs, latest first. There are none if memory is off."""
         return [] if self.is_off(project) else self._handoffs("WHERE project = ?", project)
 
     def all_handoffs(self) -> list[Handoff]:
-        """Return all handoffs, even where memory is off; used for forgetting."""
+        """Return all handoffs, including those of projects with memory off. This is used for forgetting."""
         return self._handoffs("")
 
     def _handoffs(self, condition: str, *values: str) -> list[Handoff]:
@@ -360,13 +363,13 @@ class State:
         self._db.execute("UPDATE handoff SET shown = 1 WHERE session = ?", (session,))
 
     def drop_handoffs(self, *, session: str = "", project: str = "") -> None:
-        """Delete the handoff of a session, or all of a project."""
+        """Delete the handoff of a session, or all handoffs of a project."""
         self._db.execute("DELETE FROM handoff WHERE session = ? OR project = ?", (session or "\0", project or "\0"))
 
-    # Parts that wait for a model
+    # Log parts that wait for a model
 
     def hold(self, job: Job, cursor: Cursor, error: str, due: float) -> None:
-        """Queue the log from the cursor on for a model; a log that already waits keeps its earlier position."""
+        """Queue the log for a model, starting at the cursor. A log that already waits keeps its earlier position."""
         values = (job.transcript, cursor.session or job.session, job.cwd, job.reason, due, 0, error)
         self._db.execute(
             f"INSERT INTO held ({_HELD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -375,7 +378,7 @@ class State:
         )
 
     def held(self) -> list[Held]:
-        """Return all parts that wait for a model, next first."""
+        """Return all parts that wait for a model, the next one first."""
         return [_held(row) for row in self._db.execute(f"SELECT {_HELD} FROM held ORDER BY due, transcript")]
 
     def is_held(self, transcript: str) -> bool:
@@ -383,7 +386,7 @@ class State:
         return bool(self._db.value("SELECT 1 FROM held WHERE transcript = ?", (transcript,)))
 
     def due_held(self) -> Held | None:
-        """Return the due part that has waited longest for a model, or None."""
+        """Return the due part that has waited for a model the longest, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1", (now, now + FARTHEST_SECONDS)
@@ -391,7 +394,7 @@ class State:
         return _held(rows[0]) if rows else None
 
     def postpone_held(self, held: Held, error: str, due: float) -> None:
-        """Retry later."""
+        """Schedule a later retry of a part that waits for a model."""
         self._db.execute(
             "UPDATE held SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, held.job.transcript)
         )
@@ -403,7 +406,7 @@ class State:
     def finish_held(
         self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[LoggedDecision] = ()
     ) -> None:
-        """Record a model's run over a part and advance to the cursor; None removes the part.
+        """Record a model's run over a part and advance to the cursor. If the cursor is None, the part is removed.
 
         If the model has read further than the rules, the rules skip ahead too.
         """
@@ -425,7 +428,7 @@ class State:
     # Sessions and injections
 
     def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
-        """Record activity of the session. Does not wait for the disk, since a hook waits for it."""
+        """Record activity of the session. This does not wait for the disk, because a hook waits for the call."""
         now = self._now()
         with self._db.unsynced():
             self._db.execute(
@@ -440,11 +443,11 @@ class State:
         self._db.execute("UPDATE session SET ended_at = ? WHERE session = ?", (self._now(), session))
 
     def session(self, session: str) -> SessionRecord | None:
-        """Return the session's record, if any."""
+        """Return the session's record, or None if there is none."""
         return next(iter(self._sessions("WHERE session = ?", (session,))), None)
 
     def sessions(self, limit: int = 50) -> list[SessionRecord]:
-        """Return sessions, most recently active first."""
+        """Return sessions, the most recently active first."""
         return self._sessions("ORDER BY last_at DESC, session LIMIT ?", (limit,))
 
     def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
@@ -456,7 +459,7 @@ class State:
         self._db.execute("UPDATE session SET governed = ? WHERE session = ?", (int(governed), session))
 
     def move_project(self, old: str, new: str) -> None:
-        """Reassign the sessions of one project to another and delete the old one's switch."""
+        """Reassign the sessions of one project to another, and delete the switch of the first project."""
         with self._db.transaction():
             self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
@@ -472,7 +475,7 @@ class State:
         return {row[0] for row in self._db.execute("SELECT memory FROM injection WHERE session = ?", (session,))}
 
     def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
-        """Record an injection. A power cut may lose the record; the memories are then injected again."""
+        """Record an injection. If a power cut loses the record, the memories are injected again."""
         now = self._now()
         given = list(memories)
         if not given:
@@ -485,11 +488,11 @@ class State:
             self.ledger.record_use(given, session, UseKind.INJECTED)
 
     def injections(self, session: str) -> dict[str, str]:
-        """Return the hook event by which each memory still in the session's context was injected, by id."""
+        """Return the memories that are still in the session's context, with the hook event that injected each, by id."""
         return dict(self._db.execute("SELECT memory, event FROM injection WHERE session = ?", (session,)))
 
     def forget_injections(self, session: str) -> None:
-        """Reset injections after compaction or clear, when the session no longer sees them."""
+        """Forget the session's injections after compaction or /clear, when the session no longer sees them."""
         with self._db.transaction():
             self._db.execute("DELETE FROM injection WHERE session = ?", (session,))
             self._db.execute("UPDATE session SET governed = 0 WHERE session = ?", (session,))
@@ -497,7 +500,7 @@ class State:
     # Runs
 
     def record_run(self, run: Run) -> None:
-        """Record a day dream's result."""
+        """Record the result of a day dream."""
         u = run.usage
         self._db.execute(
             f"INSERT INTO run ({_RUN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -513,16 +516,16 @@ class State:
         return [_run(row) for row in rows]
 
     def verdicts(self, session: str) -> list[LoggedDecision]:
-        """Return the verdicts on the session's statements, in log order."""
+        """Return the decisions about the session's statements, in log order."""
         return decision_log.of_session(self._db, session)
 
     def tokens_since(self, moment_iso: str) -> int:
-        """Return the model tokens used by day dreams since then."""
+        """Return the number of model tokens that day dreams have used since this time."""
         start = to_iso(from_iso(moment_iso))
         return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
 
     def spent_since(self, moment_iso: str) -> Usage:
-        """Return the model usage since then; the cost is None if any call did not report its cost."""
+        """Return the model usage since this time. The cost is None if any call did not report its cost."""
         rows = self._db.execute(
             "SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),"
             " CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END FROM run WHERE at >= ?",
@@ -533,11 +536,11 @@ class State:
     # Switches and notes
 
     def is_off(self, project: str, folder: str = "") -> bool:
-        """Return whether the user switched memory off for the project, or for the folder if given."""
+        """Return whether the user switched memory off for the project, or for the folder if one is given."""
         return self.switches.is_off(project, folder)
 
     def note(self, name: str) -> str:
-        """Return a small stored value, empty if unset."""
+        """Return a small stored value, or an empty string if it is not set."""
         return str(self._db.value("SELECT value FROM note WHERE name = ?", (name,)) or "")
 
     def set_note(self, name: str, value: str) -> None:

@@ -1,4 +1,4 @@
-"""Switches for memory: off or on, for projects and for folders with everything below them.
+"""Switches that turn memory off or on, for projects and for folders including everything below them.
 
 The nearest switch wins. A folder's switch also applies to projects below it without a switch of their own, including future
 ones; a project's switch applies wherever its folders are, unless memory is off in a parent of one of them.
@@ -17,13 +17,13 @@ from memoryd.core.protocols import Clock
 
 
 def create_table(db: Database) -> None:
-    """Create the table of folder switches (a migration); that of projects exists since the first version."""
+    """Create the table of folder switches (a migration). The table of project switches has existed since the first version."""
     db.execute("CREATE TABLE folder_switch (folder TEXT PRIMARY KEY, project TEXT, off INTEGER, at TEXT)")
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch. `place` is the folder that it applies to, or a project id."""
+    """A switch. `place` is the folder or the project id to which the switch applies."""
 
     off: bool
     place: str
@@ -38,7 +38,10 @@ class Switches:
         self._folders_of = folders_of
 
     def set(self, project: str, off: bool, folders: Sequence[str] = ()) -> None:
-        """Switch memory off or on for a project and below these folders. On also removes switches of its other folders."""
+        """Switch memory off or on for a project and below these folders.
+
+        Switching on also removes the switches of its other folders.
+        """
         now = to_iso(self._clock.now())
         with self._db.transaction():
             self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), now))
@@ -51,7 +54,7 @@ class Switches:
                 )
 
     def deciding(self, project: str, folder: str = "") -> Switch | None:
-        """Return the switch that applies to a project, or to a folder in it; None if there is none."""
+        """Return the switch that applies to a project, or to a folder in the project. Return None if there is none."""
         own = self._own(project)
         switches = self._of_folders()
         if not switches:
@@ -67,24 +70,27 @@ class Switches:
         return around
 
     def is_off(self, project: str, folder: str = "") -> bool:
-        """Return whether memory is off for the project, or for the folder if given."""
+        """Return whether memory is off for the project, or for the folder if one is given."""
         found = self.deciding(project, folder)
         return found is not None and found.off
 
     def projects_off(self) -> list[str]:
-        """Return projects that are switched off."""
+        """Return the projects that are switched off."""
         return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
 
     def folders_off(self) -> list[str]:
-        """Return folders below which memory is off."""
+        """Return the folders below which memory is off."""
         return [row[0] for row in self._db.execute("SELECT folder FROM folder_switch WHERE off = 1 ORDER BY folder")]
 
     def any_off(self) -> bool:
-        """Return whether anything is switched off."""
+        """Return whether memory is switched off anywhere."""
         return bool(self.projects_off() or self.folders_off())
 
     def move(self, old: str, new: str) -> None:
-        """Delete the switch of a removed project; switches of its folders stay, as they belong to another project now."""
+        """Delete the switch of a removed project.
+
+        Switches of its folders remain, because the folders now belong to another project.
+        """
         self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
         self._db.execute("UPDATE folder_switch SET project = ? WHERE project = ?", (new, old))
 
@@ -96,7 +102,7 @@ class Switches:
         return {folder: bool(off) for folder, off in self._db.execute("SELECT folder, off FROM folder_switch")}
 
     def _around(self, switches: Mapping[str, bool], project: str) -> Switch | None:
-        """Return the switch above all folders of the project; None if they disagree or are unknown."""
+        """Return the switch that applies above all folders of the project, or None if they disagree or are unknown."""
         folders = list(self._folders_of(project)) if project else []
         found = [_nearest(switches, place) for place in [place for place in folders if _is_there(place)] or folders]
         first = found[0] if found else None
@@ -104,7 +110,7 @@ class Switches:
 
 
 def _nearest(switches: Mapping[str, bool], folder: str) -> Switch | None:
-    """Return the switch of the nearest parent folder, by the given and by the resolved path; off wins if they differ."""
+    """Return the switch of the nearest parent folder of the given or the resolved path. If the two differ, off wins."""
     found = []
     for path in spellings(folder):
         above = next((str(parent) for parent in (path, *path.parents) if str(parent) in switches), None)

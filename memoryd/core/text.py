@@ -12,7 +12,7 @@ _CJK_RUN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]+")
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPACE = re.compile(r"\s+")
-# Control characters except tab and line feed, direction overrides, lone surrogates, invisible tag characters.
+# Control characters except tab and line feed, direction overrides, lone surrogates and invisible tag characters.
 _UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 
 STOP_WORDS = frozenset(
@@ -25,13 +25,13 @@ STOP_WORDS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Return the form by which two statements are considered the same: NFKC, casefolded, single spaces, no final stop."""
+    """Return the form in which two equal statements compare as equal: NFKC, casefolded, single spaces, no final full stop."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return _SPACE.sub(" ", folded).strip().rstrip(".!。！ ")
 
 
 def words(text: str) -> list[str]:
-    """Split into casefolded words; identifiers split at case changes, CJK runs into character bigrams."""
+    """Split a text into casefolded words. Identifiers are split at case changes, and CJK runs into pairs of characters."""
     out: list[str] = []
     for run in _CJK_RUN.findall(text):
         out += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
@@ -40,18 +40,21 @@ def words(text: str) -> list[str]:
 
 
 def keywords(text: str) -> list[str]:
-    """Return distinct words without stop words, in order of appearance."""
+    """Return the distinct words other than stop words, in order of appearance."""
     return list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())))
 
 
 def token_count(text: str) -> int:
-    """Estimate model tokens: 4 characters of Latin text or 1 of CJK each; a few per cent too high."""
+    """Estimate the number of model tokens, at 4 characters of Latin text or 1 CJK character each.
+
+    The result is a few per cent too high.
+    """
     wide = len(CJK.findall(text))
     return wide + -(-(len(text) - wide) // 4)
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut to at most `limit` characters, at a word boundary where possible, adding an ellipsis."""
+    """Cut a text to at most `limit` characters, at a word boundary where possible, and add an ellipsis."""
     if len(text) <= limit:
         return text
     cut = text[: max(0, limit - 1)]
@@ -60,7 +63,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def digest(*parts: str) -> str:
-    """Return the SHA-256 over the parts and their lengths, as hex."""
+    """Return the hexadecimal SHA-256 digest of the parts and their lengths."""
     hasher = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -69,17 +72,17 @@ def digest(*parts: str) -> str:
     return hasher.hexdigest()
 
 
-# Similarity of two word sets, 0 to 1; 0 if either is empty. `memoryd.language` lists which purpose uses which.
+# Similarity of two word sets, from 0 to 1, and 0 if either is empty. `memoryd.language` lists which purpose uses which measure.
 
 
 def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the share of the union that both contain (Jaccard 1912); every additional word lowers it."""
+    """Return the share of the union that both sets contain (Jaccard 1912). Every additional word lowers it."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def dice(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the intersection relative to the mean size (Dice 1945), which equals the F1 score."""
+    """Return the size of the intersection relative to the mean size of the sets (Dice 1945), which equals the F1 score."""
     return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
 
 
@@ -89,15 +92,15 @@ def containment(part: AbstractSet[str], whole: AbstractSet[str]) -> float:
 
 
 def overlap_coefficient(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the share of the smaller set that the other contains (Szymkiewicz-Simpson)."""
+    """Return the share of the smaller set that the larger set contains (Szymkiewicz-Simpson)."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
 def visible(text: str) -> str:
-    """Make a text safe to display: replace characters that move the cursor, reverse the line or hide text."""
+    """Make a text safe to display by replacing characters that move the cursor, reverse the line or hide text."""
     return _UNSHOWN.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:
-    """Fold white space to single spaces."""
+    """Replace each run of white space with a single space."""
     return _SPACE.sub(" ", text).strip()

@@ -9,17 +9,17 @@ from enum import StrEnum
 from types import MappingProxyType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-USER_TAG = "by-user"  # a turn of an imported chat that the user wrote, not the assistant
-CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can set it
+USER_TAG = "by-user"  # a turn of an imported chat that the user wrote, rather than the assistant
+CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can set this
 AGREED_TAG = "agreed"  # written by the agent and accepted by the user
-HIDDEN_TAG = "hidden-by-model"  # hidden at a model's request: binding for models, not for the user
+HIDDEN_TAG = "hidden-by-model"  # hidden at a model's request; this binds models but not the user
 CHECK_TAG = "check"  # a file that the memory refers to is missing or has changed substantially
-# Tags with a meaning of their own; models can neither set nor remove them.
+# Tags with a special meaning. Models can neither set nor remove them.
 RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHECK_TAG, "archived", "expired", "merged", "pinned"})
 
 
 class Kind(StrEnum):
-    """What sort of statement a memory is. Each has its traits in `KINDS`."""
+    """The sort of statement that a memory is. `KINDS` holds the traits of each kind."""
 
     PREFERENCE = "preference"
     RULE = "rule"
@@ -37,9 +37,9 @@ class KindTraits:
     """How memories of a kind rank and age.
 
     Args:
-        weight: Importance beside other kinds, 0 to 1.
+        weight: Importance relative to other kinds, from 0 to 1.
         half_life_days: Time after which the dream has halved the relevancy of an unused memory.
-        max_age_days: Age after which an unused memory is retired; None for no bound.
+        max_age_days: Age after which an unused memory is retired. None means that there is no limit.
     """
 
     weight: float
@@ -71,7 +71,7 @@ class Polarity(StrEnum):
 
 
 class Scope(StrEnum):
-    """Who a memory applies to: the user everywhere, one project, or a project's team."""
+    """Where a memory applies: to the user everywhere, to one project, or to a project's team."""
 
     USER = "user"
     PROJECT = "project"
@@ -86,11 +86,11 @@ class Source(StrEnum):
     TOOL = "tool"
     RECONCILED = "reconciled"
     IMPORT = "import"
-    NOTE = "note"  # a file added to the vault without memoryd
+    NOTE = "note"  # a file that was added to the vault without memoryd
 
 
 class Trust(StrEnum):
-    """How far a text is trusted: only `INSTRUCTION` text can become a rule."""
+    """How far a text is trusted. Only text of the level `INSTRUCTION` can become a rule."""
 
     INSTRUCTION = "instruction"
     STATEMENT = "statement"
@@ -121,7 +121,7 @@ class LinkType(StrEnum):
 
 
 class Backend(StrEnum):
-    """Index that answers a query."""
+    """The index that answers a query."""
 
     MARKDOWN = "markdown"
     VECTOR = "vector"
@@ -141,7 +141,7 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
 )
 
 
-# Which source wins when two memories contradict each other; higher wins.
+# The source that wins when two memories contradict each other. A higher number wins.
 AUTHORITY: Mapping[Source, int] = MappingProxyType(
     {Source.USER: 3, Source.IMPORT: 2, Source.NOTE: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
 )
@@ -149,7 +149,7 @@ AUTHORITY: Mapping[Source, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A typed edge to another memory (`mem_…`) or, for MENTIONS, to an entity name."""
+    """A typed edge to another memory (`mem_…`), or to an entity's name if the type is MENTIONS."""
 
     type: LinkType
     target: str
@@ -170,7 +170,7 @@ class MemoryItem:
     """One self-contained statement with its history.
 
     Attributes:
-        id: Empty until the item is written; the store assigns one.
+        id: Empty until the item is written, when the store assigns an id.
         created_at: Start of transaction time (when memory held the statement); `expired_at` is its end.
         valid_from: Start of valid time (when the statement was true); `valid_to` is its end. All times are aware UTC.
         asked_as: Keys: questions or tasks, in other words than the statement, for which it is relevant. Searched
@@ -208,7 +208,7 @@ class MemoryItem:
 
     @property
     def is_turn(self) -> bool:
-        """Whether this is something that was said in a conversation, stored as it was said."""
+        """Whether the item is a turn of a conversation that was stored verbatim."""
         stored_as_said = self.kind is Kind.NOTE and self.source is Source.IMPORT
         return stored_as_said and bool(self.evidence.lines) and self.session != "manual"
 
@@ -268,7 +268,7 @@ class Route:
 
 
 class TurnKind(StrEnum):
-    """Actual speaker of a turn, which may differ from the log line's role."""
+    """The actual speaker of a turn, who may differ from the role in the log line."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -334,7 +334,7 @@ class Candidate:
     Attributes:
         importance: 1 to 3.
         status: Active or candidate.
-        asked_as: Keys of the memory.
+        asked_as: Keys of the memory (see MemoryItem).
         repeats: Ids of known memories that this statement repeats or confirms.
         replaces: Ids of known memories that this statement makes obsolete.
         closes: Ids of todos that are done.
@@ -377,7 +377,7 @@ class Usage:
     cached_calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the sum; it has an unknown cost if either cost is unknown."""
+        """Return the sum. Its cost is unknown if either cost is unknown."""
         cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
         return Usage(
             self.calls + other.calls,
@@ -390,7 +390,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A statement that was considered and rejected. `line` is its line in the log; 0 if unknown."""
+    """A statement that was considered and rejected. `line` is its line in the log, or 0 if that is unknown."""
 
     text: str
     reason: str
@@ -420,7 +420,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message; `role` is system, user or assistant."""
+    """One chat message. `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -428,7 +428,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer, its usage, and its duration in seconds where measured."""
+    """A model's answer with its usage, and its duration in seconds if that was measured."""
 
     text: str
     model: str = ""
@@ -438,7 +438,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A stable project identity, shared by all worktrees and clones of a repository.
+    """A stable project identity that all worktrees and clones of a repository share.
 
     `root` is the top of the working tree, for display; `common_dir` is the git common directory, empty without git.
     """
