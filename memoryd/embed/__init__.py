@@ -34,7 +34,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_encoder(settings: Settings) -> TokenEncoder | None:
-    """Create the token encoder for `rank = maxsim` (a hashing one for the embedder `hash`); None for other rankings.
+    """Create the token encoder for `rank = maxsim`, or None for other rankings. The embedder `hash` gets a hashing encoder.
 
     Raises:
         EmbeddingError: The model can't be loaded.

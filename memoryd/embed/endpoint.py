@@ -20,7 +20,7 @@ MOST_CHARACTERS = 24_000
 
 
 class EndpointEmbedder:
-    """A model behind an `/embeddings` endpoint. Connects on first use."""
+    """A model behind an `/embeddings` endpoint. It connects on first use."""
 
     def __init__(self, model: str, base_url: str, api_key: str, timeout: float) -> None:
         self._model = model
@@ -31,12 +31,12 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """Model identity; independent of the endpoint's address."""
+        """Identity of the model. It does not depend on the endpoint's address."""
         return f"openai:{self._model}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; queries the endpoint if no text was embedded yet."""
+        """Number of dimensions of a vector. Queries the endpoint if no text has been embedded yet."""
         return self._dimensions or self.embed(["dimensions"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
@@ -47,12 +47,12 @@ class EndpointEmbedder:
         """
         if not texts:
             return no_rows(self.dimensions)
-        # These endpoints reject an empty input.
+        # These endpoints reject empty input.
         cleaned = [clean_text(text, MOST_CHARACTERS).strip() or "." for text in texts]
         return np.concatenate([self._embed_batch(batch) for batch in _batches(cleaned)])
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries, which such endpoints treat like documents."""
+        """Embed queries. Such endpoints treat them like documents."""
         return self.embed(texts)
 
     def _embed_batch(self, texts: Sequence[str]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Hash-based embeddings: no model, no download, deterministic. For tests and demos."""
+"""Hash-based embeddings for tests and demos. They need no model and no download, and they are deterministic."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from memoryd.core.text import words
 
 
 class HashEmbedder:
-    """Bag-of-words vectors by feature hashing (Weinberger et al. 2009): similar words give similar vectors."""
+    """Bag-of-words vectors by feature hashing (Weinberger et al. 2009). Texts that share words have similar vectors."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._dimensions = dimensions
 
     @property
     def name(self) -> str:
-        """Identity of the vectors."""
+        """Identity of the embedder, which is stored with the vectors."""
         return f"hash-{self._dimensions}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions of a vector."""
         return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
@@ -40,30 +40,30 @@ class HashEmbedder:
         return np.asarray(out / np.where(norms == 0, 1, norms), dtype=np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries like documents."""
+        """Embed queries in the same way as documents."""
         return self.embed(texts)
 
 
 class HashTokenEncoder:
-    """One hashed vector per word: equal words have cosine 1. Ignores contexts."""
+    """Encodes each word as one hashed vector. Equal words have a cosine of 1, and contexts are ignored."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._embedder = HashEmbedder(dimensions)
 
     @property
     def name(self) -> str:
-        """Identity of the vectors."""
+        """Identity of the encoder, which is stored with the vectors."""
         return f"{self._embedder.name}-tokens"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions of a vector."""
         return self._embedder.dimensions
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """Return one vector per word, and one for a text without words."""
+        """Return one vector per word. A text without words gets a single vector."""
         return [self._embedder.embed(words(text) or [""]) for text in texts]
 
     def encode_query(self, text: str) -> QueryTokens:
-        """Return one vector per word."""
+        """Return one vector per word of the query."""
         return QueryTokens(self._embedder.embed(words(text)), tuple(words(text)))

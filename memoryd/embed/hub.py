@@ -17,12 +17,12 @@ from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
 MOST_CHARACTERS = 16_000
 THREADS = 2
-# The library retries for 40 s; without a pause every prompt would wait that long again.
+# The library retries for 40 s. Without a pause, every prompt would wait that long again.
 PAUSE_SECONDS = 300.0
 
 
 class HubEmbedder:
-    """A model from the hub. Loads on first use; a failed load is retried after five minutes."""
+    """A model from the hub. It is loaded on first use, and a failed load is retried after five minutes."""
 
     def __init__(self, model: str, cache: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._model_name = model
@@ -35,12 +35,12 @@ class HubEmbedder:
 
     @property
     def name(self) -> str:
-        """Model identity."""
+        """Identity of the model."""
         return f"hub:{self._model_name}"
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; loads the model if no text was embedded yet."""
+        """Number of dimensions of a vector. Loads the model if no text has been embedded yet."""
         return self._dimensions or self.embed(["dimensions"]).shape[1]
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
@@ -53,7 +53,7 @@ class HubEmbedder:
         return self._vectors(texts, "embed")
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries, with the model's own prefix."""
+        """Embed queries with the model's own query prefix."""
         return self._vectors(texts, "query_embed")
 
     def _vectors(self, texts: Sequence[str], method: str) -> FloatArray:
@@ -62,7 +62,7 @@ class HubEmbedder:
         cleaned = [clean_text(text, MOST_CHARACTERS) for text in texts]
         model = self._load()
         try:
-            # One text per batch: with quantised models a text's vector depends on the other texts in the batch.
+            # One text per batch: with quantised models, a text's vector depends on the other texts in the batch.
             rows = [next(iter(getattr(model, method)([text]))) for text in cleaned]
         except (RuntimeError, ValueError) as error:
             raise EmbeddingError(f"{self.name} failed: {error}", fix="Use another model.") from error

@@ -1,8 +1,8 @@
 """Token vectors for late interaction (ColBERT, Khattab & Zaharia 2020) from the bundled answerai-colbert-small-v1.
 
 The bundled file lacks the model's own projection, so the 384 numbers of a token are projected to 224 with the matrix in
-`late_projection.npy`: the principal axes of states over general texts, randomly rotated (made by
-benchmarks/fit_projection.py). One text per run, on a graph of ours, as in memoryd.embed.onnx.
+`late_projection.npy`. It holds the principal axes of states over general texts, randomly rotated (made by
+benchmarks/fit_projection.py). Each run encodes one text on our own graph, as in memoryd.embed.onnx.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ PROJECTION_FILE = Path(__file__).with_name("late_projection.npy")
 LATE_GRAPH = Path(__file__).with_name("colbert_small.onnx")
 STATES = 384
 QUERY_TOKENS = 64
-# Maximum tokens of preceding text, taken from its end: enough to resolve a reference such as "she".
+# Maximum tokens of the preceding text, taken from its end. This is enough to resolve a reference such as "she".
 CONTEXT_TOKENS = 96
-# Maximum tokens of a text and its context together: a longer text needs less context.
+# Maximum tokens of a text together with its context. A longer text needs less context.
 READ_TOKENS = 128
-# Tokens of a text that get a vector; the rest of a long text is found by words and by its dense vector.
+# Number of a text's tokens that get a vector. The rest of a long text is found by its words and by its dense vector.
 OWN_TOKENS = 256
 _QUERY_MARK = "[unused0]"
 _TEXT_MARK = "[unused1]"
@@ -59,10 +59,10 @@ class _Model:
 
 
 class LateEncoder:
-    """Token vectors of length 1. Loads on first use (0.3 s). Thread-safe."""
+    """Encodes texts as token vectors of length 1. The model is loaded on first use (0.3 s). Thread-safe."""
 
     def __init__(self, projection: Path | None = PROJECTION_FILE) -> None:
-        """Create the encoder; without a projection, vectors have 384 dimensions."""
+        """Create the encoder. Without a projection, the vectors have 384 dimensions."""
         self._projection = projection
         self._matrix = _read_projection(projection)
         matrix = hashlib.sha256(self._matrix.tobytes()).hexdigest()[:8]
@@ -73,16 +73,16 @@ class LateEncoder:
 
     @property
     def name(self) -> str:
-        """Model identity: file, projection and truncation."""
+        """Identity of the model: its file, projection and truncation."""
         return self._name
 
     @property
     def dimensions(self) -> int:
-        """Length of a token's vector."""
+        """Number of dimensions of a token's vector."""
         return int(self._matrix.shape[1])
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """Encode each text into shape (tokens, dimensions), at least one token; punctuation has no vectors.
+        """Encode each text into shape (tokens, dimensions), with at least one token. Punctuation gets no vectors.
 
         A text is read after the end of its context, whose tokens get no vectors. A text of READ_TOKENS or more is read alone.
 
@@ -99,7 +99,7 @@ class LateEncoder:
             return list(pool.map(lambda pair: _own_vectors(model, *pair), inputs))
 
     def encode_query(self, text: str) -> QueryTokens:
-        """Encode a query's tokens, with the word that each belongs to.
+        """Encode a query's tokens, and return the word to which each token belongs.
 
         Raises:
             EmbeddingError: The model can't be loaded or failed.
@@ -146,7 +146,7 @@ def _ids(model: _Model, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _inputs(model: _Model, texts: Sequence[str], contexts: Sequence[str]) -> list[tuple[list[int], int]]:
-    """Return each text's input token ids, and the index of the first one that is its own."""
+    """Return the input token ids of each text, and the index of the first id that belongs to the text itself."""
     ends = [context[-8 * CONTEXT_TOKENS :] for context in contexts]
     out = []
     for own, before in zip(_ids(model, texts), _ids(model, ends), strict=True):
@@ -163,7 +163,7 @@ def _room(own: int) -> int:
 
 def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
     kept = [place for place in range(first, len(ids) - 1) if ids[place] not in model.punctuation]
-    # A text of punctuation only is represented by the state of the whole text.
+    # A text that consists only of punctuation is represented by the state of the whole text.
     return _vectors(model, ids, kept or [0])
 
 

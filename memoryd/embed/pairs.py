@@ -1,7 +1,7 @@
-"""Two texts read together by the bundled cross-encoder (ms-marco-MiniLM-L-12), as numbers for whoever compares statements.
+"""Reads two texts together with the bundled cross-encoder (ms-marco-MiniLM-L-12), and returns numbers for comparing statements.
 
-The model was trained to say how well a passage answers a query; that answer is not used here. The states of its middle
-layers tell how the words of one text relate to those of the other, which two vectors made apart can't. One pair a run, as in
+The model was trained to score how well a passage answers a query. This score is not used here. The states of its middle
+layers show how the words of one text relate to those of the other. Two separate embeddings can't. Each run reads one pair, as in
 memoryd.embed.onnx, so that the numbers of a pair are always the same.
 """
 
@@ -22,7 +22,7 @@ PAIR_DIGESTS = {
     "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
-# Later layers know ever less but whether one text answers the other.
+# The later the layer, the less its states show except whether one text answers the other.
 FIRST_LAYER, PAIR_LAYERS = 3, 9
 MOST_TOKENS = 160
 MOST_CHARACTERS = 2_000
@@ -30,14 +30,14 @@ PAIR_GRAPH = Path(__file__).with_name("reranker.onnx")
 
 
 class CrossEncoder:
-    """Reads two texts together. Loads at the first use (0.2 s); safe between threads."""
+    """Reads two texts together. The model is loaded on first use (0.2 s). Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: Loaded | None = None
 
     def read(self, first: str, second: str) -> FloatArray:
-        """Return the states of both texts' tokens, shape (layers, 3, width): of the whole, and the means of each text.
+        """Return the [CLS] state and the mean state of each text's tokens, in shape (layers, 3, width).
 
         Raises EmbeddingError.
         """

@@ -13,10 +13,10 @@ SHORTEST = 1e-12
 
 
 def unit_rows(values: Any, rows: int, source: str) -> FloatArray:
-    """Return the rows as float32 of length 1, shape (rows, dimensions).
+    """Return the rows as float32 vectors of length 1, in shape (rows, dimensions).
 
     Raises:
-        EmbeddingError: The shape is wrong, or a row is not finite or all zeros, which would be equally close to everything.
+        EmbeddingError: The shape is wrong, or a row is not finite, or all zeros and so equally close to everything.
     """
     try:
         array = np.asarray(values, dtype=np.float32)
@@ -36,5 +36,5 @@ def no_rows(dimensions: int) -> FloatArray:
 
 
 def clean_text(text: str, limit: int) -> str:
-    """Truncate to `limit` characters and replace lone surrogates, which tokenizers and JSON reject."""
+    """Truncate a text to `limit` characters, and replace lone surrogates, which tokenizers and JSON reject."""
     return text[:limit].encode("utf-8", "replace").decode("utf-8")

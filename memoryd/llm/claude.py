@@ -1,6 +1,6 @@
 """Chat completions from `claude -p`: the user's own client and login, without tools, hooks or memory.
 
-What a run is and what its report says is in `print_mode`.
+`print_mode` defines how the client is run and how its report is read.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from memoryd.llm.print_mode import (
     usage_of,
 )
 
-# Our own model runs must be distinguishable from the user's sessions, so that memory never feeds on itself. Three independent
-# marks: the variable MEMORYD_INTERNAL (our hooks do nothing), the working folder, and a first line with a nonce in the
-# prompt, in case a transcript is written after all.
+# Our own model runs must be distinguishable from the user's sessions, so that memory never learns from itself. There are three
+# independent marks: the variable MEMORYD_INTERNAL (our hooks do nothing), the working folder, and a first line with a nonce in
+# the prompt, in case a transcript is written after all.
 
 MARKER = "memoryd-internal-run"
 _MARKED = re.compile(rf"\s*<{MARKER} [0-9a-f]{{32}}>")
 
 
 def mark(prompt: str) -> str:
-    """Prepend the line that marks our own runs."""
+    """Prepend the line that marks the prompt as one of our own runs."""
     return f"<{MARKER} {secrets.token_hex(16)}>\n{prompt}"
 
 
 def is_internal_text(text: str) -> bool:
-    """Return whether the text starts with the mark of our own runs; merely mentioning the marker does not count."""
+    """Return whether the text starts with the mark of our own runs. A text that merely mentions the mark does not count."""
     return _MARKED.match(text) is not None
 
 
 def extractor_folder(settings: Settings) -> Path:
-    """Return the working folder of `claude` runs, which nothing else uses."""
+    """Return the working folder of `claude` runs. Nothing else uses this folder."""
     return settings.paths.run / "extractor"
 
 
-# Login variables of the client's sessions, held in this process's memory only.
+# Login variables of the client's sessions, which are held only in this process's memory.
 
 KEPT_SESSIONS = 64
 PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
@@ -64,12 +64,12 @@ NAMES = frozenset(
     CLAUDE_CONFIG_DIR CLAUDE_CODE_EXECPATH CLOUD_ML_REGION GCLOUD_PROJECT HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy
     no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE""".split()
 )
-# Prefix of login variables in event records sent by hooks, and in the environment of a daemon started by a hook.
+# Prefix of the login variables in event records from hooks, and in the environment of a daemon that a hook started.
 PREFIX = "MEMORYD_LOGIN_"
 
 
 class Logins:
-    """Login variables of recent sessions. Thread-safe; never written to disk or logged."""
+    """Holds the login variables of recent sessions. Thread-safe. They are never written to disk or logged."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -78,7 +78,7 @@ class Logins:
         self._session = ""
 
     def note(self, session: str, variables: Mapping[str, str]) -> bool:
-        """Store a session's variables; return whether they differ from the latest ones."""
+        """Store a session's login variables. Return whether they differ from the latest ones."""
         with self._guard:
             changed = dict(variables) != dict(self._latest)
             self._latest = dict(variables)
@@ -89,24 +89,24 @@ class Logins:
             return changed
 
     def select(self, session: str) -> None:
-        """Use this session's login from now on, or the latest one if the session has none."""
+        """Use the login of this session from now on, or the latest login if the session has none."""
         with self._guard:
             self._session = session
 
     def current(self) -> Mapping[str, str]:
-        """Return the variables for a run."""
+        """Return the login variables for the next run."""
         with self._guard:
             return self._by_session.get(self._session, self._latest)
 
     def clear(self) -> None:
-        """Forget all logins, after the user withdrew consent."""
+        """Forget all logins after the user has withdrawn consent."""
         with self._guard:
             self._by_session.clear()
             self._latest = {}
 
 
 def is_login(name: str) -> bool:
-    """Return whether a variable determines how the client logs in or where its models are; same rule as hooks/protocol.py."""
+    """Return whether a variable determines the client's login or the address of its models. Must match hooks/protocol.py."""
     return name in NAMES or name.startswith(PREFIXES)
 
 
@@ -125,7 +125,7 @@ def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:
 
 
 def _decoded(value: str) -> str:
-    """Unescape a one-line value: backslash-n is a line break, a double backslash is a backslash."""
+    """Unescape a one-line value, in which backslash-n is a line break and a double backslash is a backslash."""
     out, rest = [], iter(value)
     for sign in rest:
         following = next(rest, "") if sign == "\\" else ""
@@ -138,7 +138,7 @@ DEFAULT_COMMAND = "claude"
 
 
 class ClaudeLLM:
-    """Runs the client once per answer, one run at a time per home folder, and leaves no process behind."""
+    """Runs the client once per answer. Only one run per home folder is active at a time, and no process is left behind."""
 
     def __init__(
         self,
@@ -159,11 +159,14 @@ class ClaudeLLM:
 
     @property
     def name(self) -> str:
-        """Model name as known to the client."""
+        """Name of the model, as the client knows it."""
         return self._model
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer. The schema is described by the prompt only: enforcing it in the client would cost further turns."""
+        """Return one answer.
+
+        The schema is only described in the prompt, because enforcing it in the client would cost extra turns.
+        """
         system, prompt = split(messages)
         make_private_dir(self._folder)
         with locked(self._folder.with_suffix(".lock")):
@@ -171,7 +174,7 @@ class ClaudeLLM:
         return _parse(output, self._model)
 
     def close(self) -> None:
-        """Kill the current run, whose caller gets a transient ModelError, and refuse further ones."""
+        """Kill the current run and refuse further ones. The caller of the killed run gets a transient ModelError."""
         with self._guard:
             self._closed = True
             if self._running is not None:
@@ -206,14 +209,14 @@ class ClaudeLLM:
             return self._running
 
     def _environment(self) -> dict[str, str]:
-        """Return the environment with the login of the session being read, if known, else this process's own."""
+        """Return this process's environment, with the login of the session that is being read if it is known."""
         login = self._logins.current() if self._logins else {}
         env = os.environ if self._environ is None else self._environ
         base = {name: value for name, value in env.items() if not (login and is_login(name))}
         return child_environment({**login, **CHILD_VARIABLES}, base)
 
     def _program(self) -> str:
-        """Return the session's own client, unless the user configured one."""
+        """Return the client that the session uses, unless the user configured another one."""
         named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
         return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 
@@ -235,7 +238,7 @@ def _no_result(output: RunOutput) -> ModelError:
     return ModelError(
         f"The Claude Code client exited with code {output.code} and no result{': ' + said if said else '.'}",
         fix="Run `claude -p hello` in a terminal to see the problem.",
-        transient=output.code < 0,  # killed from outside
+        transient=output.code < 0,  # the process was killed from outside
     )
 
 

@@ -1,4 +1,4 @@
-"""Chat completions from an OpenAI-compatible endpoint; OpenRouter if no URL is configured."""
+"""Chat completions from an OpenAI-compatible endpoint, or from OpenRouter if no URL is configured."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class OpenAILLM:
 
     @property
     def name(self) -> str:
-        """Model name as known to the endpoint."""
+        """Name of the model, as the endpoint knows it."""
         return self._model
 
     @property
     def base_url(self) -> str:
-        """Base URL that requests are sent to."""
+        """Base URL to which requests are sent."""
         return self._url
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:

@@ -1,6 +1,6 @@
-"""`claude -p` as a plain model: its options, one run, and what its report says. Shared by memoryd and memeval.
+"""Use `claude -p` as a plain model: its options, a single run, and its report. Shared by memoryd and memeval.
 
-No tools, hooks, plugins, MCP servers, project files or memory, and no transcript. Verified with 2.1.332: `--safe-mode`
+A run has no tools, hooks, plugins, MCP servers, project files, memory or transcript. Verified with 2.1.332: `--safe-mode`
 excludes plugins, hooks, CLAUDE.md and MCP servers but keeps the login (which `--bare` would not read); `--tools ""` sends an
 empty tool list.
 """
@@ -30,7 +30,7 @@ CHILD_VARIABLES = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "1",  # whoever runs it has a back-off of their own, and must not block for minutes
+    "CLAUDE_CODE_MAX_RETRIES": "1",  # callers have their own back-off and must not block for minutes
     "DISABLE_AUTOUPDATER": "1",
 }
 REASON_CHARACTERS = 300
@@ -41,12 +41,12 @@ _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
 def arguments(command: str, model: str, system: str) -> list[str]:
-    """Return the command line; without a model the client chooses one."""
+    """Return the command line. Without a model, the client chooses one."""
     return [command, *FLAGS, *(["--model", model] if model else []), *(["--system-prompt", system] if system else [])]
 
 
 def split(messages: Sequence[Message]) -> tuple[str, str]:
-    """Return the system prompt, and all other messages as one prompt, since the client accepts only one."""
+    """Return the system prompt and one prompt with all other messages, because the client accepts only one prompt."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     said = [message for message in messages if message.role != "system"]
     if len(said) == 1:
@@ -56,14 +56,14 @@ def split(messages: Sequence[Message]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
-    """The output of a run, and its exit code (negative: the signal that ended it)."""
+    """The output of a run and its exit code. A negative code is the number of the signal that ended the run."""
 
     stdout: bytes
     stderr: bytes
     code: int
 
     def report(self) -> dict[str, Any] | None:
-        """The client's report; None if there is none."""
+        """The client's report, or None if the output contains no report."""
         try:
             value = orjson.loads(self.stdout)
         except orjson.JSONDecodeError:
@@ -71,15 +71,15 @@ class RunOutput:
         return value if isinstance(value, dict) else None
 
     def text(self) -> str:
-        """The output instead of a report, in one line."""
+        """The output on one line, for runs without a report."""
         return shorten(one_line((self.stderr or self.stdout).decode("utf-8", "replace")), REASON_CHARACTERS)
 
 
 class PrintRun:
-    """One run of the client. `kill` may come from another thread."""
+    """One run of the client. `kill` may be called from another thread."""
 
     def __init__(self, command: Sequence[str], folder: str | Path, env: Mapping[str, str]) -> None:
-        """Start it. Raises OSError."""
+        """Start the client. Raises OSError."""
         pipe = subprocess.PIPE
         self._guard = threading.Lock()
         self._process = subprocess.Popen(
@@ -87,7 +87,10 @@ class PrintRun:
         )
 
     def finish(self, prompt: str, seconds: float) -> RunOutput:
-        """Send the prompt and wait for the end. Raises subprocess.TimeoutExpired; no process stays behind either way."""
+        """Send the prompt and wait for the client to exit.
+
+        Raises subprocess.TimeoutExpired. No process is left behind in either case.
+        """
         try:
             stdout, stderr = self._process.communicate(prompt.encode("utf-8", "replace"), timeout=seconds)
         finally:
@@ -96,14 +99,14 @@ class PrintRun:
         return RunOutput(stdout, stderr, self._process.returncode)
 
     def kill(self) -> None:
-        """Kill it, if it is alive. One that has ended is left alone: its id may be another's."""
+        """Kill the client if it is still running. A process that has ended is left alone, because its id may have been reused."""
         with self._guard:
             if self._process.returncode is None:
                 kill_group(self._process)
 
 
 class Failure(StrEnum):
-    """The cause of an error that the client reports, by the action it requires."""
+    """The cause of an error that the client reports, classified by the action that it requires."""
 
     LOGIN = "login"
     LIMIT = "limit"
@@ -114,13 +117,13 @@ class Failure(StrEnum):
 
 
 def answer_of(report: Mapping[str, Any]) -> str | None:
-    """Return the answer's text; None if the report contains an error."""
+    """Return the text of the answer, or None if the report contains an error."""
     text = report.get("result")
     return None if report.get("is_error") or not isinstance(text, str) else text
 
 
 def failure_of(report: Mapping[str, Any]) -> tuple[Failure, str]:
-    """Return the kind of the error in a report, and the client's message."""
+    """Return the cause of the error in a report, and the client's message."""
     said = str(report.get("result") or report.get("errors") or report.get("subtype") or "no reason")
     reason = shorten(one_line(said), REASON_CHARACTERS)
     status = report.get("api_error_status")
@@ -139,7 +142,7 @@ def model_of(report: Mapping[str, Any], default: str) -> str:
 
 
 def usage_of(report: Mapping[str, Any]) -> Usage:
-    """Return the tokens of all models in a client run; cached input counts as input. The cost may be unknown."""
+    """Return the tokens of all models in a run. Cached input counts as input, and the cost may be unknown."""
     given = taken = 0
     models = report.get("modelUsage")
     for used in models.values() if isinstance(models, dict) else ():

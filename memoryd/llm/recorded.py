@@ -1,6 +1,6 @@
-"""Recorded model answers: record once, replay without the model.
+"""Recorded model answers: record them once, then replay them without the model.
 
-One JSON file per request, named by a digest of its messages, so that replay does not depend on the order. The files hold the
+There is one JSON file per request, named by a digest of its messages, so that replay does not depend on order. The files hold the
 request (without secrets) and the answer. Replaying an unknown request writes such a file with an empty `answer`, to be filled
 in by a person or another program.
 """
@@ -30,7 +30,7 @@ class UnansweredError(ModelError):
 
 
 def request_id(messages: Sequence[Message]) -> str:
-    """Return the name of a request in a folder of recordings."""
+    """Return the name under which a request is stored in a folder of recordings."""
     sent = orjson.dumps([[message.role, message.content] for message in messages])
     return hashlib.sha256(sent).hexdigest()[:24]
 
@@ -46,7 +46,7 @@ def _write(path: Path, messages: Sequence[Message], answer: Any) -> None:
 
 
 class RecordingLLM:
-    """Calls the model and stores each request with its answer."""
+    """Calls the model, and stores each request together with its answer."""
 
     def __init__(self, llm: LLM, folder: Path) -> None:
         self._llm = llm
@@ -54,11 +54,11 @@ class RecordingLLM:
 
     @property
     def name(self) -> str:
-        """Name of the recorded model."""
+        """Name of the model that is being recorded."""
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer after writing it to disk.
+        """Return one answer after it has been written to disk.
 
         Raises:
             ModelError: The call failed.
@@ -70,7 +70,7 @@ class RecordingLLM:
 
 
 class ReplayLLM:
-    """Answers from a folder of recordings; an unknown request is written there and raises an error."""
+    """Answers from a folder of recordings. An unknown request is written to the folder and raises an error."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -79,14 +79,14 @@ class ReplayLLM:
 
     @property
     def name(self) -> str:
-        """Placeholder name; answers carry the name of the model that gave them."""
+        """Placeholder name. Each answer carries the name of the model that gave it."""
         return "replay"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
         """Return the recorded answer.
 
         Raises:
-            UnansweredError: There is no answer yet.
+            UnansweredError: The request has no recorded answer yet.
             ModelError: The recording is damaged.
         """
         path = _path(self._folder, messages)
@@ -104,7 +104,7 @@ class ReplayLLM:
 
 
 def _completion(answer: Any) -> Completion:
-    """Convert an answer as recorded, or as written by a person: a text or the JSON object itself."""
+    """Convert a recorded answer. An answer that a person wrote may be a plain text or the JSON object itself."""
     if isinstance(answer, str):
         return Completion(answer, BY_HAND, Usage(calls=1))
     if "text" in answer:

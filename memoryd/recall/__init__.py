@@ -1,1 +1,1 @@
-"""Injection of memories: governance at a session's start, relevant memories with a prompt, results for tools."""
+"""Injection of memories: governance at a session's start, relevant memories with a prompt, and results for tools."""

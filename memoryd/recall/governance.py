@@ -1,10 +1,10 @@
 """Governance: the few rules and facts that a session should know at its start.
 
 Memories are ranked by evidence (pinned, said or confirmed by the user, used by a session, found by an agent, from a tool) and
-then by value. Only the user's words are shown as rules, under the user's standing wishes; everything else is knowledge, shown
-as data. Both have a reserved share of the budget, so that many findings can't displace the user's rules, nor many rules the
-root causes and the environment. Excluded are candidates, everything the user had forgotten (even if worded differently), and
-duplicates.
+then by value. Only the user's words are shown as rules, under the user's standing wishes. Everything else is knowledge and shown
+as data. Each has a reserved share of the budget, so that findings can't displace the user's rules, and rules can't displace
+root causes and facts on the environment. Candidates, duplicates and everything that the user asked to forget (even if worded
+differently) are excluded.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
 
 Compare = Callable[[Said, Said], Comparison]
-# Pairs of a shown memory and a tombstone that are compared by meaning at a start, some 10 ms each.
+# Pairs of a shown memory and a tombstone that are compared by meaning at a session's start. Each takes some 10 ms.
 MOST_COMPARED = 16
 
-# Of two contradicting memories only one is injected: that of the more authoritative source, else the newer one.
+# Of two contradicting memories only one is injected: the one from the more authoritative source, or else the newer one.
 #
-# Both stay active and searchable, and the pair waits among the proposals.
+# Both stay active and searchable, and the pair is listed among the proposals.
 
 
 def drop_contradicted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Remove items that lose against another item of the list, keeping the order."""
+    """Remove each item that loses against another item of the list. The order is kept."""
     known = {item.id: item for item in items}
     lost = {_loser(item, known[id]).id for item in items for id in _opposed(item) if id in known}
     return [item for item in items if item.id not in lost]
 
 
 def _opposed(item: MemoryItem) -> Iterable[str]:
-    """Return the ids that a memory contradicts; a candidate contradicts nothing yet."""
+    """Return the ids of the memories that this one contradicts. A candidate contradicts nothing yet."""
     links = item.links if item.status is Status.ACTIVE else ()
     replaced = {link.target for link in links if link.type in SUCCESSION}
-    # A replaced memory that the user restored is shown alongside its replacement.
+    # A replaced memory that the user restored is shown next to its replacement.
     return [link.target for link in links if link.type is LinkType.CONTRADICTS and link.target not in replaced]
 
 
@@ -87,7 +87,7 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class UseCounts:
-    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and its last use."""
+    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and when it was last used."""
 
     used: int = 0
     contradicted: int = 0
@@ -98,7 +98,10 @@ UNUSED = UseCounts()
 
 
 def count_uses(uses: Iterable[Use]) -> UseCounts:
-    """Count the uses of one memory. Injections don't count, or frequently shown memories would perpetuate themselves."""
+    """Count the uses of one memory.
+
+    Injections don't count, because frequently shown memories would otherwise perpetuate themselves.
+    """
     used = contradicted = 0
     last: datetime | None = None
     for use in uses:
@@ -112,9 +115,9 @@ def count_uses(uses: Iterable[Use]) -> UseCounts:
 
 
 def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[str], MemoryItem | None]) -> UseCounts:
-    """Count the uses of a memory and of those merged into it, whose recording also counts as the time of a use.
+    """Count the uses of a memory and of the ones merged into it. The time when each of these was recorded also counts as a use.
 
-    Memories that it corrected or won against are not included.
+    Memories that this one corrected or contradicted are not included.
     """
     own = usage.get(item.id, UNUSED)
     merged = merged_ids(item)
@@ -125,18 +128,18 @@ def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[s
 
 
 def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
-    """Return days since the memory was recorded or last used; 0 if that is in the future (the clock jumped)."""
+    """Return the days since the memory was recorded or last used. A time in the future (the clock jumped) counts as 0 days."""
     since = max(item.created_at, counts.last_used) if counts.last_used else item.created_at
     return max(0.0, (now - since).total_seconds() / DAY)
 
 
 def usage_factor(counts: UseCounts) -> float:
-    """Return 1 for unused, up to 1.5 for frequently used memories."""
+    """Return a factor from 1 for unused memories to 1.5 for frequently used ones."""
     return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
 
 
 class Assurance(IntEnum):
-    """Strength of evidence for a memory, weakest first; the primary ranking criterion of governance."""
+    """Strength of the evidence for a memory, weakest first. Governance ranks memories by this first."""
 
     TOOL = 0
     AGENT = 1
@@ -146,7 +149,7 @@ class Assurance(IntEnum):
 
 
 def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Assurance:
-    """Return the strongest evidence: pinned, said or confirmed by the user, used by a session, or its source."""
+    """Return the strongest evidence for a memory: pinned, said or confirmed by the user, used by a session, or its source."""
     if item.pinned:
         return Assurance.PINNED
     if item.source is Source.USER or CONFIRMED_TAG in item.tags:
@@ -157,7 +160,7 @@ def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Assurance:
 
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
-    """Estimate what a session gains from the item, 0 to 1.5; pinned items rank first (2 and more)."""
+    """Estimate how much a session gains from the item, from 0 to 1.5. Pinned items rank first with values of 2 and more."""
     importance = KINDS[item.kind].weight * item.relevancy
     freshness = 0.5 + 0.5 * math.exp(-age_days(item, now, counts) / FRESH_DAYS)
     return (PINNED if item.pinned else 0.0) + importance * item.confidence * usage_factor(counts) * freshness
@@ -166,7 +169,7 @@ def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
 __all__ = ["Governance", "govern", "heading", "value"]
 
 RESTATES = 0.75
-# Shares of the budget reserved for the user's wishes and for lasting knowledge; the rest goes to the best of both.
+# Shares of the budget reserved for the user's wishes and for lasting knowledge. The rest goes to the best of both.
 WISHES_SHARE = 0.5
 KNOWLEDGE_SHARE = 0.35
 _LASTING_KNOWLEDGE = frozenset({Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.DECISION})
@@ -175,7 +178,7 @@ REASON = "what earlier sessions of this project left behind"
 
 @dataclass(frozen=True, slots=True)
 class Governance:
-    """The selected memories by heading, and the text to inject (empty if there is none)."""
+    """The selected memories by heading, and the text to inject. The text is empty if no memory was selected."""
 
     know: tuple[MemoryItem, ...]
     do: tuple[MemoryItem, ...]
@@ -185,7 +188,7 @@ class Governance:
 
     @property
     def tokens(self) -> int:
-        """Estimated token count of the text."""
+        """Estimated number of tokens of the text."""
         return token_count(self.text)
 
     @property
@@ -195,7 +198,7 @@ class Governance:
 
 
 def heading(item: MemoryItem) -> Polarity:
-    """Return the heading for the item: only the user's own words can be a rule."""
+    """Return the heading for the item. Only the user's own words can be a rule."""
     return item.polarity if item.trust is Trust.INSTRUCTION else Polarity.KNOW
 
 
@@ -224,16 +227,16 @@ def govern(
     forbidden: Iterable[MemoryItem] = (),
     compare: Compare = RULES.compare,
 ) -> Governance:
-    """Select memories by evidence and value within the token budget, and lay them out under don't, do and know.
+    """Select memories by evidence and value within the token budget, and list them under the headings don't, do and know.
 
     Args:
         items: Memories to choose from.
         now: Current time.
         budget: Maximum tokens.
         reason: Reason given in the prompt block.
-        usage: Uses by id; unknown is neutral.
-        forbidden: Tombstones of memories that the user had forgotten.
-        compare: Says what a memory is to a tombstone, of the few that would be shown; the rules have sorted the rest.
+        usage: Counts of uses by id. A memory without counts is treated as neutral.
+        forbidden: Tombstones of the memories that the user asked to forget.
+        compare: Compares a memory with a tombstone. It is called only for the few memories that would be shown.
     """
     counts, tombstones = usage or {}, tuple(forbidden)
     allowed = [
@@ -267,7 +270,10 @@ def govern(
 
 
 def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
-    """Select what fits into `room` tokens, in rank order: first each group within its share, then the best of the rest."""
+    """Select what fits into `room` tokens, in rank order.
+
+    Each group first fills its own share, then the best of the rest follow.
+    """
     wishes = [item for item in ranked if heading(item) is not Polarity.KNOW]
     lasting = [item for item in ranked if heading(item) is Polarity.KNOW and item.kind in _LASTING_KNOWLEDGE]
     kept, used = [], 0
@@ -282,28 +288,28 @@ def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
 
 
 def _forgotten(items: Sequence[MemoryItem], tombstones: Sequence[MemoryItem], compare: Compare) -> list[MemoryItem]:
-    """Return the items that repeat a forgotten memory in other words; looks at a bounded number of pairs."""
+    """Return the items that repeat a forgotten memory in other words. The number of compared pairs is limited."""
     pairs = [(item, tombstone) for item in items for tombstone in tombstones if shares_words(tombstone.content, item.content)]
     return [item for item, tombstone in pairs[:MOST_COMPARED] if restates(item, tombstone, compare)]
 
 
 def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.compare) -> bool:
-    """Return whether an item repeats a forgotten memory, unless the user said it again afterwards."""
+    """Return whether an item repeats a forgotten memory, unless the user has said it again since then."""
     if tombstone.id == item.id:
         return True
     since = tombstone.expired_at or tombstone.created_at
-    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # hidden by a model, which does not bind the user
+    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # a model hid this memory, which does not bind the user
         return False
     if item.pinned or (item.source is Source.USER and (item.valid_from or item.created_at) > since):
         return False
-    if not shares_words(tombstone.content, item.content):  # rules out most pairs, ten times faster
+    if not shares_words(tombstone.content, item.content):  # this rules out most pairs and is ten times faster
         return False
     old, new = (Said(each.content, each.polarity is Polarity.DONT, each.source is Source.USER) for each in (tombstone, item))
     return compare(old, new).relation is Relation.SAME or rephrases(old, new, RESTATES)
 
 
 def _later(item: MemoryItem) -> tuple[float, str, str]:
-    """Sort key for items of equal value: most recent first; ids are random and must not decide what a session sees."""
+    """Sort key for items of equal value, most recent first. Ids are random and must not decide what a session sees."""
     return -(item.valid_from or item.created_at).timestamp(), item.content, item.id
 
 
@@ -314,20 +320,20 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
     return list(seen.values())
 
 
-# Selecting candidates for governance, and the hits that answer a question.
+# Selection of candidates for governance, and of the hits that answer a question.
 
 NEWEST = 200
 LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
 MOST_LASTING = 1_000
-# An explicit search shows weak matches too. The likelihood of an answer in other words than the question is hardly above that
-# of anything else, so for questions the floor is lower still.
+# An explicit search shows weak matches too. An answer worded differently from the question is hardly more likely to match than
+# anything else, so the floor for questions is even lower.
 UNSURE_FLOOR = 0.05
 UNSURE_FLOOR_OF_QUESTION = 0.005
 MOST_UNSURE = 3
 
 
 def governance_of(service: Orchestrator, state: State, project: str, now: datetime, budget: int) -> Governance:
-    """Return the project's governance, chosen from its newest memories and all lasting ones (rules, decisions …)."""
+    """Return the project's governance, chosen from its newest memories and from all lasting ones (rules, decisions …)."""
     candidates = _found(service, Query(project=project, now=now), NEWEST)
     candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MOST_LASTING)
     tombstones = _found(service, Query(project=project, statuses=(Status.BLACKLISTED,)), NEWEST)
@@ -340,7 +346,7 @@ def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryIt
 
 
 def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
-    """Split hits into answers to `text` (candidates last) and at most three below the floor that may be relevant."""
+    """Split hits into answers to `text`, with candidates last, and at most three hits below the floor that may be relevant."""
     least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
     sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
@@ -348,7 +354,7 @@ def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[H
 
 
 def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:
-    """Return at most `most` handoffs (latest first) from the time that the text asks for."""
+    """Return at most `most` handoffs from the time that the text asks for, latest first."""
     span = span_of_handoffs(text, now) if known else None
     if span is None:
         return []

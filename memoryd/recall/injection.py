@@ -1,4 +1,4 @@
-"""Context that hooks inject into a session: governance at its start, relevant memories with a prompt.
+"""Context that hooks inject into a session: governance at its start, and relevant memories with a prompt.
 
 A memory is injected only once while the session still sees it, and again after compaction or /clear. When in doubt, nothing is
 injected.
@@ -58,7 +58,7 @@ class SessionEvent:
 
 
 def hook_output(event: str, context: str, message: str = "") -> bytes:
-    """Return a hook's output for the client; empty if there is nothing to say.
+    """Return a hook's output for the client. The output is empty if there is nothing to say.
 
     Only additionalContext reaches the model; systemMessage is for the user.
     """
@@ -71,7 +71,7 @@ def hook_output(event: str, context: str, message: str = "") -> bytes:
 
 
 class Injector:
-    """Chooses a session's context and records what was injected."""
+    """Chooses a session's context and records which memories were injected."""
 
     def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, registry: ProjectRegistry) -> None:
         self._service = service
@@ -82,7 +82,7 @@ class Injector:
         self._offering = Offering(service, state, settings, clock)
 
     def governance(self, project: str, budget: int | None = None) -> Governance:
-        """Return the project's governance within the budget (default: the session budget); empty where memory is off."""
+        """Return the project's governance within the budget (by default the session budget). It is empty where memory is off."""
         tokens = self._settings.session_budget if budget is None else budget
         if self._state.is_off(project):
             return govern((), self._clock.now(), tokens)
@@ -101,14 +101,14 @@ class Injector:
         return "\n".join(filter(None, [self._handoff(event), given, offer]))
 
     def _handoff(self, event: SessionEvent) -> str:
-        """Return the last session's handoff, for the first session after it only."""
+        """Return the last session's handoff. Only the first session after that one receives it."""
         latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
         if latest is None or latest.shown or latest.session == event.session:
             return ""
         return self._hand_off([latest], HANDOFF_REASON)
 
     def _asked_handoff(self, event: SessionEvent) -> str:
-        """Return the handoffs that a prompt such as `where did we leave off?` asks for, even if shown before."""
+        """Return the handoffs that a prompt such as `where did we leave off?` asks for, even if they were shown before."""
         if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
             return ""
         others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
@@ -120,7 +120,7 @@ class Injector:
         return render_block([f"- {h.at[:16].replace('T', ' ')}: {harmless(h.text)}" for h in handoffs], reason)
 
     def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
-        """Return governance and new memories; `whole` is the governance for the full budget, if already computed."""
+        """Return governance and new memories. `whole` is the governance for the full budget, if it has already been computed."""
         seen = self._state.injected(event.session)
         fresh = [item for item in self._new_items(event) if item.id not in seen]
         budget = self._settings.session_budget
@@ -138,12 +138,12 @@ class Injector:
         last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
         if last is None:
             return []
-        now = self._clock.now()  # what a clock that was ahead dated later would be new for years
+        now = self._clock.now()  # a memory dated while the clock was ahead would count as new for years
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
         return self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-        """Remove items that lose against any other active memory, whether in the list or not."""
+        """Remove the items that lose against any other active memory, whether or not that memory is in the list."""
         known = {item.id: item for item in items}
         targets = {link.target for item in items for link in item.links if link.type is LinkType.CONTRADICTS} - known.keys()
         others = [
@@ -158,11 +158,11 @@ class Injector:
         return "\n".join(filter(None, parts))
 
     def prepare_offer(self, session: str, project: str) -> None:
-        """Prepare the next prompt's offer, after the session's log was read."""
+        """Prepare the offer for the next prompt after the session's log has been read."""
         self._offering.prepare(session, project)
 
     def _offer(self, event: SessionEvent) -> str:
-        """Return an offer if the user typed the prompt; commands, notifications and subagent tasks don't count."""
+        """Return an offer if the user typed the prompt. Commands, notifications and prompts of subagent tasks don't count."""
         if event.subagent or not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
             return ""
         return self._offering.with_prompt(event.session, event.project.id)
@@ -186,14 +186,15 @@ class Injector:
         return render_block([item_line(item) for item in kept], PROMPT_REASON)
 
     def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
-        """Cache the SessionStart response for hooks that find no daemon (see docs/design/daemon-protocol.md); empty when off.
+        """Cache the SessionStart response for hooks that find no daemon (see docs/design/daemon-protocol.md).
 
-        Returns the governance for the full session budget, or None if nothing is injected.
+        The cached response is empty when memory is off. Returns the governance for the full session budget, or None if nothing is
+        injected.
         """
         for _ in range(CACHE_TRIES):
             revision = self._service.revision
             governance = self._cache(project, off=off)
-            if self._service.revision == revision:  # otherwise another thread may have cached a newer response already
+            if self._service.revision == revision:  # otherwise another thread may already have cached a newer response
                 break
         return governance
 
@@ -208,7 +209,7 @@ class Injector:
         return governance
 
     def refresh_cache(self, projects: Collection[str]) -> None:
-        """Update the cached responses of these projects (EVERY_PROJECT: all), and delete orphaned ones."""
+        """Update the cached responses of these projects (EVERY_PROJECT means all), and delete the orphaned ones."""
         folder = self._settings.paths.governance_cache
         left = set(folder.glob("*.json")) if folder.is_dir() else set()
         for id, name in self._registry.known().items():
@@ -217,11 +218,14 @@ class Injector:
             left -= files.keys()
             if wanted:
                 self.cache_governance(Project(id, name, next(iter(files.values()))))
-        for orphan in left:  # its folder no longer belongs to a project
+        for orphan in left:  # the folder no longer belongs to a project
             orphan.unlink(missing_ok=True)
 
     def drop_cache(self, id: str) -> None:
-        """Clear cached responses that show a memory, before it is deleted, so that a kill in between leaves none."""
+        """Clear the cached responses that show a memory before it is deleted.
+
+        A process killed in between then leaves none behind.
+        """
         folder = self._settings.paths.governance_cache
         for path in folder.glob("*.json") if folder.is_dir() else ():
             if id.encode() in path.read_bytes():
@@ -236,12 +240,12 @@ class Injector:
 
 
 def cache_key(anchor: str) -> str:
-    """Return the SHA-256 of the path's bytes as hex; the hook computes the same without importing memoryd."""
+    """Return the SHA-256 of the path's bytes as hex. The hook computes the same value without importing memoryd."""
     return hashlib.sha256(os.fsencode(anchor)).hexdigest()
 
 
 def is_searchable(prompt: str) -> bool:
-    """Return whether a prompt has enough content to search for: no commands, notifications or mere confirmations."""
+    """Return whether a prompt has enough content for a search. Commands, notifications and mere confirmations don't."""
     if _NOT_A_PROMPT.match(prompt):
         return False
     text = prompt[:PROMPT_CHARACTERS]

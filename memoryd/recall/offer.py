@@ -1,4 +1,4 @@
-"""Offers: candidates that a session's own model is asked to settle, without a model call of ours.
+"""Offers: candidates that a session's own model is asked to settle. They need no model call of ours.
 
 With at most every third user prompt, a session is shown a few candidates from its preceding turns and asked to keep or drop
 them with the tool `settle`. Candidates left when a session ends are shown once, at the start of the project's next session.
@@ -27,22 +27,22 @@ from memoryd.service import Orchestrator
 EVERY = 3
 SHOWN = 8
 BUDGET = 350
-# Maximum candidates of a session to consider; the reader's own limits are far lower.
+# Maximum number of a session's candidates to consider. The reader's own limits are far lower.
 LOOKED_AT = 300
-# Minimum lines for each of the two speakers, if they have candidates.
+# Minimum number of lines for each of the two speakers, if both have candidates.
 LEAST_OF_EACH = 3
 PER_TURN = 3
-# Confidence advantage that a second statement of the same turn needs: a weak one of another turn covers more ground.
+# How much more confident a second statement of the same turn must be. A weak statement of another turn covers more ground.
 SAME_TURN = 0.12
 ALIKE = 0.6
-# Minimum similarity for showing a known memory next to a candidate; below it the hint misleads more than it helps.
+# Minimum similarity for showing a known memory next to a candidate. Below it, the hint misleads more than it helps.
 NEAR = 0.45
 NEAR_CHARACTERS = 40
 NEIGHBOURS = 5
-# More than are shown, since later statements may displace some.
+# This is more than are shown, because later statements may displace some.
 PREPARED = 2 * SHOWN
 LEAST_CHARACTERS = 40
-# A session without activity for this long is over, even if its end was not reported.
+# A session that has been inactive for this long is over, even if its end was not reported.
 SILENT_HOURS = 6
 
 PROMPT_NOTE = (
@@ -71,12 +71,12 @@ class OfferLine:
 
 
 def reader_is_session(settings: Settings) -> bool:
-    """Return whether the session's own model is the reader: no model is configured and `offline` was not requested."""
+    """Return whether the session's own model is the reader. It is if no model is configured and `offline` was not requested."""
     return choose(settings) == SESSION
 
 
 class Offering:
-    """Chooses what a session is offered and records it."""
+    """Chooses the candidates that a session is offered, and records the offer."""
 
     def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
         self._service = service
@@ -85,7 +85,7 @@ class Offering:
         self._clock = clock
 
     def with_prompt(self, session: str, project: str) -> str:
-        """Count a user prompt and return the offer for it; empty if none is due or no candidates wait."""
+        """Count a user prompt and return the offer for it. The offer is empty if none is due or no candidates are waiting."""
         number = self._state.offers.count_prompt(session)
         if not self._is_wanted() or not self._is_due(session, number):
             return ""
@@ -93,11 +93,11 @@ class Offering:
         offered = self._state.offers.offered(project)
         fresh = [item for item in own if item.id not in offered]
         if not fresh and number == 1:
-            return self._left_over(session, project, AT_PROMPT, number)  # there was no daemon at the session's start
+            return self._left_over(session, project, AT_PROMPT, number)  # there was no daemon when the session started
         return self._give(fresh, session, project, AT_PROMPT, number, PROMPT_NOTE)
 
     def at_start(self, session: str, project: str) -> str:
-        """Return an offer of candidates left by the project's earlier sessions."""
+        """Return an offer of the candidates that the project's earlier sessions left."""
         return self._left_over(session, project, AT_START, 0) if self._is_wanted() else ""
 
     def _is_wanted(self) -> bool:
@@ -112,7 +112,7 @@ class Offering:
         return [hit.item for hit in self._service.search(query, LOOKED_AT) if hit.item.project == project]
 
     def _left_over(self, session: str, project: str, event: str, number: int) -> str:
-        """Offer candidates of finished sessions that were not offered before."""
+        """Offer candidates of finished sessions that have not been offered before."""
         offered = self._state.offers.offered(project)
         waiting = [item for item in self._candidates(project) if item.session != session and item.id not in offered]
         over = {name for name in {item.session for item in waiting} if self._is_over(name)}
@@ -143,7 +143,7 @@ class Offering:
         return text
 
     def prepare(self, session: str, project: str) -> None:
-        """Precompute the known memories next to candidates that may be offered: searches take longer than a hook may."""
+        """Find the known memory nearest to each candidate that may be offered. A hook has no time for these searches."""
         if not self._is_wanted():
             return
         offered = self._state.offers.offered(project)
@@ -153,7 +153,7 @@ class Offering:
         self._state.offers.set_neighbours({item.id: self._nearest(item) for item in likely if item.id not in done})
 
     def _nearest(self, item: MemoryItem) -> str:
-        """Return the id of the known memory that says nearly the same or the opposite; empty if there is none."""
+        """Return the id of the known memory that says nearly the same or the opposite. The id is empty if there is none."""
         query = Query(text=item.content, project=item.project, now=self._clock.now())
         words = set(keywords(item.content))
         for hit in self._service.search(query, NEIGHBOURS):
@@ -169,7 +169,7 @@ class Offering:
 
 
 def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
-    """Select candidates to show, most promising first: without duplicates, across turns, from both speakers."""
+    """Select the most promising candidates to show, without duplicates, from several turns and from both speakers."""
     choice = _Choice(items, most)
     choice.take(min(LEAST_OF_EACH, most), by_user=True)
     choice.take(min(LEAST_OF_EACH, most), by_user=False)
@@ -178,12 +178,12 @@ def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
 
 
 def _promise(item: MemoryItem) -> tuple[float, float, str]:
-    """Sort key: the reader's confidence, then most recent first."""
+    """Sort key: the reader's confidence first, then the most recent."""
     return -item.confidence, -(item.valid_from or item.created_at).timestamp(), item.id
 
 
 class _Choice:
-    """Selects candidates one by one, discarding those that become redundant."""
+    """Selects candidates one by one, and discards those that have become redundant."""
 
     def __init__(self, items: Iterable[MemoryItem], most: int) -> None:
         self.chosen: list[MemoryItem] = []
@@ -193,7 +193,7 @@ class _Choice:
         self._of_line: Counter[str] = Counter()
 
     def take(self, places: int, *, by_user: bool | None = None) -> None:
-        """Select at most `places` candidates, optionally from one speaker only."""
+        """Select at most `places` candidates, optionally from only one speaker."""
         for _ in range(places):
             allowed = [item for item in self._waiting if by_user is None or (item.source is Source.USER) is by_user]
             if not allowed or len(self.chosen) >= self._most:
@@ -215,7 +215,7 @@ class _Choice:
 
 
 def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list[OfferLine]]:
-    """Render an offer within a token budget; return the text and its lines, dropping the last ones if they don't fit."""
+    """Render an offer within a token budget. Return the text and its lines; the last lines are dropped if they don't fit."""
     shown = list(lines)
     while shown:
         text = _fitted(shown, note, budget)
@@ -226,7 +226,10 @@ def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list
 
 
 def _fitted(lines: Sequence[OfferLine], note: str, budget: int) -> str:
-    """Truncate all lines to the longest common length that fits the budget; empty if that is too short to be useful."""
+    """Truncate all lines to the greatest common length that fits the budget.
+
+    The result is empty if that is too short to be useful.
+    """
     low, high = LEAST_CHARACTERS, max(len(line.item.content) for line in lines) + 1
     if token_count(_text(lines, note, low)) > budget:
         return ""

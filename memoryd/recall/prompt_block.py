@@ -1,4 +1,4 @@
-"""Rendering of recalled text in a model's context: a block marked as data, with ids and dates."""
+"""Rendering of recalled memories for a model's context, as a block that is marked as data, with ids and dates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOTE = (
 )
 _TAGS = re.compile(rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{NAMES}|user|human|assistant)(?![\w-]))", re.IGNORECASE)
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-# Prefix of our own lines: text that imitates it could pass for another memory.
+# Prefix of our own lines. A text that imitates it could pass for another memory.
 _LINE_HEAD = re.compile(r"\[(?=\s{0,8}mem_)", re.IGNORECASE)
 _WHO = {Trust.INSTRUCTION: "said by the user", Trust.STATEMENT: "found by the agent", Trust.DATA: "from a tool's output"}
 _WHO_OF_SOURCE = {Source.NOTE: "from a note", Source.IMPORT: "imported"}
@@ -53,7 +53,7 @@ def who_said(item: MemoryItem) -> str:
 
 
 def item_line(item: MemoryItem) -> str:
-    """Render a memory as one line: id, kind, date, source, content."""
+    """Render a memory as one line with its id, kind, date, source and content."""
     when = (item.valid_from or item.created_at).date().isoformat()
     text = shorten(harmless(item.content), ITEM_CHARACTERS)
     doubt = " (check: file changed)" if CHECK_TAG in item.tags else ""
@@ -62,26 +62,26 @@ def item_line(item: MemoryItem) -> str:
 
 
 def render_block(lines: Sequence[str], reason: str) -> str:
-    """Render the prompt block; empty if there are no lines."""
+    """Render the prompt block. The result is empty if there are no lines."""
     if not lines:
         return ""
     return "\n".join([f'<{TAG} reason="{reason}">', NOTE, *lines, f"</{TAG}>"])
 
 
 def overhead(reason: str) -> int:
-    """Return the tokens that the block itself takes."""
+    """Return the number of tokens that the block takes without any memories."""
     return token_count(render_block([""], reason))
 
 
 def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int]:
-    """Select items whose lines fit the token budget, in order, and return their total tokens.
+    """Select, in order, the items with lines that fit the token budget. Return them and the total number of their tokens.
 
     Items that don't fit are skipped, so that a long one can't displace shorter ones after it.
     """
     kept: list[MemoryItem] = []
     used = 0
     for item in items:
-        if used + _least_cost(item) > budget:  # rules out most of a large store, twenty times faster
+        if used + _least_cost(item) > budget:  # this rules out most of a large store and is twenty times faster
             continue
         cost = token_count(item_line(item)) + 1
         if used + cost <= budget:
@@ -91,7 +91,7 @@ def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int
 
 
 def _least_cost(item: MemoryItem) -> int:
-    """Return a lower bound of the tokens of the item's line; only plain text is certain to keep its length."""
+    """Return a lower bound on the tokens of the item's line. Only plain text is certain to keep its length."""
     text = item.content
     sure = len(" ".join(text.split())) if text.isascii() and text.isprintable() else 0
     return token_count(_LEAST_HEAD) + min(sure, ITEM_CHARACTERS // 2) // 4
