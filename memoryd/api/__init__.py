@@ -1,4 +1,4 @@
-'''Operations: everything that CLI, MCP tools, hooks and console can ask of memoryd, each defined once.
+'''The operations of memoryd. Each is defined once and is used by the CLI, the MCP tools, the hooks and the console.
 
 - `registry`   the definition of an operation, the list of all, who may run it and how each interface offers it
 - `parameters` parameter types and request parsing

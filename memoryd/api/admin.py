@@ -30,7 +30,7 @@ MAX_ID = 20
 
 
 class Health(TypedDict):
-    """Status of the memory and its components; `daemon` describes the process that answers."""
+    """The status of the memory and its components. `daemon` describes the process that answers."""
 
     version: str
     home: str
@@ -109,12 +109,12 @@ def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
 
 
 def _ahead(runtime: Runtime) -> int:
-    """Count the memories with a date in the future, recorded while the clock was wrong."""
+    """Count the memories whose date is in the future because the clock was wrong when they were recorded."""
     return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
 
 
 def _projects_off(runtime: Runtime) -> list[str]:
-    """Return the projects for which memory is off, by their own switch or by one of a parent folder."""
+    """Return the projects for which memory is off, either by their own switch or by the switch of a parent folder."""
     switches = runtime.state.switches
     own = set(switches.projects_off())
     return sorted(id for id in own | set(runtime.registry.known() if switches.folders_off() else ()) if switches.is_off(id))
@@ -129,18 +129,18 @@ def _dreams(runtime: Runtime) -> dict[str, Any]:
 
 
 def _waiting(runtime: Runtime) -> list[Job]:
-    """Return pending jobs: logs with unread text, and logs that the rules have read but a model has not."""
+    """Count the pending jobs: the logs with unread text, and the logs that the rules have read but a model has not."""
     return [*runtime.state.jobs(), *(held.job for held in runtime.state.held())]
 
 
 def _offers(runtime: Runtime) -> dict[str, int]:
-    """Return counts of recent settle offers and their outcomes."""
+    """Count the recent offers to settle candidates, and their outcomes."""
     since = to_iso(runtime.clock.now() - timedelta(days=OFFER_DAYS))
     return {"days": OFFER_DAYS, **asdict(runtime.state.offers.totals(since))}
 
 
 def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
-    """Return per session what was read, kept and skipped, and the last error."""
+    """Return what was read, kept and skipped in each session, and the last error."""
     by_session: dict[str, list[Run]] = {}
     for run in runtime.state.runs(limit=RECENT_RUNS):
         by_session.setdefault(run.session, []).append(run)
@@ -211,7 +211,7 @@ class Jobs(Queue):
 
 @operation(Nothing, Jobs)
 def jobs(runtime: Runtime, request: Nothing, caller: Caller) -> Jobs:
-    """List pending day dreams, for progress displays; sessions that are still collecting text are not counted."""
+    """List the pending day dreams for a progress display. Sessions that are still collecting text are not counted."""
     from memoryd.core.state import GATHERING
 
     jobs = _waiting(runtime)
@@ -220,7 +220,7 @@ def jobs(runtime: Runtime, request: Nothing, caller: Caller) -> Jobs:
 
 
 class Rebuilt(TypedDict):
-    """State of the indexes; `waiting` is the number of memories without a vector."""
+    """The state of the indexes. `waiting` is the number of memories that have no vector yet."""
 
     memories: int
     active: int
@@ -240,13 +240,13 @@ def reindex(runtime: Runtime, request: Nothing, caller: Caller) -> Rebuilt:
 
 @request
 class WriteKeys:
-    """Where to continue."""
+    """The position at which the next batch of keys begins."""
 
     after: str = text(help="The `next` of the previous call.", limit=MAX_ID)
 
 
 class WrittenKeys(TypedDict):
-    """Progress of key writing; pass `next` to the following call, it is empty at the end."""
+    """The progress of key writing. Pass `next` to the following call; it is empty when all keys are written."""
 
     written: int
     left: int

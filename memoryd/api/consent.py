@@ -1,8 +1,8 @@
 """Handle `/memoryd:setup`, `/memoryd:off` and `/memoryd:on`, which the user types at the client's prompt.
 
-The first gives or withdraws consent to model runs with the user's login. The hook sees the typed prompt before any
+`/memoryd:setup` gives or withdraws consent to model runs with the user's login. The hook sees the typed prompt before any
 model does. To widen what is read, the user must also type a code that only they are shown (in a system message, which
-is not sent to models), so that a prompt which a model schedules, queues or passes to another client is no consent.
+is not sent to models). A prompt that a model schedules, queues or passes to another client therefore gives no consent.
 Narrowing what is read (no, off) takes effect immediately, and the user is notified.
 """
 
@@ -31,7 +31,7 @@ Switch = Callable[[str, bool], str]
 
 
 class OneTimeCode:
-    """A code shown to the user, valid once and for ten minutes; it exists only in this process."""
+    """A code that is shown to the user. It can be used once, within ten minutes, and exists only in this process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -47,7 +47,7 @@ class OneTimeCode:
             return self._code
 
     def matches(self, code: str) -> bool:
-        """Check the code and invalidate it, whether it matches or not."""
+        """Return whether `code` is the valid code. The valid code is used up by this call, even if it does not match."""
         with self._lock:
             shown, self._code = self._code, ""
             return bool(shown) and secrets.compare_digest(shown, code) and self._clock.now() < self._until
@@ -97,7 +97,7 @@ class Consent:
         Args:
             prompt: The prompt as typed.
             attended: Whether a person uses the client interactively; otherwise (`claude -p`, a client in another one's shell)
-                nothing is asked or accepted.
+                the user is not asked, and no consent is accepted.
             agreed: Whether the user has agreed already.
             change: Writes settings and returns those that something else overrides.
 

@@ -45,7 +45,8 @@ log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
 SYNC_WAIT_SECONDS = 5.0
-# Up to this many memories, deleted text is overwritten before the call returns; otherwise within MAINTAIN_SECONDS.
+# In a store of at most this many memories, deleted text is overwritten before the call returns.
+# In a larger one, it is overwritten within MAINTAIN_SECONDS.
 SCRUBBED_AT_ONCE = 2_000
 MOST_SESSIONS = 1_000_000
 MODEL = "model"
@@ -99,7 +100,7 @@ class Api:
         self._working = threading.Event()
         self._synchronised = threading.Event()
         self._synchronised.set()
-        self._sweep(settings).recover()  # before anyone can see a dream that was interrupted halfway
+        self._sweep(settings).recover()  # must run before anyone can see the result of a dream that was interrupted halfway
         self._parts = self._make_parts(settings)
 
     def _sweep(self, settings: Settings) -> Sweep:
@@ -149,7 +150,7 @@ class Api:
     def _run(self, operation: Operation[Any, Any], request: Any, caller: Caller) -> dict[str, Any]:
         runtime = self._parts.runtime
         if not operation.when_off:
-            self._synchronised.wait(SYNC_WAIT_SECONDS)  # what was written before a crash is found by the first search after it
+            self._synchronised.wait(SYNC_WAIT_SECONDS)  # so that the first search after a crash finds what was written before it
         if caller.is_model and operation.tool is not None and not operation.when_off:
             id = str(getattr(request, "id", ""))
             id = id if is_id(id) else ""
@@ -162,7 +163,7 @@ class Api:
         return runtime.without_off(answer) if caller.is_model else dict(answer)
 
     def _propagate_changes(self) -> None:
-        """Update the hooks' cached answers and the indexes after memories changed, so that neither retains deleted text."""
+        """Update the hooks' cached answers and the indexes after memories changed, so that no deleted text remains in them."""
         if touched := self._service.take_touched():
             self._parts.injector.refresh_cache(touched)
         self._service.scrub_if_due(SCRUBBED_AT_ONCE)
@@ -176,7 +177,7 @@ class Api:
         return self._parts.hooks.answer(event, payload)
 
     def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
-        """Handle a prompt that is a memoryd command: consent to model runs, or a switch."""
+        """Handle a prompt that is a memoryd command, which either gives consent to model runs or switches memory on or off."""
         settings, prompt = self._parts.settings, str(payload.get("prompt", ""))
 
         def change(values: Mapping[str, Any]) -> Mapping[str, str]:
@@ -194,7 +195,7 @@ class Api:
         return reply or self._consent.handle(prompt, attended=attended, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
-        """Store a session's login if the user agreed to model runs with it; a new login may fix failed runs."""
+        """Store a session's login if the user agreed to model runs with it. Failed runs may succeed with the new login."""
         if not login or CLAUDE not in models_of(self._parts.settings):
             return
         if self._logins.note(session, login) and self._state.note(PROBLEM):
@@ -267,7 +268,7 @@ class Api:
             runs = self._parts.daydream.run_job(job)
             if runs:
                 self._parts.injector.prepare_offer(runs[-1].session, runs[-1].project)
-        except Exception as error:  # re-raised, but postponed first, so that it does not block the other jobs
+        except Exception as error:  # postponed before raising, so that the job does not block others
             self._state.postpone_job(job, f"Reading failed unexpectedly ({type(error).__name__}); see logs/daemon.log.")
             raise
         finally:
@@ -295,7 +296,7 @@ class Api:
         self._propagate_changes()
 
     def _take_options(self, options: Mapping[str, str]) -> None:
-        """Store the plugin's options, which come with each event, and apply them immediately."""
+        """Store the plugin's options, which are sent with each event, and apply them immediately."""
         ours = plugin_options(options)
         path = self._parts.settings.paths.plugin_options
         with self._options_lock:
@@ -325,19 +326,20 @@ class Api:
         self._parts.injector.refresh_cache({EVERY_PROJECT})
 
     def _skip_unread(self, settings: Settings) -> None:
-        """Mark the logs of folders that are no longer excluded as read, so that what was said before stays unread."""
+        """Mark the logs of folders that are no longer excluded as read, so that old text is not read later."""
         before = self._parts.settings
         for record in self._state.sessions(MOST_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
             if is_excluded(before, record.cwd) and (cursor := blind_cursor(record.transcript, record.session)):
                 self._state.set_cursor(cursor)
 
 
-# What a person may look up while state.db is damaged: nothing is written, and what was switched off binds models only.
+# Operations that a person may run while state.db is damaged. They write nothing. The switches, which can't be read then,
+# apply to models only.
 LOOK_UPS = frozenset({"recall", "list_memories", "get_memory", "related", "timeline", "overview"})
 
 
 def look_up(settings: Settings, clock: Clock, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer one of LOOK_UPS for a person in this process, without the state database and without a daemon."""
+    """Run one of LOOK_UPS for a person within this process, without the state database and without a daemon."""
     with tempfile.TemporaryDirectory(prefix="memoryd-") as folder:
         api = Api(settings, clock, state=Path(folder) / "state.db")
         try:

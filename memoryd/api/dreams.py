@@ -1,4 +1,4 @@
-"""Operations on dreams: dream, decide, undo, journal, why, proposals and forgetting a project; and the recurring dreams."""
+"""Operations on dreams, proposals and the journal, and the recurring dreams."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class RunDream:
 
 
 class DreamAnswer(TypedDict):
-    """Result or plan of a dream."""
+    """The result of a dream, or its plan."""
 
     status: Annotated[str, Shown("planned, done or nothing to do.", always=True)]
     entry: Annotated[str, Shown("The journal entry, for undo.")]
@@ -72,7 +72,7 @@ def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
     from memoryd.daemon.threads import lower_priority
     from memoryd.dream.sweep import Report
 
-    lower_priority()  # this thread serves only this call, and hooks take precedence
+    lower_priority()  # this thread serves no other call, and hooks are more urgent
     if request.dry_run:
         draft = runtime.sweep.draft()
         return _answer("planned", Report("", draft, draft.changes), request.lines)
@@ -83,14 +83,14 @@ def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
 
 @request
 class Decide:
-    """Ids of proposals to accept or refuse; "all" means all pending ones."""
+    """The ids of the proposals to accept or refuse. "all" means every pending proposal."""
 
     accept: tuple[str, ...] = texts(help="Proposals to apply.")
     refuse: tuple[str, ...] = texts(help="Proposals to refuse permanently.")
 
 
 class Decided(TypedDict):
-    """Applied and refused proposals."""
+    """The proposals that were applied, and those that were refused."""
 
     refused: list[str]
     entry: str
@@ -117,14 +117,14 @@ def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
 
 @request
 class Undo:
-    """A journal entry or a memory; by default the last entry that was not undone."""
+    """The journal entry or the memory to undo. By default, it is the last entry that was not undone."""
 
     id: str = text(help="A journal entry, or a memory.")
     only: tuple[str, ...] = texts(help="Undo only this memory's change of the journal entry. May be repeated.")
 
 
 class UndoneChanges(TypedDict):
-    """Restored memories; after a rewording was undone, `note` gives the text that is valid again."""
+    """The restored memories. If a rewording was undone, `note` gives the text that is valid again."""
 
     entry: str
     of: str
@@ -159,7 +159,7 @@ def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
 
 
 def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
-    """Return an error that suggests alternatives, since the memory may have been forgotten or replaced by hand."""
+    """Return an error that suggests what to do instead, since the user may have forgotten or replaced the memory by hand."""
     if item.status is Status.ACTIVE:
         return NotFoundError(f"No dream and no edit has changed {item.id}.", fix=f"See 'memoryd why {item.id}'.")
     what = "forgotten" if item.status is Status.BLACKLISTED else item.status.value
@@ -167,7 +167,7 @@ def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
 
 
 def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
-    """Restore the memory that this one replaced. Returns None when it replaced none, or is no longer active itself."""
+    """Restore the memory that the given one replaced. Return None if it replaced none or is no longer active."""
     newer = runtime.service.get(id)
     older = runtime.service.get(newer.supersedes) if newer and newer.supersedes else None
     if newer is None or older is None or newer.status is not Status.ACTIVE:
@@ -194,7 +194,7 @@ class ReadJournal:
 
 
 class JournalAnswer(TypedDict):
-    """Entries, newest first; or one entry with its changes."""
+    """The journal's entries, newest first, or one entry with its changes."""
 
     entries: NotRequired[list[dict[str, Any]]]
     entry: NotRequired[dict[str, Any]]
@@ -263,7 +263,7 @@ class ListProposals:
 
 
 class ProposalPage(TypedDict):
-    """Changes that need the user's consent, and contradictions that only the user can resolve."""
+    """The changes that need the user's consent, and the contradictions that only the user can resolve."""
 
     proposals: list[dict[str, Any]]
     total: int
@@ -306,7 +306,7 @@ class ForgetProject:
 
 
 class ForgottenProject(TypedDict):
-    """Number of hidden memories; undo `entry` to restore them."""
+    """The number of memories that were hidden. Undo `entry` to restore them."""
 
     project: str
     name: str
@@ -333,7 +333,7 @@ def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> 
 
 
 def slots(runtime: Runtime) -> list[Slot]:
-    """Return the recurring work: the nightly dream, and the early one on an idle machine."""
+    """Return the recurring work: the nightly dream, and the check for an early dream on an idle machine."""
     at = runtime.settings.dream_time
     return [
         Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=runtime.sweep.last_run()),
@@ -349,7 +349,7 @@ def _when_idle(runtime: Runtime) -> None:
 def _run(runtime: Runtime, trigger: str) -> None:
     from memoryd.dream.sweep import DreamRunning
 
-    with contextlib.suppress(DreamRunning):  # another dream is already running, which is sufficient
+    with contextlib.suppress(DreamRunning):  # another dream is already running, so no second one is needed
         runtime.sweep.run(trigger)
         runtime.refresh_answers()
 

@@ -23,7 +23,7 @@ MAX_NAME = 300
 
 @request
 class ReadGraph:
-    """The centre and extent of a subgraph."""
+    """The centre and the size of the part of the graph to read."""
 
     about: str = text(required=True, limit=MAX_NAME, help="A memory's id, or the name of a file, command or tool.")
     depth: int = count(default=1, low=1, high=DEEPEST, help="Maximum distance in edges.")
@@ -33,7 +33,7 @@ class ReadGraph:
 
 
 class Graph(TypedDict):
-    """Nodes, the centre first, and the edges between them."""
+    """The nodes, beginning with the centre, and the edges between them."""
 
     nodes: list[dict[str, Any]]
     edges: list[dict[str, str]]
@@ -60,7 +60,7 @@ class ListNames:
 
 
 class Names(TypedDict):
-    """Names with the number of memories that mention them."""
+    """Names, each with the number of memories that mention it."""
 
     names: list[dict[str, Any]]
 

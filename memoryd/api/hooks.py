@@ -1,4 +1,4 @@
-"""Hook events: record them, and answer those with an output. Must be fast, and must never wait for a model."""
+"""Record hook events and answer those that have an output. This must be fast and must never wait for a model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Event:
 
 
 def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
-    """Parse the payload. Returns None when the session or folder is missing or invalid (contains a NUL)."""
+    """Parse the payload. Return None if the session or the folder is missing or contains a NUL."""
     texts = {key: value for key, value in payload.items() if isinstance(value, str)}
     if any("\0" in texts.get(key, "") for key in ("session_id", "cwd", "transcript_path")):
         return None
@@ -88,7 +88,7 @@ class HookCalls:
         asked = SessionEvent(event.session, project, event.source, event.prompt, subagent=bool(payload.get("agent_id")))
         if name == "UserPromptSubmit":
             return hook_output(name, self._injector.prompt(asked))
-        notice = self._notice(event, project)  # must precede session_start, which makes this the project's last session
+        notice = self._notice(event, project)  # must run before session_start, which makes this session the project's last one
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
@@ -119,7 +119,7 @@ class HookCalls:
         return f"memoryd: {project.root} is taken for '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
 
     def _project_of(self, event: _Event) -> Project:
-        """Return the project of the event's folder; a deleted folder (a worktree) keeps its project within the session."""
+        """Return the project of the event's folder. A folder deleted during the session keeps its project."""
         record = self._state.session(event.session)
         if record is not None and record.project and not _exists(event.cwd):
             return Project(record.project, name_of(record.project), event.cwd)
@@ -137,13 +137,13 @@ class HookCalls:
         )
 
     def _catch_up(self) -> None:
-        """Queue sessions that ended without an event (SIGKILL) and whose transcripts have unread text."""
+        """Queue the sessions that ended without an event (after a SIGKILL) and left unread text in their transcripts."""
         for record in self._state.sessions(CATCH_UP_SESSIONS):
             if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 
     def _notice(self, event: _Event, project: Project) -> str:
-        """Return a line for the user on new memories since their last review, or that memory is on."""
+        """Return a line for the user. It reports the memories that are new since the last review, or that memory is on."""
         if event.source not in _BEGINS or self._settings.start_notice == "off":
             return ""
         since = max(last_look(self._state, project.id), self._last_start(event, project))
@@ -160,7 +160,7 @@ class HookCalls:
         return max((from_iso(at) for at in earlier if at), default=EPOCH)
 
     def _warning(self) -> str:
-        """Return a line for the user when settings are invalid or day dreams fail, which would otherwise go unnoticed."""
+        """Return a warning for the user if settings are invalid or day dreams fail, which would otherwise go unnoticed."""
         try:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
@@ -173,7 +173,7 @@ class HookCalls:
         return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
 
     def _first_line(self) -> str:
-        """Return a line that names the reader in use, at the first start and after it changed."""
+        """Return a line that names the current reader, at the first start and whenever the reader has changed."""
         chosen = choose(self._settings)
         if self._state.note(READER_SHOWN) == chosen:
             return ""
@@ -182,7 +182,7 @@ class HookCalls:
 
 
 def plugin_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the plugin's own options of a record's header."""
+    """Return the plugin's own options from the header of a record."""
     return {name: value for name, value in options.items() if name.startswith(OPTION_PREFIX)}
 
 

@@ -1,4 +1,4 @@
-"""Restrictions on what a model may change about memories, on every interface. Pure functions."""
+"""Limit what a model may change about memories. The limits apply on every interface, and all functions are pure."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def _is_reserved(tag: str) -> bool:
 
 
 def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Restrict a model's changes to what a model may also remember.
+    """Check a model's changes to a memory, under the limits that also apply when a model remembers something.
 
     A model may not change what the user said or pinned, create rules, move a memory to another project, raise its
     confidence above the limit or end its validity in the future.
 
     Returns:
-        The changes that remain and differ from the memory.
+        The permitted changes, without values that the memory has already.
 
     Raises:
         InputError: if a protected field would be changed.

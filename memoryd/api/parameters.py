@@ -1,4 +1,4 @@
-"""Parameters of operations: each is defined once, and parsed, offered and documented from that definition.
+"""The parameters of operations. A parameter is defined once; parsing, interfaces and documentation follow from the definition.
 
 A request is a frozen dataclass whose fields are created by the functions at the end of this module. Each field
 determines the value that a handler gets, the JSON schema of a tool, the option of a command, the field of a form and a
@@ -38,7 +38,7 @@ _TRUE = frozenset({"1", "on", "true", "yes"})
 
 
 class WrongValueError(Exception):
-    """A value is invalid for its parameter; the message continues a sentence that starts with the parameter's name."""
+    """A value is invalid for its parameter. The message continues a sentence that starts with the parameter's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +46,9 @@ class Parameter:
     """Base class of all parameter types.
 
     Args:
-        description: Text for a model, and for everyone else if `help` is empty.
-        help: Text for a person, in commands and forms.
-        flags: Names of the command's option, if not `--name`.
+        description: The text for models. It is also shown to people if `help` is empty.
+        help: The text for people, in commands and forms.
+        flags: The names of the command's option, if they differ from `--name`.
         asked_of_models: Whether the tool's schema marks it as required although it may be omitted.
         argument: Whether a command takes it as a positional argument.
         in_tool: Whether the tool offers it to a model.
@@ -92,17 +92,17 @@ class Parameter:
         return self.schema() | ({"description": self.description} if self.description else {})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Return the plain value of a form field's texts; None when nothing was entered."""
+        """Convert the texts of a form field to a plain value. Return None if nothing was entered."""
         return texts[-1].strip() if texts and texts[-1].strip() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text(Parameter):
-    """A text; surrounding whitespace is ignored."""
+    """A text. Surrounding whitespace is ignored."""
 
     limit: int = MAX_TEXT
     model_limit: int = MAX_NAME
-    words: bool = False  # on the command line: takes all remaining words, joined by spaces
+    words: bool = False  # whether the command joins all its remaining words into this text
 
     def convert(self, value: Any, *, model: bool = False) -> str:
         """Return the stripped text."""
@@ -112,7 +112,7 @@ class Text(Parameter):
         if len(value) > most:
             raise WrongValueError(f"has {len(value)} characters; the maximum is {most}")
         text = value.strip()
-        if self.required and not any(sign.isprintable() and not sign.isspace() for sign in text):  # a NUL alone is empty, too
+        if self.required and not any(sign.isprintable() and not sign.isspace() for sign in text):  # NULs only
             raise WrongValueError("is missing: it must not be empty")
         return text
 
@@ -128,7 +128,7 @@ class Id(Text):
     model_limit: int = 16
 
     def convert(self, value: Any, *, model: bool = False) -> str:
-        """Return the id; an optional one may be empty."""
+        """Return the id, which may be empty if the parameter is optional."""
         text = Text.convert(self, value, model=False)
         if text and not is_id(text):
             raise WrongValueError(f"'{shown(text)}' is not a memory id; ids look like mem_0123456789ab")
@@ -168,7 +168,7 @@ class Choice(Parameter):
     enum: type[StrEnum]
 
     def convert(self, value: Any, *, model: bool = False) -> StrEnum:
-        """Return the member; case is ignored."""
+        """Return the member with this value, ignoring case."""
         names = {member.value.casefold(): member for member in self.enum}
         member = names.get(value.strip().casefold()) if isinstance(value, str) else None
         if member is None:
@@ -202,7 +202,7 @@ class Statuses(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Parameter):
-    """An integer within limits. `model_bounds` are the limits for a model, `model_default` the default in its schema."""
+    """An integer within limits. `model_bounds` are the limits for a model, and `model_default` is the default in its schema."""
 
     low: int = 0
     high: int = MAX_COUNT
@@ -210,7 +210,7 @@ class Count(Parameter):
     model_default: int | None = None
 
     def convert(self, value: Any, *, model: bool = False) -> int:
-        """Return the integer; also accepts 8.0, which models write for 8."""
+        """Return the integer. A float such as 8.0 is accepted, because models write it for 8."""
         low, high = self._bounds(model)
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
@@ -227,7 +227,7 @@ class Count(Parameter):
         return {"type": "integer", "minimum": low, "maximum": high} | ({} if default is None else {"default": default})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Return a number if the text is one, else the text, which `convert` refuses."""
+        """Convert the text to a number if possible. Otherwise return the text, which `convert` will refuse."""
         text = Parameter.from_texts(self, texts)
         return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 20 else text
 
@@ -247,7 +247,7 @@ class Share(Parameter):
         return {"type": "number", "minimum": 0, "maximum": 1}
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Return a number if the text is one, else the text, which `convert` refuses."""
+        """Convert the text to a number if possible. Otherwise return the text, which `convert` will refuse."""
         text = Parameter.from_texts(self, texts)
         try:
             return None if text is None else float(text)
@@ -266,24 +266,24 @@ class Flag(Parameter):
         return value
 
     def schema(self) -> Schema:
-        """Return the schema of a boolean, with its default unless an omitted value has its own meaning."""
+        """Return the schema of a boolean. It contains the default, unless omitting the value has a meaning of its own."""
         return {"type": "boolean"} | ({} if self.default is None else {"default": self.default})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Return whether the box is ticked; None when the field is absent."""
+        """Return whether the box is ticked, or None if the field is absent."""
         return texts[-1].strip() in _TRUE if texts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf(Parameter):
-    """A tuple of values of one type; a single text counts as a list of one."""
+    """A tuple of values of one type. A single text is treated as a list with one element."""
 
     item: Parameter
     most: int = MAX_ENTRIES
     model_most: int = MODEL_ENTRIES
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Any, ...]:
-        """Convert all values. Empty texts are kept; the item type decides about them."""
+        """Convert all values. The type of the items decides whether empty texts are valid."""
         entries = [value] if isinstance(value, str) else value
         most = self.model_most if model else self.most
         if not isinstance(entries, list | tuple):
@@ -367,7 +367,7 @@ class Objects(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values(Parameter):
-    """Plain values by name, such as {"floor": "0.5"}: texts, numbers, booleans, lists of texts or null."""
+    """Plain values by name, such as {"floor": "0.5"}. A value is a text, a number, a boolean, a list of texts or null."""
 
     def convert(self, value: Any, *, model: bool = False) -> dict[str, Any]:
         """Return the values unchanged."""
@@ -403,13 +403,13 @@ class Nothing:
 
 
 def parameters(request_type: type, *, in_tool: bool = False) -> dict[str, Parameter]:
-    """Return the parameters of a request by name; with `in_tool`, only those offered to a model."""
+    """Return the parameters of a request by name. With `in_tool`, return only those that are offered to a model."""
     found = {field.name: field.metadata[_KEY] for field in dataclasses.fields(request_type)}
     return {name: parameter for name, parameter in found.items() if parameter.in_tool or not in_tool}
 
 
 def parse(request_type: type[R], values: Mapping[str, Any], where: str, *, model: bool = False) -> R:
-    """Build a request from plain values; null counts as omitted.
+    """Build a request from plain values. A null value counts as omitted.
 
     Args:
         request_type: The request's class.
@@ -463,17 +463,17 @@ def _field(make: Callable[..., Parameter], default: Any, required: bool, **about
 
 
 def text(description: str = "", *, default: str | None = "", required: bool = False, **about: Any) -> Any:
-    """Define a text of at most `limit` characters (`model_limit` for a model); `words` takes all words of a command."""
+    """Define a text of at most `limit` characters (`model_limit` for a model). With `words`, the command joins all its words."""
     return _field(Text, default, required, description=description, **about)
 
 
 def path(*, required: bool = False, **about: Any) -> Any:
-    """Define a path, as a text; empty when omitted."""
+    """Define a path as a text, which is empty when omitted."""
     return _field(FilePath, "", required, **about)
 
 
 def memory_id(*, required: bool = True, **about: Any) -> Any:
-    """Define a memory's id; empty when omitted."""
+    """Define the id of a memory, which is empty when omitted."""
     description = "Id of a memory, as in results: mem_ and 12 hex digits."
     return _field(Id, "", required, description=description, **about)
 
@@ -484,7 +484,7 @@ def choice(enum: type[StrEnum], description: str = "", *, default: StrEnum | Non
 
 
 def statuses(description: str = "Default: active.", **about: Any) -> Any:
-    """Define a tuple of statuses; None when omitted."""
+    """Define a tuple of statuses, which is None when omitted."""
     return _field(Statuses, None, False, description=description, **about)
 
 
@@ -494,17 +494,17 @@ def count(description: str = "", *, default: int | None, low: int = 0, high: int
 
 
 def share(description: str = "", **about: Any) -> Any:
-    """Define a number from 0 to 1; None when omitted."""
+    """Define a number from 0 to 1, which is None when omitted."""
     return _field(Share, None, False, description=description, **about)
 
 
 def flag(description: str = "", *, default: bool | None = False, required: bool = False, **about: Any) -> Any:
-    """Define a boolean; None when omitted, if that is the default."""
+    """Define a boolean. It may be None when omitted, if that is its default."""
     return _field(Flag, default, required, description=description, **about)
 
 
 def texts(description: str = "", entry: str = "", *, default: tuple[str, ...] | None = (), **about: Any) -> Any:
-    """Define a tuple of texts; `entry` describes each of them."""
+    """Define a tuple of texts. `entry` describes each of them."""
     limits = {name: about.pop(name) for name in ("limit", "model_limit") if name in about}
     item = Text(description=entry, **limits)
     return _field(ListOf, default, False, item=item, description=description, **about)
@@ -521,12 +521,12 @@ def choices(enum: type[StrEnum], description: str = "", entry: str = "", **about
 
 
 def moment(description: str = "", **about: Any) -> Any:
-    """Define a datetime; None when omitted."""
+    """Define a datetime, which is None when omitted."""
     return _field(Moment, None, False, description=description, **about)
 
 
 def day_or_moment(description: str = "", **about: Any) -> Any:
-    """Define a Span; None when omitted."""
+    """Define a Span, which is None when omitted."""
     return _field(DayOrMoment, None, False, description=description, **about)
 
 

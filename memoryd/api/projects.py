@@ -1,4 +1,4 @@
-"""Operations on projects: switch memory off and on, list, move."""
+"""Operations that list and move projects, and switch memory on and off for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TWINS = 8
 
 @request
 class SwitchTarget:
-    """A session, or a project: by name, by one of its folders, or by default that of the caller's folder."""
+    """The session or the project to switch. The default is the project of the caller's folder."""
 
     folder: str = path(help="A folder of the project (default: this one).", argument=True)
     session: str | None = text(default=None, help="One session instead of a project.")
@@ -33,7 +33,7 @@ class SwitchTarget:
 
 
 class Switched(TypedDict):
-    """The new state; `folder` includes all projects and folders below it."""
+    """The new state. It applies to `folder` and to all projects and folders below."""
 
     session: NotRequired[str]
     project: NotRequired[str]
@@ -55,7 +55,7 @@ def on(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
 
 def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: bool) -> Switched:
     session = request.session
-    if session is not None:  # an empty text is an error (an unset variable), not a request for the project
+    if session is not None:  # an empty text is probably an unset shell variable, so it must not select the project
         if runtime.state.session(session) is None:
             raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
         _pass_over(runtime, lambda record: record.session == session and record.off and not off)
@@ -69,7 +69,7 @@ def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: boo
         )
     runtime.state.switches.set(project.id, off, folders)
     runtime.injector.cache_governance(project)
-    runtime.refresh_cache_of_all()  # the switch also applies to projects below
+    runtime.refresh_cache_of_all()  # the switch also applies to projects below the folder
     answer = Switched(project=project.id, memory="off" if off else "on")
     if folders:
         answer["folder"] = folders[0]
@@ -83,7 +83,7 @@ def _is_below(record: SessionRecord, project: str, folders: Sequence[str]) -> bo
 
 
 def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
-    """Mark the logs of these sessions as read, so that what was said while memory was off stays unread."""
+    """Mark the logs of these sessions as read, so that what was said while memory was off is never read."""
     from memoryd.daydream.transcript import blind_cursor
 
     for record in runtime.state.sessions(MOST_SESSIONS):
@@ -102,7 +102,7 @@ def _project(runtime: Runtime, named: str) -> Project:
 
 
 class Projects(TypedDict):
-    """Projects by id, with the number of their memories and whether memory is off."""
+    """The projects by id. Each has the number of its memories, and whether memory is off for it."""
 
     projects: list[dict[str, Any]]
 
@@ -148,7 +148,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
         theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         moved = runtime.service.page(theirs, MOST_MOVED)
         merged = sum(_move(runtime, item, target) for item in moved)
-        # Last: while the old project is known, the command can be repeated after a kill.
+        # This comes last: as long as the old project is known, the command can be repeated after a kill.
         runtime.state.move_project(source, target)
         runtime.registry.merge(source, target)
     runtime.injector.cache_governance(Project(target, name_of(target), "", ""))
@@ -156,7 +156,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
 
 
 def _move(runtime: Runtime, item: MemoryItem, target: str) -> bool:
-    """Move one memory. Of two active ones that say the same, the one with the lesser authority is merged into the other."""
+    """Move one memory. If two active memories then say the same, the less authoritative one is merged into the other."""
     twin = _twin(runtime, item, target) if item.status is Status.ACTIVE else None
     if twin is None:
         runtime.service.update(item.id, project=target)
@@ -170,7 +170,7 @@ def _move(runtime: Runtime, item: MemoryItem, target: str) -> bool:
 
 
 def _twin(runtime: Runtime, item: MemoryItem, target: str) -> MemoryItem | None:
-    """Return the active memory of the project that says the same, word for word."""
+    """Return the active memory of the project that has the same wording."""
     same = Query(text=item.content, project=target, scopes=(item.scope,), kinds=(item.kind,), backend=Backend.MARKDOWN)
     found = (hit.item for hit in runtime.service.search(same, TWINS))
     return next((one for one in found if one.id != item.id and normalise(one.content) == normalise(item.content)), None)

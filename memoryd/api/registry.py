@@ -17,7 +17,7 @@ from memoryd.api.parameters import Schema, input_schema, parameters
 from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
-    from memoryd.api.runtime import Runtime  # imports the stores, which a command does not need
+    from memoryd.api.runtime import Runtime  # this import loads the stores, which a command does not need
 
 R = TypeVar("R")
 A = TypeVar("A", bound=Mapping[str, object])
@@ -34,7 +34,7 @@ _TYPES: Mapping[Any, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller: a person, or a model with fewer permissions (over MCP or in the client's shell). `cwd` is its folder."""
+    """The caller of an operation: a person, or a model, which has fewer permissions. `cwd` is the caller's folder."""
 
     is_model: bool
     cwd: str = ""
@@ -54,7 +54,7 @@ class Tool:
         always_load: Whether clients that load tools on demand should load it at the start.
         gives_memories: Whether the answer is marked as data.
         list_key: Name of the list in the answer that is truncated to the token budget.
-        more: How to get the omitted entries.
+        more: A hint that says how to get the omitted entries.
 
     """
 
@@ -72,7 +72,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Marks a part of an answer that belongs to the tool's output schema: `Annotated[str, Shown("The file.")]`.
+    """Mark a part of an answer as belonging to the tool's output schema, as in `Annotated[str, Shown("The file.")]`.
 
     Args:
         description: Description in the schema.
@@ -123,7 +123,7 @@ class Operation(Generic[R, A]):
         return input_schema(self.request)
 
     def output_schema(self) -> Schema:
-        """Return the JSON schema of the tool's result: the parts of the answer that are marked with `Shown`."""
+        """Return the JSON schema of the tool's result, which consists of the parts of the answer that are marked with `Shown`."""
         found: dict[str, Schema] = {}
         required: list[str] = []
         for name, hint in get_type_hints(self.answer, include_extras=True).items():
@@ -133,7 +133,7 @@ class Operation(Generic[R, A]):
         return {"type": "object", "properties": {**found, "note": _NOTE}, "required": required}
 
     def refuse_in_client(self, values: Mapping[str, Any]) -> None:
-        """Raise InputError for what only a person may do, since a model types in the client's shell."""
+        """Raise InputError if only a person may do this and the command runs in the client's shell, where a model types."""
         named = (parameter.person_only and values.get(name) for name, parameter in parameters(self.request).items())
         if self.person_only or any(named):
             raise only_a_person()
@@ -177,7 +177,7 @@ def operation(
     when_off: bool = False,
     name: str = "",
 ) -> Callable[[Callable[[Runtime, R, Caller], A]], Operation[R, A]]:
-    """Turn a function into an operation, with the function's name unless `name` is given (see `Operation`)."""
+    """Turn a function into an operation, which has the function's name unless `name` is given (see `Operation`)."""
 
     def decorate(run: Callable[[Runtime, R, Caller], A]) -> Operation[R, A]:
         return Operation(name or run.__name__, request, answer, run, tool, command, form, person_only, when_off)

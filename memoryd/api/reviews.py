@@ -29,20 +29,20 @@ MANUAL = "manual"
 
 @dataclass(frozen=True, slots=True)
 class Unreviewed:
-    """Numbers of unreviewed memories: active ones, and candidates that the user can confirm."""
+    """The number of unreviewed active memories, and the number of candidates that the user can confirm."""
 
     new: int
     to_confirm: int
 
 
 def last_look(state: State, project: str | None) -> datetime:
-    """Return when the user last reviewed this project or all projects; EPOCH if never."""
+    """Return when the user last reviewed this project or all projects. If they never did, return EPOCH."""
     looks = [state.note(_note(name)) for name in {project or EVERYWHERE, EVERYWHERE}]
     return max((from_iso(look) for look in looks if look), default=EPOCH)
 
 
 def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> Unreviewed:
-    """Count the unreviewed memories of the project since a time, by status."""
+    """Count the project's memories that are unreviewed since a given time, by status."""
     found = _unsettled(service, project, since, now)
     to_confirm = sum(item.status is Status.CANDIDATE for item in found)
     return Unreviewed(len(found) - to_confirm, to_confirm)
@@ -61,7 +61,7 @@ def _note(project: str) -> str:
 
 @request
 class Review:
-    """Filter and limit for `review`."""
+    """The filter and the limit for `review`."""
 
     limit: int = count(default=SHOWN, low=1, high=MOST_AT_ONCE, help="At most this many.")
     everything: bool = flag(flags=("--all",), help="Include what was reviewed before.")
@@ -69,7 +69,7 @@ class Review:
 
 
 class ToReview(TypedDict):
-    """Unreviewed memories; pass `until` to `reviewed` to mark all of them as seen."""
+    """The unreviewed memories. Pass `until` to `reviewed` to mark all of them as seen."""
 
     memories: list[Memory]
     left_out: int
@@ -112,14 +112,14 @@ def _title(runtime: Runtime, item: MemoryItem, titles: dict[str, str]) -> str:
 
 @request
 class MarkReviewed:
-    """Time of the review."""
+    """The time of the review."""
 
     until: datetime | None = moment(help="Up to this time (default: now).")
     project: str = project_parameter()
 
 
 class Reviewed(TypedDict):
-    """Time up to which all memories count as reviewed."""
+    """The time up to which all memories count as reviewed."""
 
     project: str
     until: str
@@ -175,6 +175,6 @@ def _confirm(runtime: Runtime, item: MemoryItem) -> MemoryItem:
 
 
 def _is_settled(item: MemoryItem) -> bool:
-    """Return whether the user has already decided about it, by writing, pinning or confirming it."""
+    """Return whether the user has already decided about the memory by writing, pinning or confirming it."""
     by_hand = item.source is Source.USER and item.session == MANUAL
     return item.pinned or by_hand or CONFIRMED_TAG in item.tags

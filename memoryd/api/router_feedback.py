@@ -1,6 +1,6 @@
 """Derive labelled queries for the learned router from the memories that sessions used.
 
-Prompts are not stored: each is read from its session's log during the training. A prompt is used if its session cited
+Prompts are not stored. Each is read from its session's log during the training. A prompt is used if its session cited
 a memory that was injected with it; its label is the backend that ranks this memory highest. Prompts for which the
 backends rank it equally are ignored.
 """
@@ -43,7 +43,7 @@ class UsefulPrompt:
 
 @dataclass(slots=True)
 class Feedback:
-    """Labelled prompts, the number of undecided ones and the number of sessions whose logs can't be read any more."""
+    """The labelled prompts, the number of undecided prompts, and the number of sessions that have no readable log any more."""
 
     rows: list[Labelled]
     undecided: int = 0
@@ -81,7 +81,7 @@ def _useful_prompts(state: State, out: Feedback) -> Iterator[UsefulPrompt]:
 
 
 def _useful(state: State, session: str) -> dict[str, datetime]:
-    """Return the memories that were injected with a prompt and cited without contradiction, with the time of injection."""
+    """Return the memories that were injected with a prompt and then cited but not contradicted, with the time of injection."""
     uses = state.ledger.uses_in(session)
     cited = {use.memory for use in uses if use.how is UseKind.CITED} - {
         use.memory for use in uses if use.how is UseKind.CONTRADICTED
@@ -98,7 +98,7 @@ def _is_prompt(turn: Turn) -> bool:
 
 
 def _match_prompts(record: SessionRecord, useful: dict[str, datetime], prompts: Sequence[Turn]) -> Iterator[UsefulPrompt]:
-    """Match each memory with the prompt nearest in time; for several memories of one prompt, only the first counts."""
+    """Match each memory with the prompt nearest in time. If several memories match the same prompt, only the first counts."""
     seen: set[str] = set()
     for memory, given in useful.items():
         near = min(prompts, key=lambda turn: _apart(turn, given), default=None)
@@ -113,7 +113,7 @@ def _apart(turn: Turn, at: datetime) -> float:
 
 
 def _best_backend(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
-    """Return the backend that ranks the memory higher than all others; None on a tie, or if none finds it."""
+    """Return the backend that ranks the memory highest. Return None if there is a tie or no backend finds the memory."""
     ranks = sorted((_rank(memory, search(replace(query, backend=backend), RANKS)), backend) for backend in backends)
     return ranks[0][1] if len(ranks) > 1 and ranks[0][0] < ranks[1][0] else None
 

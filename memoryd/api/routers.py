@@ -1,4 +1,4 @@
-"""Operations of the learned router: train it, and show which router is in use."""
+"""Operations that train the learned router and show which router is in use."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Used(TypedDict):
 
 
 class RouterState(Used):
-    """The router in use, and the file of the learned one."""
+    """The router in use, and the file of the learned router."""
 
     path: str
 
 
 @request
 class TrainRouter:
-    """Training data and output file."""
+    """The training data and the output file."""
 
     labels: str = path(help="JSON with labelled queries, instead of the bundled ones.")
     out: str = path(help="Write to this file without using it, instead of to the home folder.")

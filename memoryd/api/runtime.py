@@ -1,4 +1,4 @@
-"""The dependencies of operations: memories, state and settings; rebuilt when settings change."""
+"""The objects that operations depend on: memories, state and settings. They are rebuilt when settings change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Runtime:
     Attributes:
         started: The settings at the start of the daemon.
         renew: Reloads the settings.
-        daemon: Returns information on the daemon's process; None outside of one.
+        daemon: Returns information on the daemon's process. It is None outside a daemon.
 
     """
 
@@ -83,19 +83,19 @@ class Runtime:
         return project
 
     def _known_from_files(self, project: str) -> str | None:
-        """Return a project that no session has used but that has memories in the vault (such as a restored backup)."""
+        """Return a project that has memories in the vault but was never used by a session, as after restoring a backup."""
         theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         return project if self.service.search(theirs, 1) else None
 
     def path_of(self, id: str) -> str:
-        """Return the path of the memory's file; empty when there is none."""
+        """Return the path of the memory's file, or an empty string if there is none."""
         path = self.service.path_of(id)
         return str(path) if path else ""
 
     # What the user switched off
 
     def refuse_when_off(self, cwd: str, project: str, id: str) -> None:
-        """Raise InputError if memory is off for a model in its folder, for the named project or for the memory."""
+        """Raise InputError if the caller is a model and memory is off for its folder, the named project or the memory."""
         if is_excluded(self.settings, cwd):
             raise InputError("This folder is excluded from memory.", fix="The user can change 'exclude' in config.toml.")
         if cwd and self.state.is_off(self.registry.resolve(cwd).id, cwd):
@@ -106,7 +106,7 @@ class Runtime:
             raise InputError("Memory is switched off for that project.", fix=_SWITCH_ON)
 
     def refuse_foreign_candidate(self, cwd: str, id: str) -> None:
-        """Raise NotFoundError if a model refers to a candidate of another project, which may only be settled there."""
+        """Raise NotFoundError if a model refers to a candidate of another project, which only a session there may settle."""
         item = self.service.get(id) if id and cwd else None
         if item is None or item.status is not Status.CANDIDATE or item.scope is Scope.USER or not item.project:
             return
@@ -116,7 +116,7 @@ class Runtime:
             )
 
     def switched(self, cwd: str) -> dict[str, str]:
-        """Return whether memory is on in the folder, and which switch decides; `switch` is a folder or a project's id."""
+        """Return whether memory is on in the folder, and which switch decides. `switch` is a folder or the id of a project."""
         if is_excluded(self.settings, cwd):
             return {"folder": cwd, "memory": "off", "switch": "exclude", "why": "the folder is excluded in config.toml"}
         found = self.state.switches.deciding(self.registry.known_project(cwd), cwd)
@@ -133,7 +133,7 @@ class Runtime:
         return excluded or self.state.is_off(project)
 
     def without_off(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Remove memories of projects that are off from an answer for a model, which may have asked for all projects."""
+        """Remove memories of projects that are off from an answer to a model, since it may have asked for all projects."""
         off: dict[str, bool] = {}
 
         def shown(entry: Any) -> bool:
@@ -149,7 +149,7 @@ class Runtime:
     # After changes
 
     def drop_traces(self, id: str) -> None:
-        """Delete copies of a memory that is being forgotten: handoffs of its sessions and cached answers."""
+        """Delete the copies of a memory that is being forgotten, in the handoffs of its sessions and in cached answers."""
         found = (self.service.get(each) for each in (id, *self.service.wordings(id)))
         gone = [item for item in found if item is not None]
         sessions = {item.session for item in gone}

@@ -1,4 +1,4 @@
-"""Operations on sessions: list them, and report on one."""
+"""Operations that list sessions and report on one of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ListSessions:
 
 
 class SessionList(TypedDict):
-    """Sessions, latest first, each with the totals of its day dreams."""
+    """The sessions, latest first, each with the totals of its day dreams."""
 
     sessions: list[dict[str, Any]]
     left_out: int
@@ -160,7 +160,7 @@ def _text(runtime: Runtime, verdict: LoggedDecision, turns: Mapping[int, Sequenc
 
 
 def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
-    """Return the session's first prompt, read from its log; empty where memory is off, since the log is not opened."""
+    """Return the session's first prompt from its log. Return an empty string where memory is off, since the log is not opened."""
     from memoryd.daydream.transcript import first_prompt
 
     return "" if _is_closed(runtime, head) else first_prompt(head["transcript"])
@@ -171,7 +171,7 @@ def _is_closed(runtime: Runtime, head: Mapping[str, Any]) -> bool:
 
 
 def _resolve_session(runtime: Runtime, given: str) -> str:
-    """Return the session with this id, or the only one whose id starts with it."""
+    """Return the session with this id, or the only session that has an id starting with it."""
     known = {record.session for record in runtime.state.sessions(RUNS_LISTED)} | set(_runs_by_session(runtime))
     if given in known:
         return given
@@ -192,7 +192,10 @@ def _runs_by_session(runtime: Runtime) -> dict[str, list[Run]]:
 
 
 def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
-    """Return memories by use: `injected` with the hook, `used` with how (returned, cited or contradicted)."""
+    """Return the memories that this session was given and those that it used.
+
+    `injected` names the hook that injected each memory. `used` says whether it was returned, cited or contradicted.
+    """
     from memoryd.core.ledger import UseKind
 
     events = runtime.state.injections(session)
@@ -229,7 +232,7 @@ def run_totals(session: str, runs: Sequence[Run]) -> dict[str, Any]:
 
     Args:
         session: The session's id.
-        runs: Its day dreams, newest first; may be empty.
+        runs: The session's day dreams, newest first. It may have none.
     """
     skipped: Counter[str] = Counter()
     for run in runs:

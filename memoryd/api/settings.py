@@ -1,4 +1,4 @@
-"""Operations on settings: show values, origins and costs, and change config.toml."""
+"""Operations that show settings with their origins and costs, and change config.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryd.core.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
 
-# Only read when the daemon starts.
+# Settings that are only read when the daemon starts.
 AT_START = frozenset(
     """embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
     tool_budget dream_time lease_minutes log_level listen console_port""".split()
@@ -115,7 +115,7 @@ COSTS: Mapping[str, str] = {
 
 
 class SettingsAnswer(TypedDict):
-    """Groups of settings. If the file is invalid, `problem` says why and the values are those in effect."""
+    """The settings in groups. If the file is invalid, `problem` says why, and the values are those in effect."""
 
     path: str
     problem: dict[str, str] | None
@@ -159,7 +159,7 @@ class ChangeSettings:
 
 
 class ChangedSettings(TypedDict):
-    """Changed settings, those that something else overrides, and those that take effect when the daemon restarts."""
+    """The changed settings, those that are overridden elsewhere, and those that take effect when the daemon restarts."""
 
     path: str
     changed: list[str]

@@ -1,4 +1,4 @@
-"""The operation with which a session's own model settles offered candidates (see recall.offer)."""
+"""The operation that a session's own model calls to settle the candidates that it was offered (see recall.offer)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _confidence() -> Any:
 
 @request
 class SettledLine:
-    """The decision on one offered line."""
+    """The model's decision on one offered line."""
 
     id: str = text("The line's id.", required=True, model_limit=MAX_LINE_ID)
     keep: bool | None = flag("true: keep it as `content`. false: drop it.", default=None, asked_of_models=True)
@@ -74,7 +74,7 @@ class SettledLine:
 
 @request
 class OwnStatement:
-    """A statement without a corresponding offered line."""
+    """A statement that the model adds and that was not among the offered lines."""
 
     content: str = text(
         "The statement in your words: one sentence with names, numbers and its reason, in the user's language.",
@@ -100,7 +100,7 @@ class Settle:
 
 
 class SettledAnswer(TypedDict):
-    """The outcome of each entry."""
+    """The outcome of each entry of the call."""
 
     results: Annotated[list[dict[str, Any]], Shown("id, status, memory, replaced, reason.", always=True)]
     kept: Annotated[int, Shown()]
@@ -161,7 +161,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 
 def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return a notice about secrets in an entry, which were left out."""
+    """Return a notice that secrets in an entry were left out."""
     from memoryd.daydream.redact import left_out, redact
 
     asked = entry.get("asked_as")
@@ -174,7 +174,10 @@ def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
-    """Return the answering session, which a tool can't know: the one that was offered these lines, else the project's latest."""
+    """Return the session that answers, which an MCP call does not name.
+
+    It is the session that was offered these lines. If there is none, it is the latest session of the project.
+    """
     from memoryd.daydream.settle import Origin
 
     entries = [runtime.state.offers.entry(project, id) for id in ids if isinstance(id, str)]
@@ -199,7 +202,7 @@ def _one(settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: boo
 
 
 def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
-    """Record the outcome like a day dream, so that the session's report shows it."""
+    """Record the outcome in the same way as a day dream, so that the session's report shows it."""
     from memoryd.core.state import Run
 
     decided = [verdict for result in results if (verdict := _verdict(runtime, result)) is not None]
@@ -253,12 +256,12 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer
 
 
 def _is_kept(line: SettledLine, entry: Mapping[str, Any]) -> bool:
-    """Return `keep`; if it is missing, an entry with content is kept."""
+    """Return the value of `keep`. If it is missing, an entry that has content is kept."""
     return entry.get("content") is not None if line.keep is None else line.keep
 
 
 def _statement(text: str) -> str:
-    """Return the statement on one line without secrets. Raises InputError if it is too long or contains a reserved tag."""
+    """Return the statement as one line without secrets. Raise InputError if it is too long or contains a reserved tag."""
     from memoryd.daydream.redact import redact
 
     text = one_line(text)

@@ -98,13 +98,13 @@ def kind_parameter(**about: Any) -> Any:
 
 
 def polarity_parameter(**about: Any) -> Any:
-    """Define the polarity: information, instruction or prohibition."""
+    """Define the polarity, which is information, instruction or prohibition."""
     description = "know: information. do: should be done. dont: must not be done."
     return choice(Polarity, description, **{"help": "Show it under know, do or don't.", **about})
 
 
 def asked_as_parameter(**about: Any) -> Any:
-    """Define keys: alternative wordings for finding a memory."""
+    """Define the keys, which are alternative wordings by which a memory is found."""
     return texts(
         "About four questions or tasks, in other words than the statement, for which it will be relevant: two in the user's "
         "language, two in English. It is found by them later.",
@@ -125,7 +125,7 @@ def tags_parameter(**about: Any) -> Any:
 
 
 def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
-    """Normalise the keys of a memory: a few short questions or tasks, on one line each, without secrets. Raises InputError."""
+    """Normalise the keys of a memory, and remove secrets. Each key is a short question or task on one line. Raises InputError."""
     from memoryd.daydream.redact import redact
 
     if len(entries) > MOST_KEYS:

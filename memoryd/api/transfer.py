@@ -54,13 +54,13 @@ class ImportFolder:
 
 
 class Imported(TypedDict):
-    """Numbers of imported memories, and what was left out."""
+    """The numbers of imported memories, and what was left out."""
 
     left_out: NotRequired[list[dict[str, str]]]
 
 
 class QueuedTranscripts(TypedDict):
-    """Queued sessions; logs of folders where memory is off are not opened."""
+    """The sessions that were queued. Logs of folders where memory is off are not opened."""
 
     queued: int
     sessions: list[str]
@@ -99,9 +99,10 @@ def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) 
 
 
 def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Return the logs of folders where memory is off, with the reason. The client names their folder after the project's.
+    """Yield each log that must not be read because memory is off for its session or folder, together with the reason.
 
-    A log in a folder of another name is only searched for the folder that it was written in.
+    The client names the folder of a log after the project's folder. If the names do not match, only the working folder is read
+    from the log.
     """
     from memoryd.daydream.transcript import first_folder
     from memoryd.transfer.importing import slug_of

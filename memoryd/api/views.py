@@ -1,4 +1,4 @@
-"""Operations on the whole memory and on the evidence of one memory, and the merge of two by the user."""
+"""Operations that count memories, show the evidence of a memory, and merge two memories for the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_TURNS = 60
 
 
 class ProjectNames(TypedDict):
-    """Project names; `current` is the project of the caller's folder, if any."""
+    """The names of the projects. `current` is the project of the caller's folder, if there is one."""
 
     projects: list[dict[str, str]]
     current: str
@@ -51,7 +51,7 @@ class CountMemories:
 
 
 class Overview(TypedDict):
-    """Numbers of memories by kind and by status; creation times of the oldest and the newest."""
+    """The numbers of memories by kind and by status, and the creation times of the oldest and the newest."""
 
     project: NotRequired[str]
     kinds: NotRequired[list[dict[str, Any]]]
@@ -95,7 +95,7 @@ class ReadEvidence:
 
 
 class EvidenceTurns(TypedDict):
-    """Turns of the session's log; if there are none, `reason` says why."""
+    """The turns of the session's log. If there are none, `reason` says why."""
 
     id: str
     transcript: str
@@ -179,7 +179,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
 
 
 def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
-    """Merge as the dream does (dream/dedupe), so that forgetting and restoring the result also affects its sources."""
+    """Merge the memories as the dream does, so that forgetting or restoring the result also affects its sources."""
     from memoryd.dream.stages import united
 
     best, now = pair[0], runtime.clock.now()
@@ -195,7 +195,7 @@ def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
 
 
 def _around(path: Path, uuids: frozenset[str], around: int) -> Iterator[dict[str, Any]]:
-    """Yield the turns of these lines with `around` turns before and after each; stop reading when all were found."""
+    """Yield the turns at these lines, with `around` turns before and after each. Stop reading when all were found."""
     before: deque[Turn] = deque(maxlen=around)
     missing, after = set(uuids), 0
     for turn in _read(path):

@@ -1,7 +1,7 @@
-"""The command line: `memoryd …`. Every command uses an operation that MCP and the console share.
+"""The command line, `memoryd …`. Its commands use the same operations as MCP and the console.
 
 `--version` and `--help` are handled here without further imports, because loading the command library takes twice as long as
-starting Python. The help text was generated into help.txt by `docs/generate.py`; a narrow terminal gets a reflowed one.
+starting Python. `docs/generate.py` writes the help text into help.txt. For a narrow terminal, the text is reflowed.
 """
 
 import os
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _columns() -> int:
-    """Return the terminal width like `shutil.get_terminal_size`, which is slow to import."""
+    """Return the terminal width, as `shutil.get_terminal_size` does. That module is slow to import."""
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given):
         return int(given)
@@ -40,7 +40,7 @@ def _columns() -> int:
 
 
 def _help() -> str:
-    """Return the help of the root command; empty if the file is missing."""
+    """Return the help of the root command, or an empty string if the file is missing."""
     try:
         with open(os.path.join(os.path.dirname(__file__), "help.txt"), encoding="utf-8") as stream:  # noqa: PTH118, PTH120, PTH123
             return stream.read()
@@ -49,7 +49,7 @@ def _help() -> str:
 
 
 def _printed(text: str) -> bool:
-    """Write to standard output; return False on failure, which the full program then reports."""
+    """Write to standard output. Return False on failure, which the full program then reports."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

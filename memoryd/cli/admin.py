@@ -66,7 +66,7 @@ def _dreams(dreams: dict[str, Any]) -> str:
 
 
 def _offers(offers: dict[str, Any]) -> str:
-    """Summarise the offers to sessions: their cost in tokens and their outcome."""
+    """Summarise the cost in tokens and the outcome of the offers to sessions."""
     if not offers["offers"]:
         return f"none in {offers['days']} days"
     settled = f"{offers['settled']} of {offers['shown']} settled: {offers['kept']} kept, {offers['dropped']} dropped"
@@ -144,7 +144,7 @@ def _named(transcript: str | None) -> Path:
 
 
 def _print_prompts(context: Context, /, transcript: str | None, replay: Path | None) -> None:
-    """Print the requests; when replaying, up to the first one without an answer, on which later ones depend."""
+    """Print the requests. In a replay, stop at the first request without an answer, since later requests depend on it."""
     from memoryd.daydream.model_reader import print_prompt as as_text
     from memoryd.daydream.pipeline import requests
     from memoryd.daydream.readers import ENDPOINT, make_extractor
@@ -205,7 +205,7 @@ def _follow(context: Context, title: str, waiting: Callable[[], int]) -> None:
 
 
 def _write_keys(context: Context) -> None:
-    """Write keys batch by batch, so that an interruption loses at most one."""
+    """Write keys batch by batch, so that an interruption loses at most one batch."""
     total: dict[str, Any] = {"written": 0, "left": 0, "stopped": "", "next": ""}
     with context.output.progress() as progress:
         task = progress.add_task("keys", total=None)
@@ -329,7 +329,7 @@ def export(context: Context, /, target: str, **options: Any) -> None:
 
 def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
     folder = options["folder"]
-    if folder == "":  # an unset shell variable, not this folder
+    if folder == "":  # an empty path is probably an unset shell variable and must not mean this folder
         raise InputError(f"{name}: the folder is empty.", fix="Omit it for this folder's project, or name a folder.")
     if folder is not None and not Path(folder).is_dir():
         raise InputError(

@@ -1,4 +1,4 @@
-"""The root command. A command's module is imported when the command is used."""
+"""The root command. The module of a command is only imported when the command is used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MODULE_OF = {name: module for module, names in MODULES.items() for name in name
 
 
 def command_names() -> list[str]:
-    """Return the names of all commands, hand-written or generated from operations."""
+    """Return the names of all commands, whether they are written by hand or generated from operations."""
     return sorted([*_MODULE_OF, *(entry.command for entry in operations().values() if entry.command)])
 
 
@@ -79,19 +79,19 @@ def main() -> None:
         lazy_app()(prog_name="memoryd", standalone_mode=True)
     except SystemExit as end:
         sys.exit(_flushed(end.code))
-    except OSError as error:  # standard output: disk full, or the reader has exited
+    except OSError as error:  # standard output failed because the disk is full or the reader has exited
         sys.exit(_unwritten(error))
 
 
 def _open_streams() -> None:
-    """Replace standard streams that the caller closed; otherwise the next opened file would take their descriptor."""
+    """Replace standard streams that the caller closed. Otherwise, the next file to be opened would get their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _flushed(code: object) -> int:
-    """Flush standard output now: at interpreter exit a failure would print a traceback."""
+    """Flush standard output now, since a failure at the interpreter's exit would print a traceback."""
     try:
         sys.stdout.flush()
     except OSError as error:

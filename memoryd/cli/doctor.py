@@ -1,4 +1,4 @@
-"""Checks everything that can go wrong and says how to fix it. Works even if the daemon does not."""
+"""Check everything that can go wrong, and say how to fix it. The checks work even if the daemon does not."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _database(path: Path, durable: bool) -> Check:
 
 
 def _journal(settings: Settings) -> Iterator[Check]:
-    """Find entries that are neither done nor rolled back although no dream is running: a kill interrupted them."""
+    """Find entries that a kill interrupted. They are neither done nor rolled back, although no dream is running."""
     heads = Journal(settings.paths.journal).heads()
     interrupted = [head.name for head in heads if head.step in (EntryStep.READY, EntryStep.APPLYING)]
     lock = try_lock(settings.paths.dream_lock) if interrupted else None

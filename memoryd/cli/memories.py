@@ -125,7 +125,7 @@ def edit_in_editor(context: Context, id: str) -> dict[str, Any]:
 
 
 def _edited(context: Context, path: Path, before: bytes) -> bytes:
-    """Edit a copy of the file and return its bytes; the memory is unchanged until they can be parsed."""
+    """Let the user edit a copy of the file and return its bytes. The memory is unchanged until they can be parsed."""
     with tempfile.TemporaryDirectory(prefix="memoryd-edit-") as folder:
         copy = Path(folder) / path.name
         copy.write_bytes(before)
@@ -145,7 +145,7 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
 
 
 def _problem(path: Path, before: bytes, after: bytes) -> str:
-    """Return why the edited bytes can't replace the memory; empty if they can."""
+    """Return why the edited bytes can't replace the memory, or an empty string if they can."""
     from memoryd.stores import memory_file  # only needed here
 
     try:
@@ -157,7 +157,7 @@ def _problem(path: Path, before: bytes, after: bytes) -> str:
     try:
         was = memory_file.read(before, str(path), path.name, 0).item.id
     except (BrokenFileError, memory_file.EmptyNoteError):
-        return ""  # the original was broken and is being repaired
+        return ""  # the original could not be parsed either, and is being repaired
     return "" if now == was else f"The id was {was} and must not change."
 
 
@@ -184,7 +184,7 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
         raise InputError("forget: no memory was given.", fix="Name memories by their ids, or use --project.")
     results: list[dict[str, Any]] = []
     for id in dict.fromkeys(ids):
-        if not any(id in result.get("earlier_wordings", ()) for result in results):  # else already purged
+        if not any(id in result.get("earlier_wordings", ()) for result in results):  # otherwise it is already purged
             results.append(context.call("forget", id=id, purge=purge))
     if not context.show({"forgotten": results}):
         for result in results:

@@ -1,4 +1,4 @@
-"""Command-line options and arguments generated from the requests of operations."""
+"""Generate command-line options and arguments from the requests of operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes(operation: Operation[Any, Any], *names: str, **named: str) -> Callable[[F], F]:
-    """Add an operation's parameters to a command, in this order; all of them if no names are given.
+    """Add the named parameters of an operation to a command, in this order. Without names, all parameters are added.
 
     `other=name` passes the parameter `name` to the command's function under another name.
     """
@@ -59,7 +59,7 @@ def _option(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed(parameter: Parameter) -> dict[str, Any]:
-    """Return click's type for a single value, with its conversion for the daemon."""
+    """Return click's type for a single value, and the function that converts the value for the daemon."""
     if isinstance(parameter, Choice):
         return {"type": click.Choice([member.value for member in parameter.enum], case_sensitive=False)}
     if isinstance(parameter, Statuses):

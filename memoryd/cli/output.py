@@ -1,4 +1,4 @@
-"""Output of commands: tables and colour on a terminal, plain text otherwise, JSON with --json."""
+"""The output of commands: tables and colours on a terminal, JSON with --json, and plain text otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import orjson
 from memoryd.core.errors import MemorydError
 from memoryd.core.text import visible
 
-if TYPE_CHECKING:  # used on terminals only, and slower to import than the rest of a command
+if TYPE_CHECKING:  # only used on terminals, and slower to import than the rest of a command
     from rich.console import Console
     from rich.progress import Progress
 
@@ -27,7 +27,7 @@ def _plain(text: object) -> str:
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    """Return whether to use colour and tables; can be forced for a pipe."""
+    """Return whether to use colours and tables. The user can also force them for a pipe."""
     return stream.isatty() or bool(os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1")
 
 
@@ -89,7 +89,7 @@ class Output:
             self._err.print(f"[bold]fix[/]   {_plain(error.fix)}")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Print rows as a table on a terminal, tab-separated otherwise."""
+        """Print rows as a table on a terminal, or separated by tabs otherwise."""
         if not _is_terminal(sys.stdout):
             for row in rows:
                 sys.stdout.write("\t".join(visible(str(cell)) for cell in row) + "\n")
@@ -114,7 +114,7 @@ class Output:
             self.line("  " + memory["content"].replace("\n", "\n  "))
 
     def answer(self, answer: Mapping[str, Any]) -> None:
-        """Print the result of any operation: its memories, or all its values."""
+        """Print the result of any operation. If it contains memories, print these; otherwise print all its values."""
         found = [answer["memory"]] if "memory" in answer else answer.get("memories")
         if isinstance(found, list) and all(isinstance(memory, dict) and "content" in memory for memory in found):
             self.memories(found)
@@ -124,7 +124,7 @@ class Output:
             self.table(("", ""), [(name, _shown(value)) for name, value in answer.items() if value not in (None, "", [], {})])
 
     def progress(self) -> Progress:
-        """Return a progress display on standard error, disabled unless that is a terminal."""
+        """Return a progress display on standard error. It is disabled unless standard error is a terminal."""
         from rich.progress import Progress
 
         return Progress(console=self._err, transient=True, disable=not self._err.is_terminal)

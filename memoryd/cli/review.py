@@ -1,4 +1,4 @@
-"""`memoryd review`: review what was learnt, and keep, edit or forget it."""
+"""The command `memoryd review`, with which the user keeps, edits or forgets what was learnt."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _list(context: Context, found: Mapping[str, Any]) -> None:
 
 
 def _walk(context: Context, memories: Sequence[Mapping[str, Any]]) -> bool:
-    """Ask about each memory; return whether the user went through all of them."""
+    """Ask about each memory, and return whether the user went through all of them."""
     keep: list[str] = []
     forget: list[str] = []
     finished = True

@@ -25,7 +25,7 @@ INTERRUPTED = 130
 USAGE = 2
 _AS_JSON = "memoryd.as_json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # must work even with invalid settings
+_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # commands that must work even with invalid settings
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Context:
             return self._look_up(error, method, {"cwd": _here(), **given})
 
     def _look_up(self, error: MemorydError, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Search without the daemon while it can't start: the memories are whole when its state is not."""
+        """Search without the daemon if it can't start. The memories can be intact even if the daemon's state is damaged."""
         from memoryd.api.dispatch import LOOK_UPS, look_up  # loads the stores
         from memoryd.core.clock import SystemClock
 
@@ -69,7 +69,7 @@ class Context:
             raise self.fault
 
     def show(self, result: Mapping[str, Any]) -> bool:
-        """Print the result if JSON was requested; return whether it was."""
+        """Print the result if JSON was requested, and return whether it was."""
         if self.output.as_json:
             self.output.json(result)
         return self.output.as_json
@@ -115,12 +115,12 @@ class Root(click.Group):
         return self.commands.get(cmd_name) or self._load(cmd_name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Detect --json before anything can fail."""
+        """Detect --json before parsing, so that errors are printed as JSON too."""
         ctx.meta[_AS_JSON] = "--json" in args
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; never shows a traceback for a MemorydError."""
+        """Run the command. A MemorydError is never shown as a traceback."""
         output = Output(as_json=ctx.meta[_AS_JSON])
         try:
             return super().invoke(ctx)

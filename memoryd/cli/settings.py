@@ -42,7 +42,7 @@ def config(context: Context, /, name: str | None, value: str | None, to_default:
 def _change(context: Context, /, name: str, value: str | None) -> None:
     if context.fault is None:
         result = context.call("change_settings", values={name: value})
-    else:  # an invalid value keeps the daemon from starting and must still be fixable
+    else:  # an invalid value prevents the daemon from starting, and the user must still be able to correct it
         path = context.settings.paths.config
         change_file(path, {name: value})
         result = {"path": str(path), "changed": [name], "overruled": {}, "waiting": []}

@@ -1,10 +1,10 @@
-"""The console: a web interface to memory, served by the daemon on loopback (docs/console.md).
+"""The console, a web interface to memory that the daemon serves on loopback (docs/console.md).
 
-The daemon imports this package only when the console is opened, so it does not slow down its start.
+The daemon only imports this package when the console is opened, so that it does not delay the daemon's start.
 
 - `contract`  building blocks of a page: Page, Nav, Route, Reply, Context
 - `context`   the handler's interface
-- `pages`     the pages; its docstring is the guide for adding one
+- `pages`     the pages, with a guide for adding one in the docstring
 - `sessions`  one-time tickets, sessions, CSRF tokens
 - `safety`    checks of Host and Origin, limits and headers for every request
 - `web`       routing (imports starlette); `listener` (uvicorn), `templates` (jinja2), `markdown` (markdown_it)

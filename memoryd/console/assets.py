@@ -1,4 +1,4 @@
-"""Style sheets and scripts, loaded once. Their URL contains a digest of all files, so browsers may cache them indefinitely."""
+"""Style sheets and scripts, loaded once. Their URLs contain a digest of all files, so browsers may cache them forever."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEEP = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A static file and its media type."""
+    """A static file with its media type."""
 
     body: bytes
     media_type: str
@@ -32,7 +32,7 @@ class Assets:
         self.version = digest(text)[:12]
 
     def url(self, name: str) -> str:
-        """Return the URL of a file. Raises KeyError for an unknown one, which is a bug in the template."""
+        """Return the URL of a file. Raises KeyError if the file is unknown, which is a bug in the template."""
         if name not in self._files:
             raise KeyError(name)
         return f"/static/{self.version}/{name}"

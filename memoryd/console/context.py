@@ -20,16 +20,16 @@ NAMES_SECONDS = 30.0
 
 
 class CallApi(Protocol):
-    """Calls the API as the daemon does: in a thread, with failures converted to MemorydError."""
+    """Calls the API as the daemon does. The call runs in a thread, and failures are converted to MemorydError."""
 
     def __call__(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> Awaitable[dict[str, Any]]:
-        """Return the result; with `use=False` the daemon's lease is not renewed."""
+        """Return the result of the call. With `use=False`, the call does not renew the daemon's lease."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """State shared by all pages: templates, the navigation, and plugins that could not be loaded."""
+    """The state that all pages share: the templates, the navigation, and the plugins that could not be loaded."""
 
     templates: Templates
     nav: Sequence[Nav]
@@ -39,9 +39,9 @@ class SharedContext:
 
 @dataclass
 class Context:
-    """A request of an authenticated session.
+    """A request within an authenticated session.
 
-    `path` holds the path parameters by name; `query` and `form` the validated fields (a JSON body is read like a form). The CSRF
+    `path` holds the path parameters by name. `query` and `form` hold the fields (a JSON body is read like a form). The CSRF
     token of a POST has been verified.
     """
 
@@ -59,16 +59,16 @@ class Context:
 
     @property
     def project(self) -> str:
-        """The selected project: an id, or "all". Every call takes it as `project`."""
+        """The selected project, which is an id or "all". Pass it to each call as `project`."""
         return self.session.project
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Return an API method's result; None and "" are omitted. Let MemorydError propagate."""
+        """Call an API method and return its result. Parameters that are None or "" are omitted. Let MemorydError propagate."""
         given = {name: value for name, value in {**(params or {}), **more}.items() if value not in (None, "")}
         return await self.shared.call(method, given, use=not self.stream)
 
     async def try_call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Like `call`, but return errors as {"error": {"message", "fix"}}, so that one part of a page can fail alone."""
+        """Call an API method, but return an error as {"error": {"message", "fix"}}, so that one part of a page can fail alone."""
         try:
             return await self.call(method, params, **more)
         except MemorydError as error:
@@ -99,7 +99,7 @@ class Context:
         return Reply(orjson.dumps(value, default=str), status, JSON)
 
     def redirect(self, path: str, flash: str = "", *, kind: str = "done", fix: str = "", **query: Any) -> Reply:
-        """Redirect to a page of the console after a change, with a message (`kind` is done or failed)."""
+        """Redirect to a page of the console after a change, and show a message there. `kind` is done or failed."""
         if not is_own(path):
             raise ValueError(f"not a path of the console: {path}")
         if flash:
@@ -107,11 +107,11 @@ class Context:
         return Reply(status=303, headers={"location": link(path, query)})
 
     def events(self, source: AsyncIterator[tuple[str, Any]]) -> Reply:
-        """Return a stream of server-sent events (name, JSON-serialisable value). Mark the route `stream=True`."""
+        """Return a stream of server-sent events (a name and a JSON-serialisable value). The route must have `stream=True`."""
         return Reply(media_type="text/event-stream", events=_encoded(source))
 
     async def failure(self, error: MemorydError) -> Reply:
-        """Return the error as a page or as JSON, with its fix."""
+        """Return the error and its fix as a page or as JSON."""
         status = STATUS.get(error.code, 500)
         if self.wants_json:
             return self.json({"error": {"code": error.code, "message": error.message, "fix": error.fix}}, status)

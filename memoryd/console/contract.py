@@ -18,7 +18,7 @@ Handler = Callable[[Context], Awaitable[Reply]]
 class Route:
     """A path such as "/memories/{id}" and its handler.
 
-    `{id}` matches memory ids only, any other parameter 1 to 128 letters, digits and "._-" without a leading dot; other requests
+    `{id}` only matches memory ids. Other parameters match 1 to 128 letters, digits and "._-" without a leading dot. Other paths
     get 404. A `stream` does not count as use of the daemon, so a forgotten tab can't keep it running.
     """
 

@@ -1,4 +1,4 @@
-"""Values from a query string, a form or a JSON body, validated for type and size."""
+"""Read values from a query string, a form or a JSON body, and validate their type and size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_FIELDS = 2_000
 
 
 class Fields:
-    """Named texts, each possibly repeated. An empty text counts as missing.
+    """Texts by name. A name may occur more than once, and an empty text counts as missing.
 
     `read` validates a value with a parameter of the operations (`memoryd.api.parameters`).
     """
@@ -26,7 +26,7 @@ class Fields:
             self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # text areas send CRLF
 
     def read(self, name: str, parameter: Parameter) -> Any:
-        """Return the validated value, or the parameter's default if missing. Raises InputError."""
+        """Return the validated value, or the parameter's default if the value is missing. Raises InputError."""
         value = self.plain(name, parameter)
         try:
             return (
@@ -38,16 +38,16 @@ class Fields:
             raise InputError(f"{name}: {error}.", fix=parameter.about or "Correct it and try again.") from error
 
     def plain(self, name: str, parameter: Parameter) -> Any:
-        """Return the value in an operation's format without validating it; None if missing."""
+        """Return the value in an operation's format without validating it, or None if it is missing."""
         return parameter.from_texts([text for text in self._values.get(name, []) if text.strip()])
 
     def texts(self, name: str, limit: int = MAX_TEXT) -> list[str]:
-        """Return all non-empty values with this name. Raises InputError if one is too long."""
+        """Return all values with this name that are not empty. Raises InputError if one of them is too long."""
         self.read(name, ListOf(default=(), most=MAX_FIELDS, item=Text(limit=limit)))
         return [value for value in self._values.get(name, []) if value.strip()]
 
     def text(self, name: str, default: str = "", limit: int = MAX_TEXT) -> str:
-        """Return the last value, stripped."""
+        """Return the last value without surrounding whitespace."""
         return str(self.read(name, Text(default=default, limit=limit)))
 
     def required(self, name: str, limit: int = MAX_TEXT) -> str:
@@ -75,7 +75,7 @@ class Fields:
         return bool(self.read(name, Flag(default=False)))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return all values, for a link to the same page."""
+        """Return all names and values, from which a link to the same page can be built."""
         return [(name, value) for name, values in self._values.items() for value in values if value.strip()]
 
 

@@ -1,4 +1,4 @@
-"""Forms generated from the requests of operations: descriptions of the fields, and the entered values."""
+"""Generate forms from the requests of operations, and read the values that the user entered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LONG_TEXT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A form field. `kind` is text, area, number, select, many, lines or box; `value` the entered value or the default."""
+    """A form field. `kind` is text, area, number, select, many, lines or box. `value` is the entered value or the default."""
 
     name: str
     label: str
@@ -82,7 +82,7 @@ def _kind(parameter: Parameter) -> str:
 
 
 def options_of(parameter: Parameter) -> list[str]:
-    """Return the allowed values; empty if anything can be entered."""
+    """Return the allowed values, or none if anything can be entered."""
     if isinstance(parameter, ListOf):
         return options_of(parameter.item)
     if isinstance(parameter, Choice):
@@ -99,5 +99,5 @@ def _shown(value: Any) -> Any:
 
 
 def rows_of(answer: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Convert a result to names and values, omitting empty ones."""
+    """Convert a result to names and values, and omit empty values."""
     return [(name.replace("_", " "), value) for name, value in answer.items() if value not in (None, "", [], {})]

@@ -1,4 +1,4 @@
-"""HTTP server on loopback in the daemon's event loop. No other module imports uvicorn.
+"""The HTTP server on loopback, which runs in the daemon's event loop. No other module imports uvicorn.
 
 Any local user can connect, so unauthenticated clients are limited: a request must be complete in time, and above a maximum
 number of connections a new one replaces the one that has been waiting longest.
@@ -17,10 +17,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from memoryd.console.safety import MAX_HEAD_BYTES, AsgiApp
 
 LOOPBACK = "127.0.0.1"
-BACKLOG = 16  # asyncio accepts this many before anything else can close them
+BACKLOG = 16  # asyncio accepts up to this many connections before any of them can be closed
 AT_ONCE = 64
 MOST_CONNECTIONS = 48
-# From the first byte (or the connection) to the last byte of a request; a local browser needs milliseconds.
+# The time limit from the start of the connection or request to the last byte of the request. A local browser needs milliseconds.
 REQUEST_SECONDS = 8.0
 KEEP_ALIVE_SECONDS = 5
 GRACE_SECONDS = 1
@@ -35,12 +35,12 @@ class _Server(uvicorn.Server):
 
 
 class _Bounded(H11Protocol):
-    """A connection with a time limit per request, counted towards the maximum number of connections."""
+    """A connection with a time limit for each request. It counts towards the maximum number of connections."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Make room if necessary and start the time limit."""
+        """Close another connection if there are too many, and start the time limit."""
         self._since = self.loop.time()
         super().connection_made(transport)
         if len(self.connections) > MOST_CONNECTIONS:
@@ -71,7 +71,7 @@ class _Bounded(H11Protocol):
         self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser; the time limit applies until the request is complete."""
+        """Pass the data to the parser. The time limit applies until the request is complete."""
         if not self.is_answered():
             self._expect_request()
         super().data_received(data)
@@ -90,7 +90,7 @@ class _Bounded(H11Protocol):
 
 
 def bind(port: int) -> socket.socket:
-    """Create a loopback socket; port 0 picks a free one. Raises OSError."""
+    """Create a loopback socket. Port 0 selects a free port. Raises OSError."""
     listening = socket.create_server((LOOPBACK, port), backlog=BACKLOG)
     # asyncio sets TCP_NODELAY only for sockets created with the TCP protocol number, unlike this one. Without it, a response of
     # header and body waits 40 ms for the acknowledgement of its header (Nagle's algorithm and delayed acknowledgements).
@@ -130,7 +130,7 @@ class Listener:
             await asyncio.sleep(POLL_SECONDS)
 
     async def close(self) -> None:
-        """Let requests finish within a second, then close all connections; streams are closed at once."""
+        """Let requests finish within a second, then close all connections. Streams are closed immediately."""
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait([self._task], timeout=GRACE_SECONDS + 1)

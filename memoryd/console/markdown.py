@@ -1,7 +1,7 @@
-"""Rendering of memory text as safe HTML. No other module imports markdown_it.
+"""Render memory text as safe HTML. No other module imports markdown_it.
 
-CommonMark with tables and strikethrough. Raw HTML is shown as text, images as their description (nothing remote is loaded), and
-links may point to http, https, mailto or a page of the console; others remain text.
+The dialect is CommonMark with tables and strikethrough. Raw HTML is shown as text, an image as its description, and
+nothing remote is loaded. Links may point to http, https, mailto or a page of the console; other links remain text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, index, options, env)
 
     def _heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Shift headings below the page's title and avoid skipped levels, so that the page's outline stays valid."""
+        """Move headings below the level of the page's title without skipping levels, so that the page's outline stays valid."""
         token = tokens[index]
         if token.nesting > 0:
             env["level"] = min(6, int(token.tag[1:]) + HEADING_SHIFT, env.get("level", 1) + 1)
@@ -49,13 +49,13 @@ class _Renderer(RendererHTML):
     heading_open = heading_close = _heading
 
     def _cell(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Omit the inline style of an alignment, which the Content-Security-Policy forbids."""
+        """Omit the inline style that aligns a cell, since the Content-Security-Policy forbids it."""
         return f"<{tokens[index].tag}>"
 
     th_open = td_open = _cell
 
     def table_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Make wide tables scrollable, also by keyboard."""
+        """Make wide tables scrollable with the mouse and the keyboard."""
         return '<div class="scroll" tabindex="0" role="group" aria-label="Table">\n<table>\n'
 
     def table_close(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
@@ -96,7 +96,7 @@ def _letters(text: str) -> Counter[str]:
 
 
 def _seen(tokens: Sequence[Token]) -> Counter[str]:
-    """Count the letters and digits that are displayed: texts, link targets, list numbers, code languages."""
+    """Count the letters and digits that are displayed in texts, link targets, list numbers and code languages."""
     seen: Counter[str] = Counter()
     for token, after in zip_longest(tokens, tokens[1:]):
         seen += _seen(token.children) if token.children else _letters(_shown(token))

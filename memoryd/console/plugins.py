@@ -1,4 +1,4 @@
-"""Pages from other packages: entry points of the group `memoryd.console_pages`, each referring to a Page.
+"""Load pages from other packages. Each entry point of the group `memoryd.console_pages` refers to a Page.
 
 A page that can't be loaded is skipped and reported on every page; it never prevents the console from opening.
 """
@@ -24,7 +24,7 @@ def installed() -> Sequence[EntryPoint]:
 
 
 def load(found: Iterable[EntryPoint], own: Sequence[Page]) -> tuple[list[Page], list[str]]:
-    """Load the pages; return them, and error messages for those that failed."""
+    """Load the pages. Return the loaded pages, and an error message for each page that failed."""
     pages: list[Page] = []
     faults: list[str] = []
     for entry in found:

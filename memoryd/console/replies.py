@@ -1,4 +1,4 @@
-"""Responses, and the entries of the navigation."""
+"""The responses of handlers, and the entries of the navigation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A handler's response. With `events` the body is a stream of server-sent events."""
+    """The response of a handler. With `events`, the body is a stream of server-sent events."""
 
     body: bytes = b""
     status: int = 200
@@ -22,7 +22,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Nav:
-    """An entry of the navigation, sorted by `order`; memoryd's pages use 10, 20, 30 and so on."""
+    """An entry of the navigation. Entries are sorted by `order`, for which memoryd's own pages use 10, 20, 30 and so on."""
 
     label: str
     path: str

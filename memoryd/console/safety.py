@@ -1,4 +1,4 @@
-"""Security checks of every request and security headers of every response. Plain ASGI.
+"""Check the security of every request, and add security headers to every response. This is plain ASGI.
 
 - The Host header must be ours: a name that an attacker resolves to 127.0.0.1 (DNS rebinding) is rejected.
 - Changes must come from our own pages: checked by Origin, and by Sec-Fetch-Site where available. With Referrer-Policy
@@ -58,7 +58,7 @@ class Refusal:
 
 
 class BodyTooLarge(Exception):
-    """Raised from `receive` when the body exceeds the limit; answered with 413."""
+    """The body exceeds the limit. `receive` raises this, and the response is 413."""
 
 
 class Guard:
@@ -69,7 +69,7 @@ class Guard:
         self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reject or forward a request, adding the headers in either case."""
+        """Reject or forward a request. The headers are added in either case."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         if scope["type"] != "http":
@@ -85,7 +85,7 @@ class Guard:
             await response.refuse(Refusal(413, "The request is too large."))
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Return why the request's head is rejected, or None."""
+        """Return why the request is rejected because of its path or headers, or None if it is accepted."""
         headers = _Headers(scope["headers"])
         if headers.size() > MAX_HEAD_BYTES:
             return Refusal(431, "The headers are too long.")
@@ -107,7 +107,7 @@ class _Headers:
         self._raw = list(raw)
 
     def only(self, name: str) -> str | None:
-        """Return the value; None if it is missing, repeated or not ASCII."""
+        """Return the only value of a header. Return None if it is missing, repeated or not ASCII."""
         found = [value for key, value in self._raw if key.lower() == name.encode()]
         return found[0].decode("ascii", "replace") if len(found) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Starts the console in a running daemon, on the first request for it, and stops it with the daemon."""
+"""Start the console in a running daemon when it is first requested, and stop it together with the daemon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ConsoleServer:
         self._port = 0
 
     async def open(self, cwd: str = "", results: str = "") -> dict[str, Any]:
-        """Return a one-time link, valid for `seconds`, starting the listener if necessary. Raises MemorydError."""
+        """Start the listener if necessary, and return a one-time link with its validity in seconds. Raises MemorydError."""
         if self._listener is None:
             await self._start(self._core.settings.console_port)
         ticket = self._sessions.issue(await self._project(cwd), results)
@@ -55,10 +55,10 @@ class ConsoleServer:
         return web.app(routes, [f"{LOOPBACK}:{port}", f"localhost:{port}"])
 
     async def _project(self, cwd: str) -> str:
-        """Return the known project of the folder from which the console was opened, else "all"."""
+        """Return the project of the folder from which the console was opened, or "all" if that project is unknown."""
         try:
             answer = await self._core.call("project_names", {"cwd": cwd} if cwd else {})
-        except MemorydError:  # shown on the page itself
+        except MemorydError:  # the page itself shows the error
             return ALL
         return str(answer["current"] or ALL)
 

@@ -1,4 +1,4 @@
-"""Authentication: one-time tickets become sessions, and sessions sign their forms. In memory only."""
+"""Authentication with one-time tickets, which become sessions. Sessions sign their forms, and all of this is only in memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Session:
     Attributes:
         project: Selected project's id, or "all".
         theme: One of THEMES.
-        results: Folder of benchmark results given on the command line; empty for none.
+        results: The folder of benchmark results given on the command line, or an empty string.
     """
 
     project: str = ALL
@@ -45,7 +45,7 @@ class Session:
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def csrf(self) -> str:
-        """Return a fresh token: a nonce and its HMAC, so that no two pages contain the same bytes (BREACH)."""
+        """Return a fresh token. It consists of a nonce and its HMAC, so that no two pages contain the same bytes (BREACH)."""
         nonce = secrets.token_hex(8)
         return f"{nonce}.{self._sign(nonce)}"
 
@@ -75,7 +75,7 @@ class _Ticket:
 
 
 class Sessions:
-    """Tickets and sessions, keyed by digests to avoid timing leaks. `clock` returns monotonic seconds."""
+    """The tickets and sessions, which are keyed by digests to avoid timing leaks. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -93,7 +93,7 @@ class Sessions:
         return ticket
 
     def redeem(self, ticket: str) -> str | None:
-        """Exchange a ticket for the token of a new session; None if it is unknown, used or expired."""
+        """Exchange a ticket for the token of a new session. Return None if the ticket is unknown, used or expired."""
         known = self._tickets.pop(_key(ticket), None)
         if known is None or known.until <= self._clock():
             return None
@@ -104,7 +104,7 @@ class Sessions:
         return token
 
     def get(self, token: str) -> Session | None:
-        """Return the session of a token; None if there is none or it expired."""
+        """Return the session of a token, or None if there is no such session or it has expired."""
         session = self._sessions.get(_key(token))
         now = self._clock()
         if session is None:

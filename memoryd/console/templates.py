@@ -1,4 +1,4 @@
-"""Templates. No other module imports jinja2; everything is escaped, and an undefined name is an error."""
+"""Render the templates. Everything is escaped, and an undefined name is an error. No other module imports jinja2."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OWN = re.compile(r"/(?![/\\])[!-~]*")
 
 
 class Templates:
-    """Renders templates. `folders` are those of other packages, by page name."""
+    """Renders templates. `folders` maps the pages of other packages to their folders."""
 
     def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None) -> None:
         others = {name: FileSystemLoader(folder) for name, folder in (folders or {}).items()}
@@ -64,19 +64,19 @@ def _money(number: float | None) -> str:
 
 
 def is_own(path: str) -> bool:
-    """Return whether browsers treat this as a console path. Tabs, which they drop, could hide a second "/"."""
+    """Return whether browsers treat the address as a path of the console. They drop tabs, which could hide a second "/"."""
     return _OWN.fullmatch(path) is not None
 
 
 def link(path: str, pairs: Mapping[str, Any] | None = None, **changes: Any) -> str:
-    """Build a path with a query from `pairs` and the overriding `changes`, omitting None and ""."""
+    """Build a path with a query from `pairs`, which `changes` override. Values that are None or "" are omitted."""
     merged = {**(pairs or {}), **changes}
     kept = {name: value for name, value in merged.items() if value not in (None, "", [], ())}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 def back_link(path: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return the URL of the current page, including repeated names."""
+    """Return the URL of the current page. Names that are repeated in the query are kept."""
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 

@@ -1,4 +1,4 @@
-"""Request handling and routing. No other module imports starlette."""
+"""Route and handle requests. No other module imports starlette."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class Web:
     """The ASGI application of a console.
 
-    `touch` renews the daemon's lease, `failing` reports an unexpected exception; `cookie` is the session cookie's name.
+    `touch` renews the daemon's lease, and `failing` reports an unexpected exception. `cookie` is the name of the session cookie.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Web:
 
     async def _open(self, request: Request) -> Response:
         """Exchange a ticket for a session. An invalid ticket looks like a missing session."""
-        if _is_preview(request):  # a ticket can be used once, by the user only
+        if _is_preview(request):  # a ticket can only be used once, and only by the user
             return Response(status_code=204, headers=dict(_NO_STORE))
         token = self._sessions.redeem(_ticket(request))
         if token is None:
             return self._locked()
-        # Not a redirect: after a link from another site the browser would not send the new SameSite cookie along.
+        # This is not a redirect, because after a link from another site the browser would not send the new SameSite cookie.
         body = self._shared.templates.render("enter.html", {})
         response = Response(body, headers=dict(_NO_STORE), media_type="text/html")
         response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
@@ -163,7 +163,7 @@ def _is_preview(request: Request) -> bool:
 def _ticket(request: Request) -> str:
     try:
         return from_query(request.scope["query_string"]).text("ticket", limit=200)
-    except InputError:  # not one of our links; treated like a missing session
+    except InputError:  # none of our links has this form, so the response is the same as for a missing session
         return ""
 
 

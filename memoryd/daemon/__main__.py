@@ -1,4 +1,4 @@
-"""Entry point of `python -m memoryd.daemon`, without the CLI, whose libraries would double the start-up time."""
+"""Entry point of `python -m memoryd.daemon`. It does not import the CLI, because its libraries would double the start-up time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from memoryd.daemon.contract import ApiLike
 from memoryd.daemon.process import run_daemon
 from memoryd.llm.claude import take_from
 
-# Reading a part takes about a second, and every line has its own time limit; after this long it hangs in a single call.
+# Reading a part takes about a second, and every line has a time limit of its own. After this long, a single call must hang.
 LONGEST_READING_SECONDS = 180
 
 
@@ -30,7 +30,7 @@ def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiL
 
 
 def main() -> int:
-    """Serve the home folder given by the environment; return 2 for an invalid setting."""
+    """Serve the home folder that the environment names. Return 2 if a setting is invalid."""
     try:
         settings = load_settings()
     except ConfigError as error:
@@ -41,12 +41,12 @@ def main() -> int:
 
 
 def serve(settings: Settings) -> int:
-    """Run the daemon of a home folder in this process; return the exit code."""
+    """Run the daemon of a home folder in this process and return the exit code."""
     return run_daemon(settings, _make_api, SystemClock())
 
 
 def _note_problem(error: ConfigError) -> None:
-    """Record the error for the hook at the next session's start, where the user will see it."""
+    """Record the error, so that the hook shows it to the user at the start of the next session."""
     with contextlib.suppress(MemorydError):  # the home folder itself may be invalid
         paths = Paths(find_home(os.environ))
         if paths.home.is_dir():

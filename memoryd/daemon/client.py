@@ -1,4 +1,4 @@
-"""Client of the daemon; starts one if necessary."""
+"""A client of the daemon, which starts one if necessary."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ OUTPUT_NAME = "daemon.out"
 OUTPUT_BYTES = 1_000_000
 SHOWN_BYTES = 400
 CHUNK_BYTES = 65_536
-WRONG_SETTING = 2  # exit code of a daemon that would fail again
+WRONG_SETTING = 2  # exit code of a daemon that would fail again if restarted
 LEAST_DISK_BYTES = 2**20
 START_FIX = "Start it with 'memoryd daemon' in another terminal, or run 'memoryd doctor'."
 _BROKEN = re.compile(r"(?P<path>.+):(?P<line>\d+): (?P<problem>.*)", re.DOTALL)
 
 
 class Client:
-    """Calls the daemon of a home folder, with one connection per call."""
+    """Calls the daemon of a home folder. Each call opens its own connection."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
@@ -68,7 +68,7 @@ class Client:
         return result
 
     def ping(self, timeout: float = PING_SECONDS) -> tuple[str, int]:
-        """Return version and process id of the daemon.
+        """Return the version and the process id of the daemon.
 
         Raises:
             DaemonUnavailable: No daemon is running.
@@ -90,7 +90,7 @@ class Client:
         return True
 
     def stop(self, timeout: float = STOP_SECONDS) -> bool:
-        """Stop the daemon and wait for its exit; return False if none was running.
+        """Stop the daemon and wait until it exits. Return False if none was running.
 
         Raises:
             DaemonError: It is still running after `timeout` seconds.
@@ -149,7 +149,7 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
 
 
 def _is_alive(paths: Paths) -> bool:
-    """Return whether the daemon still holds its lock; the process itself may be a zombie."""
+    """Return whether the daemon still holds its lock. The process table would not tell, since the process may be a zombie."""
     lock = try_lock(paths.daemon_lock)
     if lock is None:
         return True
@@ -164,7 +164,7 @@ def _terminate(paths: Paths, pid: int) -> None:
 
 
 def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
-    """Map error codes to classes; for a shared code, the most general class, from which every such error can be created."""
+    """Map error codes to classes. If classes share a code, the most general one is used, since it can represent all of them."""
     found: dict[str, type[MemorydError]] = {}
     for child in root.__subclasses__():
         found |= _classes(child)
@@ -172,7 +172,7 @@ def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
 
 
 def error_from(code: str, message: str, fix: str) -> MemorydError:
-    """Recreate an error raised in the daemon; an unknown code becomes a MemorydError."""
+    """Recreate an error that was raised in the daemon. An unknown code becomes a MemorydError."""
     if code == BrokenFileError.code and (match := _BROKEN.fullmatch(message)):
         return BrokenFileError(match["path"], int(match["line"]), match["problem"], fix)
     kind = _classes(MemorydError).get(code, MemorydError)
@@ -199,13 +199,13 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
         wrong = child is not None and child.poll() == WRONG_SETTING
         if wrong or time.monotonic() > deadline:
             raise _not_started(settings.paths, timeout)
-        if child is None or child.poll() is not None:  # an exited child met a predecessor that was about to stop
+        if child is None or child.poll() is not None:  # the child has exited because another daemon was still about to stop
             child = start_daemon(settings, command)
         time.sleep(PAUSE_SECONDS if child.poll() is None else 10 * PAUSE_SECONDS)
 
 
 def _is_fit(client: Client, timeout: float) -> bool:
-    """Return whether a daemon answers that is at least as new as this client; stop an older one, left from before an update."""
+    """Return whether a daemon answers that is not older than this client. An older one, left by an update, is stopped."""
     try:
         version, _ = client.ping()
     except DaemonError:
@@ -232,8 +232,8 @@ def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
 
 
 def _disk_is_full(home: Path) -> bool:
-    """Return whether there is no room for a database; the daemon's error output would then be missing as well."""
-    import shutil  # rarely needed, while every command imports this module
+    """Return whether the disk has no room for a database. In that case the daemon's error output is missing as well."""
+    import shutil  # imported here because it is rarely needed and every command imports this module
 
     try:
         return shutil.disk_usage(home).free < LEAST_DISK_BYTES
@@ -267,7 +267,7 @@ def _detached() -> dict[str, Any]:
 
 
 def _output(paths: Paths) -> IO[bytes]:
-    """Open the file for a daemon's output before its log is open, truncating a large one."""
+    """Open the file that receives the daemon's output until its log is open. A large file is truncated."""
     path = paths.logs / OUTPUT_NAME
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     try:

@@ -1,4 +1,4 @@
-"""A client connection; its first line states the request (docs/design/daemon-protocol.md)."""
+"""A client's connection. Its first line states the request (docs/design/daemon-protocol.md)."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ GREETING_SECONDS = 5.0
 BODY_SECONDS = 10.0
 IDLE_SECONDS = 60.0
 WRITE_SECONDS = 10.0
-SETTLE_SECONDS = 0.05  # for finished requests to send their responses
+SETTLE_SECONDS = 0.05  # time for finished requests to send their responses
 NOT_ASCII_FIX = "Send a first line such as 'memoryd/1 ping'."
 _HELLO = re.compile(rb"hello [0-9a-f]{32}")
 _logger = logging.getLogger(__name__)
 
 
 class Connections:
-    """Accepts clients. Over TCP both sides prove that they know the endpoint's token."""
+    """Accepts clients. Over TCP, both sides must prove that they know the endpoint's token."""
 
     def __init__(self, core: Core, endpoint: Endpoint) -> None:
         self._core = core
@@ -80,7 +80,7 @@ class Connections:
             await connection.send(f"error {error}\n".encode())
 
     async def _is_trusted(self, connection: Connection) -> bool:
-        """Authenticate to the client, then require the same of it. The token itself is never sent."""
+        """Prove to the client that we know the token, then require the same proof from it. The token itself is never sent."""
         endpoint, nonce = self._endpoint, secrets.token_hex(NONCE_BYTES)
         hello = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
         if hello is None or not _HELLO.fullmatch(hello):
@@ -112,14 +112,14 @@ class Connection:
         self._writer = writer
 
     async def send(self, data: bytes) -> None:
-        """Write to the client; raises TimeoutError if it does not read."""
+        """Write to the client. Raises TimeoutError if the client does not read."""
         if data:
             self._writer.write(data)
         async with asyncio.timeout(WRITE_SECONDS):
             await self._writer.drain()
 
     async def serve(self) -> None:
-        """Handle the request in the first line; raises MemorydError for an invalid one."""
+        """Handle the request in the first line. Raises MemorydError if the request is invalid."""
         line = await self.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
         if line is None:
             return
@@ -148,7 +148,7 @@ class Connection:
         self._core.poked.set()
 
     async def _hook(self, event: str, length: str) -> None:
-        """Handle a hook event. The response becomes the hook's standard output, so errors produce none."""
+        """Handle a hook event. The response becomes the hook's standard output, so an error produces an empty response."""
         try:
             data = await self.incoming.exactly(_length(length, MAX_RECORD_BYTES), BODY_SECONDS)
             await self.send(await self._core.hook(event, data))
@@ -206,7 +206,7 @@ async def _open_console(core: Core, params: dict[str, Any]) -> dict[str, Any]:
     return await core.open_console(str(params.get("cwd") or ""), str(params.get("results") or ""))
 
 
-# Methods answered by the process itself, even if the operations are not loaded.
+# Methods that the process itself answers, even while the operations are not loaded.
 _CONTROLS: Mapping[str, Callable[[Core, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "daemon_info": _info,
     "daemon_stop": _stop,

@@ -1,4 +1,4 @@
-"""Interface between the daemon and the API, and the daemon's health report."""
+"""The interface between the daemon and the API, and the daemon's health report."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Recurring work: every `every_seconds`, or daily at `daily_at` (local HH:MM).
+    """Recurring work, which runs every `every_seconds` or daily at `daily_at` (local time, HH:MM).
 
-    If `last_run` is given, a daily slot missed while no daemon was running is made up for once at start-up. Work runs in the
+    If `last_run` is given, work that was missed while no daemon was running is run once at start-up. Work runs in the
     daemon's background thread, one item at a time.
     """
 
@@ -31,37 +31,37 @@ class ApiLike(Protocol):
         ...
 
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
-        """Return a hook's output, possibly empty. Fast; never waits for a model."""
+        """Return a hook's output, which may be empty. This must be fast and must never wait for a model."""
         ...
 
     def warm(self) -> None:
-        """Load heavy components. Called once, in the background, after the daemon listens."""
+        """Load the heavy components. The daemon calls this once, in the background, after it has begun to listen."""
         ...
 
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
-        """Record an event durably and idempotently; the spooled record is deleted afterwards."""
+        """Record an event durably and idempotently. The caller then deletes the spooled record."""
         ...
 
     def tick(self) -> float | None:
-        """Do due background work; return seconds until the next, or None if there is none."""
+        """Do the background work that is due. Return the seconds until the next work is due, or None if there is none."""
         ...
 
     def slots(self) -> Sequence[Slot]:
-        """Return recurring work. Called once after `warm`."""
+        """Return the recurring work. The daemon calls this once, after `warm`."""
         ...
 
     def close(self) -> None:
-        """Release all resources; no further calls follow."""
+        """Release all resources. No other method is called afterwards."""
         ...
 
     def busy(self) -> bool:
-        """Return whether there is work that must not be interrupted when the lease ends."""
+        """Return whether work is under way that must not be interrupted when the lease ends."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error in the daemon: time (ISO), component, message."""
+    """An error in the daemon, with its time (ISO), the component and the message."""
 
     at: str
     where: str
@@ -70,7 +70,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class DaemonInfo:
-    """Health of the daemon. `rss_bytes` is 0 where the platform does not report it."""
+    """The health of the daemon. `rss_bytes` is 0 where the platform does not report it."""
 
     pid: int
     version: str

@@ -1,4 +1,4 @@
-"""State shared by all connections: the API, counters, recent errors."""
+"""The state that all connections share: the API, the counters and the recent errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memoryd.daemon.spool import Spool
 from memoryd.daemon.threads import BackgroundWorker, in_thread
 
 if TYPE_CHECKING:
-    from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # imported late because it loads numpy, which must not delay the start
 
 T = TypeVar("T")
 KEPT_FAULTS = 20
@@ -45,7 +45,7 @@ def _page_size() -> int:
 
 
 def rss_bytes() -> int:
-    """Return the resident memory of this process; 0 where the platform does not report it."""
+    """Return the resident memory of this process in bytes, or 0 where the platform does not report it."""
     if sys.platform != "linux":
         return 0
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * _page_size()
@@ -96,9 +96,9 @@ class Core:
         self._api.set_result(api)
 
     def fail_api(self, error: MemorydError) -> None:
-        """Make all calls fail with this error because there will be no API."""
+        """Make all calls fail with this error, because the API could not be created."""
         self._api.set_exception(error)
-        self._api.exception()  # mark as retrieved
+        self._api.exception()  # retrieve the exception, or asyncio would report it as unhandled
 
     async def api(self) -> ApiLike:
         """Return the API once it exists. Raises MemorydError if it could not be created."""
@@ -124,7 +124,7 @@ class Core:
         self._faults.append(Fault(to_iso(self._clock.now()), where, shorten(one_line(what), FAULT_CHARACTERS)))
 
     def report_error(self, where: str, error: BaseException) -> None:
-        """Record an exception; only expected ones are reported in full."""
+        """Record an exception. Only expected exceptions are reported in full."""
         self.report(where, str(error) if isinstance(error, MemorydError) else type(error).__name__)
 
     @contextlib.contextmanager
@@ -160,7 +160,7 @@ class Core:
         return answer
 
     async def hook(self, event: str, data: bytes) -> bytes:
-        """Return a hook's output. Never queues behind calls. Raises MemorydError."""
+        """Return a hook's output without queueing behind calls. Raises MemorydError."""
         with self._working():
             self._hooks += 1
             check_event(event)
@@ -177,7 +177,7 @@ class Core:
         api = self._ready
         if api is None:
             raise DaemonError("The daemon is not ready yet.")
-        if not self._owns_home():  # the record belongs to the new daemon
+        if not self._owns_home():  # the home folder has another daemon now, to which the record belongs
             raise DaemonError("The home folder was replaced.")
         self.guarded(f"spooled {event}", lambda: api.drain_spool_record(event, record.payload, record.options))
 
@@ -185,7 +185,7 @@ class Core:
         return None if self._ready is None else self._ready.tick()
 
     def info(self) -> dict[str, Any]:
-        """Return the daemon's health as plain values. Thread-safe; reads the spool's folder."""
+        """Return the daemon's health as plain values. This is thread-safe and reads the spool's folder."""
         found = DaemonInfo(
             pid=os.getpid(),
             version=__version__,
@@ -207,7 +207,7 @@ class Core:
         return asdict(found)
 
     async def occupied(self, lease_seconds: float) -> bool:
-        """Return whether the daemon must keep running: clients, work, or work due within a lease."""
+        """Return whether the daemon must keep running because it has clients, is working, or has work due within a lease."""
         due = self.worker.next_due()
         if self.connections or self.in_flight or self.worker.busy() or (due is not None and due <= lease_seconds):
             return True

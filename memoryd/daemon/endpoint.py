@@ -1,4 +1,4 @@
-"""The listening address: a Unix socket, or a loopback port with a token.
+"""The address on which the daemon listens: a Unix socket, or a loopback port with a token.
 
 The endpoint file is written after the socket listens, so a client that reads it can connect.
 """
@@ -24,7 +24,7 @@ from memoryd.core.paths import Paths
 from memoryd.core.text import digest
 
 SOCKET_NAME = "daemon.sock"
-MAX_SOCKET_PATH_BYTES = 100  # 104 on macOS and 108 on Linux, with the closing zero byte
+MAX_SOCKET_PATH_BYTES = 100  # the limit is 104 bytes on macOS and 108 on Linux, including the final zero byte
 LOOPBACK = "127.0.0.1"
 NONCE_BYTES = 16
 MAX_PROOF_BYTES = 256
@@ -34,18 +34,18 @@ BACKLOG = 1024  # large enough for bursts of hooks
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of a daemon: either `path`, or `port` and `token`."""
+    """The address of a daemon, which is either `path`, or `port` and `token`."""
 
     path: str = ""
     port: int = 0
     token: str = ""
 
     def to_line(self) -> str:
-        """Format for the endpoint file."""
+        """Format the address for the endpoint file."""
         return f"unix {self.path}" if self.path else f"tcp {self.port} {self.token}"
 
     def public(self) -> str:
-        """Format for logs and status, without the token."""
+        """Format the address for logs and the status, without the token."""
         return f"unix {self.path}" if self.path else f"tcp {self.port}"
 
 
@@ -124,7 +124,7 @@ def listen(paths: Paths, *, tcp: bool) -> tuple[socket.socket, Endpoint]:
     if tcp or sys.platform == "win32":
         return _listen_tcp()
     path = _socket_path(paths)
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # the paths of home and temporary folder are both too long for a socket
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # still too long
         return _listen_tcp()
     return _listen_unix(path)
 
@@ -157,7 +157,7 @@ def _socket_path(paths: Paths) -> Path:
 
 
 def _private_temporary(paths: Paths) -> Path:
-    """Return a private folder that is the same for the same home, or a new one if that is not ours."""
+    """Return a private folder whose name depends only on the home folder. If another user owns that folder, create a new one."""
     folder = Path(tempfile.gettempdir()) / f"memoryd-{os.getuid()}-{digest(str(paths.home))[:12]}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -173,7 +173,7 @@ def publish(paths: Paths, endpoint: Endpoint) -> None:
 
 
 def withdraw(paths: Paths, endpoint: Endpoint) -> None:
-    """Remove endpoint file and socket if they are still ours."""
+    """Remove the endpoint file and the socket if they are still ours."""
     with contextlib.suppress(OSError, DaemonError):
         if read_endpoint(paths) == endpoint:
             paths.endpoint.unlink(missing_ok=True)
@@ -187,7 +187,7 @@ def withdraw(paths: Paths, endpoint: Endpoint) -> None:
 
 
 def holder_pid(paths: Paths) -> int | None:
-    """Return the process id of the last lock holder. Skips the first byte, which Windows locks."""
+    """Return the process id of the last lock holder. The first byte of the file is skipped because Windows locks it."""
     try:
         with paths.daemon_lock.open("rb") as stream:
             stream.seek(1)
@@ -198,7 +198,7 @@ def holder_pid(paths: Paths) -> int | None:
 
 
 def daemons_of(paths: Paths) -> list[int] | None:
-    """Return the process ids of this home's daemons; None where the platform does not report them."""
+    """Return the process ids of this home's daemons, or None where the platform does not report them."""
     if sys.platform != "linux":
         return None
     home = f"MEMORYD_HOME={paths.home}".encode()
@@ -216,6 +216,6 @@ def daemons_of(paths: Paths) -> list[int] | None:
 
 
 def _runs_daemon(words: list[bytes]) -> bool:
-    """Return whether a command line runs a daemon (also by the former name memoryd.server); a client has options."""
+    """Return whether the command line runs a daemon. Its module may have the former name memoryd.server."""
     named = any(word == b"memoryd" or word.endswith(b"/memoryd") for word in words)
     return not _MODULES.isdisjoint(words) or (named and words[-2:-1] == [b"daemon"])

@@ -1,4 +1,4 @@
-"""Event records passed by hooks through the socket or the spool (docs/design/daemon-protocol.md)."""
+"""The event records that hooks pass through the socket or the spool (docs/design/daemon-protocol.md)."""
 
 from __future__ import annotations
 

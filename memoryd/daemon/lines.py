@@ -12,7 +12,7 @@ MOST_SKIPPED = 1 << 30
 
 
 class LineTooLongError(InputError):
-    """A line exceeded the limit and was skipped; its first and last bytes are kept."""
+    """A line exceeded the limit and was skipped. The error keeps its first and last bytes."""
 
     def __init__(self, limit: int, head: bytes, tail: bytes) -> None:
         super().__init__(f"A line is over the limit of {limit} bytes.", fix="Send less at once.")
@@ -21,7 +21,10 @@ class LineTooLongError(InputError):
 
 
 class Incoming:
-    """Client input: lines, possibly followed by a body of known length. Buffers at most one of them plus a chunk."""
+    """The input from a client: lines that may be followed by a body of known length.
+
+    At most one line or body and one further chunk are buffered.
+    """
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
@@ -29,7 +32,7 @@ class Incoming:
         self._ended = False
 
     async def line(self, limit: int, timeout: float | None, *, rest_seconds: float = 0.0) -> bytes | None:
-        """Return the next line without its terminator; None at the end of input.
+        """Return the next line without its terminator, or None at the end of the input.
 
         Args:
             limit: Maximum length in bytes.
@@ -54,7 +57,7 @@ class Incoming:
         return self._cut(end)
 
     async def _skip(self, limit: int, seconds: float) -> None:
-        """Skip the current line; raise LineTooLongError once its end is found."""
+        """Skip the current line. Raise LineTooLongError once its end is found."""
         head, skipped, tail = bytes(self._buffer[:HEAD_BYTES]), 0, b""
         async with asyncio.timeout(seconds):
             while (end := self._buffer.find(b"\n")) < 0 and not self._ended and skipped < MOST_SKIPPED:
@@ -77,7 +80,7 @@ class Incoming:
         return line.removesuffix(b"\r")
 
     async def exactly(self, length: int, timeout: float) -> bytes:
-        """Return exactly `length` bytes. Raises InputError at a premature end, TimeoutError if they take too long."""
+        """Return exactly `length` bytes. Raises InputError if the input ends early, and TimeoutError if it takes too long."""
         async with asyncio.timeout(timeout):
             while len(self._buffer) < length and not self._ended:
                 await self._more()

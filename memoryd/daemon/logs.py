@@ -18,7 +18,7 @@ from memoryd.core.files import make_private_dir
 
 LIMIT_BYTES = 1_000_000
 KEPT_FILES = 3
-# Maximum lines of a kind per interval; more are counted only, so that repetitions don't crowd out other lines.
+# The maximum number of lines of a kind per interval. Further lines are only counted, so that they don't crowd out others.
 FLOOD_LINES = 20
 FLOOD_SECONDS = 60.0
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -34,7 +34,7 @@ _SECRET = re.compile(
 
 
 class PrivateFormatter(logging.Formatter):
-    """Masks anything that looks like a secret, also in tracebacks. Times are in UTC."""
+    """Masks anything that looks like a secret, including in tracebacks. Times are in UTC."""
 
     converter: Callable[..., time.struct_time] = staticmethod(time.gmtime)
 
@@ -54,14 +54,17 @@ class PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
 
 
 class FloodGate(logging.Filter):
-    """Limits lines of a kind (logger and message template) to FLOOD_LINES per FLOOD_SECONDS and reports the number skipped."""
+    """Limits the lines with the same logger and message template to FLOOD_LINES per FLOOD_SECONDS.
+
+    The number of skipped lines is reported afterwards.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._kinds: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the record is written."""
+        """Return whether to write the record."""
         kind = (record.name, str(record.msg)[:200])
         since, count = self._kinds.get(kind, (record.created, 0))
         if not 0 <= record.created - since < FLOOD_SECONDS:
@@ -75,7 +78,7 @@ class FloodGate(logging.Filter):
 
 
 def start_log(path: Path, level: str) -> logging.Handler:
-    """Log this process to `path`; pass the returned handler to `stop_log`."""
+    """Log this process to `path`. Pass the returned handler to `stop_log`."""
     make_private_dir(path.parent)
     handler = PrivateRotatingHandler(path, maxBytes=LIMIT_BYTES, backupCount=KEPT_FILES, encoding="utf-8", errors="replace")
     handler.addFilter(FloodGate())

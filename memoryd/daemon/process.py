@@ -45,28 +45,28 @@ LEASE_CHECK_SECONDS = 30.0
 GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
 FIRST_ANSWERS_SECONDS = 0.25
-SWITCH_SECONDS = 0.001  # lets hooks preempt computing threads sooner (the default is 0.005)
+SWITCH_SECONDS = 0.001  # makes computing threads yield to hooks sooner (the default is 0.005)
 HOME_CHECK_SECONDS = 1.0
 PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
 PAUSE_SECONDS = 0.02
 SHORTAGE_SECONDS = 5.0
-NOTHING_TO_RETRY = 2  # exit code, as for an invalid setting: another start would fail the same way
-LEAST_FILES = 64  # an idle daemon has about 30 open
+NOTHING_TO_RETRY = 2  # the same exit code as for an invalid setting, since another start would fail in the same way
+LEAST_FILES = 64  # an idle daemon has about 30 files open
 MANY_FILES = 4_096
-# Models and libraries are memory-mapped: an idle daemon maps 1,400 MB, of which 200 are resident.
+# Models and libraries are memory-mapped. An idle daemon maps 1,400 MB, of which 200 MB are resident.
 LEAST_SPACE = 1_600 * 2**20
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOBUFS})
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
 
-# Takes the settings, and a function that returns the process's health.
+# A function that takes the settings and a function that returns the health of the process.
 MakeApi = Callable[[Settings, Callable[[], Mapping[str, Any]]], ApiLike]
 
 
 def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None = None) -> int:
     """Serve until stopped or idle for longer than the lease.
 
-    If a daemon is already running for this home, says so on standard error and returns 0.
+    If a daemon is already running for this home, a message on standard error says so, and the exit code is 0.
 
     Args:
         settings: Settings.
@@ -115,7 +115,7 @@ def _run_locked(settings: Settings, make_api: MakeApi, clock: Clock, ready: Call
 
 
 def _await_predecessors(paths: Paths) -> None:
-    """Wait for the exit of a daemon whose home was deleted and recreated: it holds the lock of the deleted file."""
+    """Wait until daemons of a deleted and recreated home have exited. They hold a lock on the deleted file, not on ours."""
     deadline = time.monotonic() + PREDECESSOR_SECONDS
     while set(daemons_of(paths) or ()) - {os.getpid()} and time.monotonic() < deadline:
         time.sleep(PAUSE_SECONDS)
@@ -164,7 +164,7 @@ class _Daemon:
         return self._code
 
     async def _open_console(self, cwd: str, results: str) -> dict[str, Any]:
-        """Open the console; the first request imports its libraries, outside the event loop."""
+        """Open the console. The first request imports its libraries outside the event loop."""
         async with self._opening:
             if self._console is None:
                 console = await in_thread(lambda: self._core.guarded("console", _load_console), "load console")
@@ -190,7 +190,7 @@ class _Daemon:
                 signal.signal(number, lambda *_, name=name: loop.call_soon_threadsafe(self._stop, name))
 
     async def _guard(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run a task of the daemon; if it fails, shut down so that the next client starts a new daemon.
+        """Run a task of the daemon. If it fails, shut down, so that the next client starts a new daemon.
 
         A task that only ran out of file descriptors, memory or threads is restarted.
         """
@@ -219,14 +219,14 @@ class _Daemon:
         core.set_api(api)
         core.poked.set()
         core.worker.start()
-        with contextlib.suppress(TimeoutError):  # answer calls that already wait before loading the rest
+        with contextlib.suppress(TimeoutError):  # answer the calls that are waiting already before loading the rest
             async with asyncio.timeout(FIRST_ANSWERS_SECONDS):
                 await core.quiet()
         await in_thread(lambda: self._warm(api), "warm")
         core.warm = True
 
     async def _give_up(self, error: MemorydError) -> None:
-        """Shut down because there is no API; waiting clients receive the error."""
+        """Shut down because the API could not be created. Waiting clients receive the error."""
         _logger.error("can't start: %s", error)
         self._core.fail_api(error)
         self._code = 1
@@ -234,7 +234,7 @@ class _Daemon:
         self._stop("the API could not be created")
 
     def _warm(self, api: ApiLike) -> None:
-        """Load heavy components. Errors are only reported: the first call that needs a component retries."""
+        """Load the heavy components. Errors are only reported, since the first call that needs a component tries again."""
         from memoryd.mcp import server  # noqa: F401 - takes most of a second
 
         with contextlib.suppress(DaemonError, MemorydError):
@@ -259,7 +259,7 @@ class _Daemon:
             self._scheduler.every(slot.every_seconds, hand_over, slot.name)
 
     async def _watch_spool(self) -> None:
-        """Drain the spool when poked; also check the folder's timestamp regularly in case a poke was lost."""
+        """Drain the spool when a hook signals a new record. The folder is also checked regularly, in case a signal was lost."""
         core = self._core
         with contextlib.suppress(MemorydError):
             await core.api()
@@ -291,7 +291,7 @@ class _Daemon:
                 return
 
     async def _watch_home(self) -> None:
-        """Shut down when home or installation is gone: a new daemon could start, and nobody can find this one any more."""
+        """Shut down when the home folder or the installation is gone, because clients can't find this daemon any more."""
         while not (why := self._why_displaced()):
             await asyncio.sleep(HOME_CHECK_SECONDS)
             if self._scheduler.follow_clock():
@@ -301,7 +301,7 @@ class _Daemon:
         self._stop(why)
 
     def _why_displaced(self) -> str:
-        """Return why this daemon must stop, or an empty string. Its lock only counts while others would lock the same file."""
+        """Return why this daemon must stop, or an empty string. Its lock is only valid while others would lock the same file."""
         try:
             ours, there = os.fstat(self._lock.fileno()), self._paths.daemon_lock.stat()
         except FileNotFoundError:
@@ -345,7 +345,7 @@ class _Daemon:
         _logger.info("stopped")
 
     async def _end_displaced(self, connections: Connections, tasks: list[asyncio.Task[None]]) -> None:
-        """Shut down without writing or deleting anything: our paths belong to another daemon now."""
+        """Shut down without writing or deleting anything, because our paths belong to another daemon now."""
         if self._console is not None:
             await self._console.close()
         await connections.close(0.0)
@@ -363,13 +363,13 @@ class _Daemon:
 
 
 def _is_shortage(error: Exception) -> bool:
-    """Return whether the error may be temporary: too many open files, no memory, no more threads."""
+    """Return whether the error is a shortage of files, memory or threads, which may be temporary."""
     no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
     return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 
 
 def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log a lack of file descriptors, which asyncio reports every second, as one line; default handling otherwise."""
+    """Log a lack of file descriptors as one line, since asyncio reports it every second. Leave other errors to asyncio."""
     error = context.get("exception")
     if isinstance(error, Exception) and _is_shortage(error):
         _logger.warning("can't accept connections for now: %s", error)
@@ -378,9 +378,9 @@ def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
 
 
 def too_little() -> str:
-    """Return which resource limit is too low for a daemon, with a fix; empty if none is.
+    """Return which resource limit is too low for a daemon and how to raise it, or an empty string if none is too low.
 
-    Raises the limit of open files as far as allowed, up to MANY_FILES.
+    The limit on open files is first raised as far as allowed, up to MANY_FILES.
     """
     if sys.platform == "win32":
         return ""

@@ -1,4 +1,4 @@
-"""Relays standard input and output to the daemon, for hooks and MCP clients that run `memoryd` themselves."""
+"""Relay standard input and output to the daemon, for hooks and MCP clients that run `memoryd` themselves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _connect(paths: Paths) -> socket.socket:
 
 
 def send_hook(paths: Paths, event: str, payload: bytes) -> bytes:
-    """Return the daemon's response to a hook. Raises DaemonUnavailable if there is none in time."""
+    """Return the daemon's response to a hook. Raises DaemonUnavailable if it does not arrive in time."""
     options = "".join(f"{name}={value}\n" for name, value in os.environ.items() if name.startswith(OPTION_PREFIX))
     record = options.encode("utf-8", "replace") + b"\n" + payload
     answer = b""

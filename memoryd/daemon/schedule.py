@@ -1,7 +1,7 @@
-"""Recurring work at fixed times, using APScheduler; idle in between.
+"""Run recurring work at fixed times with APScheduler, which is idle in between.
 
-A slot that passed while the machine slept is made up for once on wake-up; one that passed while no daemon was running, once at
-the next start (the caller tells when the work was last done).
+Work that was due while the machine slept runs once on wake-up. Work that was due while no daemon was running runs once at
+the next start, for which the caller passes the time of the last run.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def parse_time(text: str) -> time:
 
 
 def previous_slot(now: datetime, at: time, zone: tzinfo | None = None) -> datetime:
-    """Return the last due time of a daily slot not after `now`; `zone` None means local time."""
+    """Return the latest due time of a daily slot that is not after `now`. A `zone` of None means local time."""
     local = now.astimezone(zone)
     slot = _at(local, at, zone)
     return slot if slot <= now else _at(local - timedelta(days=1), at, zone)
@@ -41,15 +41,15 @@ def _at(day: datetime, at: time, zone: tzinfo | None) -> datetime:
 
 
 def was_missed(now: datetime, at: time, last_run: datetime | None, zone: tzinfo | None = None) -> bool:
-    """Return whether the latest slot passed without a run. Work that never ran waits for its first slot.
+    """Return whether the latest slot passed without a run. Work that has never run waits for its first slot.
 
-    A run in the future was recorded while the clock was wrong, so the latest slot counts as missed.
+    If the last run lies in the future, it was recorded while the clock was wrong, and the latest slot counts as missed.
     """
     return last_run is not None and (last_run > now + SKEW or last_run < previous_slot(now, at, zone))
 
 
 class Scheduler:
-    """Runs work at intervals or daily. Work must be quick or move itself to another thread."""
+    """Runs work at intervals or daily. The work must be quick, or move itself to another thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -66,7 +66,7 @@ class Scheduler:
         self._add(add)
 
     def daily(self, at: str, work: Work, name: str, last_run: datetime | None = None) -> None:
-        """Run the work daily at a local time, and at start-up if the latest slot was missed. Raises InputError."""
+        """Run the work daily at a local time, and also at start-up if the latest slot was missed. Raises InputError."""
         slot = parse_time(at)
 
         def add(scheduler: Any) -> None:
@@ -83,7 +83,7 @@ class Scheduler:
             add(self._scheduler)
 
     def start(self) -> None:
-        """Start scheduling; intervals count from now. Imports the library only here."""
+        """Start scheduling. Intervals are counted from now. The library is only imported here."""
         from apscheduler.schedulers.background import BackgroundScheduler
 
         defaults = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
@@ -97,9 +97,9 @@ class Scheduler:
         return timedelta(seconds=self._clock.now().timestamp() - time_passed())
 
     def follow_clock(self) -> bool:
-        """Reschedule everything if the clock was changed since the last call; return whether it was.
+        """Reschedule everything if the clock was changed since the last call, and return whether it was.
 
-        Otherwise times scheduled while it was ahead could be years away.
+        Without this, times that were scheduled while the clock was ahead could be years away.
         """
         offset = self._clock_offset()
         if abs(offset - self._offset) < SKEW:
@@ -114,7 +114,7 @@ class Scheduler:
         return sorted({job.name for job in self._scheduler.get_jobs()}) if self._scheduler else []
 
     def stop(self) -> None:
-        """Stop scheduling without waiting for running work; safe to call twice."""
+        """Stop scheduling without waiting for running work. It is safe to call this twice."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None

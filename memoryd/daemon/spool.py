@@ -30,10 +30,10 @@ _HARMLESS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name"
 MAX_ATTEMPTS = 10
 RETRY_SECONDS = 30.0
 STALE_SECONDS = 3600.0
-# Hooks write their records within milliseconds; one that is still running after this may be waiting for the disk.
+# Hooks write their records within milliseconds. A hook that is still running after this long may be waiting for the disk.
 LEFT_SECONDS = 5.0
 HANGING_SECONDS = 60.0
-_NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # time in ns, process, event
+_NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # the time in ns, the process id and the event
 _logger = logging.getLogger(__name__)
 
 Handle = Callable[[str, Record], None]
@@ -60,21 +60,21 @@ class Spool:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def waiting(self) -> list[Path]:
-        """Return the records, oldest first, ignoring other files."""
+        """Return the waiting records, oldest first. Other files are ignored."""
         try:
             return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
         except FileNotFoundError:
             return []
 
     def bad_count(self) -> int:
-        """Return the number of records ever moved to `bad/`."""
+        """Return the number of records that were ever moved to `bad/`."""
         try:
             return sum(1 for _ in (self.folder / BAD).iterdir())
         except FileNotFoundError:
             return 0
 
     def changed(self) -> bool:
-        """Return whether there may be records that the last drain missed, or a retry is due. Costs one `stat`."""
+        """Return whether a retry is due or the last drain may have missed records. This costs one `stat`."""
         now = time.monotonic()
         return self._stamp() != self._seen or now >= self._look_again or any(due <= now for _, due in self._attempts.values())
 
@@ -85,11 +85,11 @@ class Spool:
             return 0
 
     def drain(self) -> int:
-        """Handle all waiting records, oldest first; return how many succeeded. Concurrent calls are serialised."""
+        """Handle all waiting records, oldest first, and return how many succeeded. Concurrent calls are serialised."""
         with self._lock:
             self._rescue()
             done, total = 1, 0
-            while done:  # another pass handles records that arrived during this one
+            while done:  # another pass handles the records that arrived during this one
                 stamp = self._stamp()
                 done = sum(self._take(path) for path in self.waiting())
                 total += done
@@ -97,7 +97,7 @@ class Spool:
             return total
 
     def _rescue(self) -> None:
-        """Adopt complete records that killed hooks did not publish; later, delete incomplete ones."""
+        """Adopt complete records that killed hooks did not publish, and later delete incomplete records."""
         now = time.time()
         young = 0
         for path in self._unpublished():
@@ -169,8 +169,8 @@ class Spool:
 
 
 def _is_running(path: Path) -> bool:
-    """Return whether the process that writes the record, named in its file name, is still running."""
-    if os.name == "nt":  # os.kill would terminate it
+    """Return whether the process that writes the record is still running. The file name contains its id."""
+    if os.name == "nt":  # on Windows, os.kill would terminate the process
         return True
     try:
         os.kill(int(path.name.rpartition("-")[2].partition(".")[0]), 0)
@@ -182,7 +182,7 @@ def _is_running(path: Path) -> bool:
 
 
 def _without_words(path: Path) -> bytes:
-    """Return what may be kept of a bad record: the origin of the event, or the length of an unreadable one."""
+    """Return the part of a bad record that may be kept: the origin of the event, or the record's length if it is unreadable."""
     try:
         record = _read(path)
     except (InputError, OSError):
@@ -193,10 +193,10 @@ def _without_words(path: Path) -> bytes:
 
 
 def _read(path: Path) -> Record | None:
-    """Return the record, or None if it is gone. Raises InputError, OSError."""
+    """Return the record, or None if its file is gone. Raises InputError and OSError."""
     try:
         seen = path.lstat()
-        if not stat.S_ISREG(seen.st_mode):  # reading a pipe would block, a device might never end
+        if not stat.S_ISREG(seen.st_mode):  # reading a pipe would block, and a device might never end
             raise InputError("not a regular file")
         if seen.st_size > MAX_RECORD_BYTES:
             raise InputError(f"the record is over {MAX_RECORD_BYTES} bytes")

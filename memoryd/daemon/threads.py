@@ -1,4 +1,4 @@
-"""Threads of the daemon: one per request, so that nothing queues behind slow work, and one in the background.
+"""The threads of the daemon: one for each request, so that no request waits for slow work, and one for background work.
 
 They are daemon threads, so hanging work can't keep the process alive.
 """
@@ -41,7 +41,7 @@ async def in_thread(work: Callable[[], T], name: str) -> T:
 
 
 def lower_priority() -> None:
-    """Lower the priority of this thread; supported on Linux only."""
+    """Lower the priority of this thread. This is only supported on Linux."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
@@ -49,7 +49,7 @@ def lower_priority() -> None:
 class BackgroundWorker:
     """Calls `tick` when due and runs submitted work, one at a time, at low priority.
 
-    `tick` returns the seconds until it is next due, or None. Errors are reported, and the tick is retried after a minute.
+    `tick` returns the seconds until it is next due, or None. An error is reported, and `tick` is retried after a minute.
     """
 
     def __init__(self, tick: Callable[[], float | None], report: Callable[[str, BaseException], None]) -> None:
@@ -64,17 +64,17 @@ class BackgroundWorker:
         self._thread = threading.Thread(target=self._loop, name="background", daemon=True)
 
     def start(self) -> None:
-        """Start with a tick."""
+        """Start the thread, which calls `tick` first."""
         self._thread.start()
 
     def wake(self) -> None:
-        """Tick soon because something may be due."""
+        """Call `tick` soon, because work may be due."""
         with self._condition:
             self._woken = True
             self._condition.notify()
 
     def submit(self, name: str, work: Callable[[], object]) -> None:
-        """Run the work after the current one."""
+        """Run this work after the work that is under way or queued."""
         with self._condition:
             self._submitted.append((name, work))
             self._condition.notify()
@@ -85,11 +85,11 @@ class BackgroundWorker:
             return self._running or self._woken or bool(self._submitted)
 
     def next_due(self) -> float | None:
-        """Return the seconds until the next tick as of the last one, or None."""
+        """Return the seconds until the next tick as the last one reported them, or None."""
         return self._next
 
     def stop(self, timeout: float) -> bool:
-        """Start no new work; return whether the thread ended in time."""
+        """Start no new work, and return whether the thread ended in time."""
         with self._condition:
             self._stopping = True
             self._condition.notify()

@@ -1,4 +1,4 @@
-"""Detects manual edits: collects and debounces file events of a folder."""
+"""Detect manual edits by collecting and debouncing the file events of a folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUIET_EVENTS = frozenset({"opened", "closed_no_write"})
 
 
 class MemoryWatcher:
-    """Calls `on_change` with changed paths below a folder, from its own thread.
+    """Calls `on_change` in its own thread with the changed paths below a folder.
 
     Events are collected until none has arrived for `settle_seconds` (at most 10 s under constant change); more than 10,000 paths
     are reported as the folder itself. A folder that is created later, or deleted and recreated, is picked up within a second.
@@ -44,7 +44,7 @@ class MemoryWatcher:
         self._lost = threading.Event()
 
     def start(self) -> None:
-        """Start watching; safe to call twice. On return, events are received if the folder exists."""
+        """Start watching. It is safe to call this twice. On return, events are being received if the folder exists."""
         if self._thread is not None:
             return
         self._stopping.clear()
@@ -53,7 +53,7 @@ class MemoryWatcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop watching and drop pending events; safe to call twice."""
+        """Stop watching and drop pending events. It is safe to call this twice."""
         self._stopping.set()
         with self._arrived:
             self._arrived.notify_all()
@@ -63,14 +63,14 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Renew the watch if necessary; return whether the folder appeared or vanished, so that events may be missing."""
+        """Renew the watch if necessary. Return whether the folder appeared or vanished, in which case events may be missing."""
         identity = _identity(self._folder)
         if identity == self._watched and not self._lost.is_set():
             return False
         was_watched = self._watched != (0, 0)
         self._unwatch()
         if identity == (0, 0):
-            return was_watched  # the deletion event may not have arrived yet and is dropped with the watch
+            return was_watched  # the event of the deletion may not have arrived yet, and is lost when the watch is removed
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
@@ -99,9 +99,9 @@ class MemoryWatcher:
             return
         paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
         if event.event_type in ("deleted", "moved") and paths[0] == self._folder:
-            self._lost.set()  # a new folder may get the same inode, but no events
+            self._lost.set()  # a new folder may have the same inode, but would produce no events
         wanted = [path for path in paths if not path.name.startswith(TEMPORARY_PREFIX)]
-        # Ignore modified folders: the file inside them has an event of its own.
+        # Ignore modified folders, since the file inside them has an event of its own.
         if event.is_directory and event.event_type == "modified" or not wanted:
             return
         self._add(*wanted)
@@ -121,7 +121,7 @@ class MemoryWatcher:
                 self._hand_over(paths)
 
     def _settled(self) -> set[Path]:
-        """Return the collected paths once no more arrive; empty after a second without events, or when stopping."""
+        """Return the collected paths once no more arrive. Return none after a second without events, or when stopping."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._paths or self._stopping.is_set(), _LOOK_AGAIN_SECONDS)
             if not self._paths:
@@ -141,7 +141,7 @@ class MemoryWatcher:
 
 
 def _wanted_events() -> list[type[FileSystemEvent]]:
-    """Return all event types but opening and reading: otherwise each scan of 10,000 folders would overflow the queue."""
+    """Return all event types except opening and reading, with which a scan of 10,000 folders would overflow the queue."""
     from watchdog import events
 
     files = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]

@@ -1,4 +1,4 @@
-"""Tolerant parsing of JSON from clients: an odd value must not cost the message or the id that its sender waits for."""
+"""Parse JSON from clients tolerantly. An odd value must not lose the message, or the id that the sender needs in the reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 
 from memoryd.core.errors import InputError
 
-# Unterminated strings extend to the end of the text, so that a scan never starts inside one.
+# An unterminated string extends to the end of the text, so that a scan never starts inside a string.
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]]', re.DOTALL)
 _VALUE = re.compile(rb'\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18}(?![0-9.eE]))', re.DOTALL)
 _LAST = re.compile(rb'[,{]\s*"id"\s*:\s*("(?:[^"\\]|\\.){0,200}"|-?[0-9]{1,18})\s*\}\s*\Z', re.DOTALL)
@@ -19,7 +19,7 @@ _TAIL_BYTES = 300
 
 
 def read_json(data: bytes) -> Any:
-    """Parse JSON, replacing lone surrogates and invalid UTF-8. Raises InputError for anything else."""
+    """Parse JSON, replacing lone surrogates and invalid UTF-8. Raises InputError if the text is invalid in any other way."""
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
     try:
@@ -40,7 +40,7 @@ def well_formed(text: str) -> str:
 
 
 def id_of(data: bytes) -> str | int | None:
-    """Extract the id of a JSON-RPC message that can't be parsed as a whole; None if there is none."""
+    """Extract the id of a JSON-RPC message that can't be parsed as a whole. Return None if the message has no id."""
     depth = 0
     for token in _TOKEN.finditer(data):
         sign = token[0][:1]
@@ -54,7 +54,7 @@ def id_of(data: bytes) -> str | int | None:
 
 
 def id_at_end(data: bytes) -> str | int | None:
-    """Extract the id from the end of a message; some clients write it last."""
+    """Extract the id from the end of a message, where some clients write it."""
     last = _LAST.search(data[-_TAIL_BYTES:])
     return _plain_id(last[1]) if last else None
 

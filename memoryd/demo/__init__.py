@@ -1,1 +1,1 @@
-"""`make demo`: remember three sample sessions and answer questions about them."""
+"""The demo (`make demo`), which remembers three sample sessions and answers questions about them."""

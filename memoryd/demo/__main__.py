@@ -1,4 +1,4 @@
-"""Remembers three sample sessions in a temporary home, then queries them over MCP."""
+"""Remember three sample sessions in a temporary home, then query them over MCP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ out = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> None:
-    """Run the demo; the temporary home is deleted at the end."""
+    """Run the demo. The temporary home is deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="memoryd-demo-") as folder:
         scratch = Path(folder)
         settings = load_settings({}, home=str(scratch / "home"), reader="offline")

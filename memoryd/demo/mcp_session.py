@@ -15,7 +15,7 @@ PROTOCOL = "2025-11-25"
 
 
 class McpSession:
-    """A client connection: `with McpSession(env, cwd) as session: session.tool("recall", query=…)`."""
+    """A client connection, used as `with McpSession(env, cwd) as session: session.tool("recall", query=…)`."""
 
     def __init__(self, environment: dict[str, str], cwd: str) -> None:
         self._process = subprocess.Popen(

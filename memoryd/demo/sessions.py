@@ -1,6 +1,6 @@
 """Sample sessions for the demo, in the client's log format.
 
-Each is a list of steps; `write_session` converts them to log lines with the noise of real logs (attachments, snapshots, tool
+A session is a list of steps. `write_session` converts them to log lines with the noise of real logs (attachments, snapshots, tool
 results, status lines).
 """
 
@@ -20,7 +20,7 @@ VERSION = "2.1.332"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a session; `who` is user, assistant, tool (a call with its result) or interrupt."""
+    """A step of a session. `who` is user, assistant, tool (a call with its result) or interrupt."""
 
     who: str
     text: str
@@ -30,17 +30,17 @@ class Step:
 
 
 def user(text: str) -> Step:
-    """Create a prompt."""
+    """Return a step in which the user types a prompt."""
     return Step("user", text)
 
 
 def assistant(text: str) -> Step:
-    """Create an answer."""
+    """Return a step in which the assistant answers."""
     return Step("assistant", text)
 
 
 def bash(command: str, result: str, *, error: bool = False) -> Step:
-    """Create a command with its output."""
+    """Return a step in which the assistant runs a command, with the command's output."""
     return Step("tool", command, "Bash", result, error)
 
 
@@ -139,7 +139,7 @@ class _Log:
 
 
 def write_session(path: Path, session: str, steps: Sequence[Step], cwd: str, start: datetime) -> None:
-    """Write a session log with these steps."""
+    """Write these steps as a session log."""
     log = _Log(session, cwd, start)
     lines: list[dict[str, Any]] = [
         {"type": "mode", "mode": "normal", "sessionId": session},

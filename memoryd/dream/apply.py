@@ -1,8 +1,8 @@
-"""Applying changes as journal entries, undoing entries, and recovery after a kill.
+"""Apply changes as journal entries, undo entries, and recover after a kill.
 
-Guarantees: the snapshot is durable before the first file changes. After a kill every file is intact, old or new, and the next
-start brings all files of the entry to one side. Other writers of the daemon are blocked while an entry is applied. Readers are
-not: files are replaced one by one and the index in one transaction per thousand, so searches see the old state until then.
+The snapshot is durable before the first file changes. After a kill, every file is intact, be it old or new, and the next
+start makes all files of the entry either old or new. The daemon's other writers wait while an entry is applied. Readers do
+not wait: the files are replaced one by one, and searches see their old state until the index is updated, a thousand at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Result of applying changes. `entry` is empty if nothing was applied; `stale` changed in the meantime."""
+    """The result of applying changes. `entry` is empty if nothing was applied. `stale` lists what changed in the meantime."""
 
     entry: str = ""
     changes: tuple[Change, ...] = ()
@@ -49,7 +49,7 @@ class UndoRefusal:
 
 @dataclass(slots=True)
 class Undone:
-    """Result of an undo: its own entry (empty if nothing was done), the restored memories, and the refusals."""
+    """The result of an undo: its own entry (empty if nothing was done), the restored memories, and the refusals."""
 
     entry: str = ""
     of: str = ""
@@ -59,7 +59,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class _CurrentFile:
-    """Current path and content of a memory's file; empty and None if there is none."""
+    """The current path and content of a memory's file, which are empty and None if there is no file."""
 
     path: str
     data: bytes | None
@@ -71,9 +71,9 @@ class _CurrentFile:
 
 
 class Applier:
-    """Changes memory files through the journal. `on_undone` is called with the records of a completed undo.
+    """Changes memory files through the journal. It calls `on_undone` with the records of a completed undo.
 
-    The caller holds the dream's lock.
+    The caller must hold the dream's lock.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Applier:
     # Forward
 
     def apply(self, changes: Sequence[Change], kind: EntryKind, trigger: str) -> Applied:
-        """Apply changes as one entry, skipping groups with a memory that changed since it was read.
+        """Apply changes as one entry. A group is skipped if one of its memories has changed since it was read.
 
         Raises:
             StoreError: A file can't be written; all changes were rolled back.
@@ -105,7 +105,7 @@ class Applier:
         return Applied(name, good, stale)
 
     def _take_over_edits(self, changes: Iterable[Change]) -> None:
-        """Index pending edits first, so that they count as changes since the plan."""
+        """Index pending manual edits, so that they count as changes made after the plan."""
         paths = (self._service.path_of(change.id) for change in changes)
         self._service.sync([path for path in paths if path is not None])
 
@@ -164,7 +164,7 @@ class Applier:
     def undo(self, name: str, only: Collection[str] | None = None) -> Undone:
         """Restore the previous content of an entry's files, or of those in `only` together with their groups.
 
-        Files that changed since are left alone, together with their groups.
+        Files that have changed since the entry are left alone, together with their groups.
 
         Raises:
             InputError: The entry was not applied.
@@ -223,7 +223,7 @@ class Applier:
         return ""
 
     def _put(self, files: Mapping[str, bytes | None], records: Iterable[JournalRecord]) -> None:
-        """Write these contents (None deletes a file), then index the files."""
+        """Write these contents and then index the files. A content of None deletes the file."""
         folder = self._service.folder
         replace_all([(folder / path, data) for path, data in sorted(files.items()) if data is not None])
         for record in records:
@@ -237,7 +237,7 @@ class Applier:
     # After a kill
 
     def recover(self) -> list[str]:
-        """Complete or roll back every entry that a kill interrupted; return their names."""
+        """Complete or roll back every entry that a kill interrupted, and return the names of these entries."""
         self._journal.remove_unfinished()
         interrupted = [head.name for head in self._journal.heads() if head.step in (EntryStep.READY, EntryStep.APPLYING)]
         for name in interrupted:
@@ -317,7 +317,7 @@ def _planned(change: Change, now: _CurrentFile) -> JournalRecord:
 
 
 def _reversed(record: JournalRecord, now: _CurrentFile) -> JournalRecord:
-    """Return the record that reverts this one, starting from the current file."""
+    """Return a record that reverts the given one, starting from the current file."""
     return JournalRecord(
         record.id,
         record.stage,

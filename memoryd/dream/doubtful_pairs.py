@@ -1,7 +1,7 @@
-"""Asks a model how two memories relate where words alone leave doubt.
+"""Ask a model how two memories are related if their words alone leave doubt.
 
-The model may only choose one of the known relations per pair. A response that does not match the schema exactly, or that would
-close most pairs of a batch, is discarded and counted as failed: no model can empty a store.
+The model may only choose one of the known relations for each pair. A response that violates the schema, or that would
+close most pairs of a batch, is discarded and counted as failed, so that no model can empty a store.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from memoryd.dream.plan import DreamLimits
 from memoryd.language import Comparison, Relation, read
 from memoryd.llm.claude import Logins
 
-# The model for doubtful pairs: the same as the reader's, within the same daily budget.
+# The model for doubtful pairs is that of the reader and has the same daily budget.
 
 SESSION = "dream"
 
 
 class MeteredLLM:
-    """Forwards questions and records their cost in the run log, from which the daily budget is computed."""
+    """Forwards questions to a model and records their cost in the run log, from which the use of the daily budget is computed."""
 
     def __init__(self, llm: LLM, state: State, settings: Settings, clock: Clock) -> None:
         self._llm = llm
@@ -45,7 +45,7 @@ class MeteredLLM:
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer.
+        """Return the model's answer to one question.
 
         Raises:
             ModelError: The call failed, or the daily token budget is used up.
@@ -60,7 +60,7 @@ class MeteredLLM:
 
 
 def dream_model(settings: Settings, state: State, clock: Clock, logins: Logins | None = None) -> LLM | None:
-    """Create the model; None if the reader uses none or `dream_ask_model` is off.
+    """Create the model. Return None if the reader uses no model or `dream_ask_model` is off.
 
     Raises:
         ConfigError: The endpoint's key is missing.
@@ -97,7 +97,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Adviser:
-    """Asks about each pair once per plan, the most likely matches first, up to the limit."""
+    """Asks a model about each pair once per plan, up to the limit and beginning with the most likely matches."""
 
     def __init__(self, llm: LLM | None, limits: DreamLimits) -> None:
         self._llm = llm
@@ -107,13 +107,13 @@ class Adviser:
         self.failed = 0
 
     def settled(self, relations: Relations) -> Relations:
-        """Return the relations with the model's answers for doubtful pairs; unanswered ones are unchanged."""
+        """Return the relations with the model's answers for doubtful pairs. Pairs without an answer are unchanged."""
         if self._llm is None:
             return relations
         ordered = sorted(relations.doubtful(), key=lambda pair: (-pair.found.chance, -pair.later.at.timestamp(), _key(pair)))
         new = [pair for pair in ordered if _key(pair) not in self._known]
         new = new[: max(0, self._limits.asked - self.asked)]
-        # Deal pairs out round-robin: a batch of only the likeliest matches would look like an answer that closes everything.
+        # Distribute the pairs evenly. With only the likeliest matches in a batch, a right answer would seem to close everything.
         batches = -(-len(new) // self._limits.batch)
         for number in range(batches):
             self._ask(self._llm, new[number::batches])
@@ -139,13 +139,13 @@ class Adviser:
 
 
 def _may_merge(pair: CandidatePair) -> bool:
-    """Return whether a merge is possible: texts with different numbers, paths or flags are never the same statement."""
+    """Return whether the pair may be merged. Texts with different numbers, paths or flags are never the same statement."""
     a, b = (set(read(claim.said.text).values) for claim in (pair.earlier, pair.later))
     return not (a - b and b - a)
 
 
 def parse(text: str, count: int) -> list[Relation | None] | None:
-    """Parse a response into the relation of each pair, None for an unsure one.
+    """Parse a response into the relation of each pair, which is None if the model is unsure.
 
     Returns None if the response violates the schema, omits pairs, or would close nearly all of them.
     """

@@ -1,4 +1,4 @@
-"""The journal on disk: one folder per dream, acceptance, undo or forgotten project, with all that is needed to undo it.
+"""The journal on disk. Each dream, acceptance, undo and forgotten project has a folder with all that is needed to undo it.
 
     dream-0007/
       plan.json    changed memories, before and after, with the reason
@@ -8,8 +8,8 @@
       head.json    summary for `memoryd journal` and the entry's step; replaced atomically
 
 A folder is renamed to its final name once plan and snapshot are durable. Steps are ready → applying → done; on startup, an
-entry that is not done is completed if `after.json` exists, else rolled back (see `apply`). Only one process writes here,
-holding the dream's lock.
+entry that is not done is completed if `after.json` exists and rolled back otherwise (see `apply`). Only the process that
+holds the dream's lock writes here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from memoryd.core.types import MemoryItem
 from memoryd.dream.plan import Action
 from memoryd.stores import memory_file
 
-# Diff of a memory's file: removed and added lines with a little context.
+# The diff of a memory's file: the removed and added lines with a little context.
 
 AROUND = 2
 MOST_LINES = 400
@@ -49,7 +49,7 @@ Line = tuple[str, str]
 def file_lines(before: MemoryItem | None, after: MemoryItem | None) -> list[Line]:
     """Return a diff of the memory's file as (sign, text): "-" removed, "+" added, " " unchanged, "…" omitted.
 
-    Both sides are rendered in memoryd's own form, without bookkeeping fields. Lines are cut at MOST_CHARACTERS, the diff at
+    Both sides are rendered as memoryd writes them, without bookkeeping fields. Lines are cut at MOST_CHARACTERS, the diff at
     MOST_LINES.
     """
     old, new = _lines(before), _lines(after)
@@ -79,7 +79,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
 
 
 def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
-    """Yield the unchanged lines next to a change; a longer stretch is replaced by a gap."""
+    """Yield the unchanged lines next to a change. The rest of a longer stretch is replaced by a gap."""
     head = [] if first else lines[:AROUND]
     tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
     if len(head) + len(tail) + 1 >= len(lines):
@@ -97,7 +97,7 @@ SEE_JOURNAL = "See 'memoryd journal'."
 
 
 class EntryKind(StrEnum):
-    """What created an entry."""
+    """The action that created an entry."""
 
     DREAM = "dream"
     ACCEPT = "accept"
@@ -106,7 +106,7 @@ class EntryKind(StrEnum):
 
 
 class EntryStep(StrEnum):
-    """Progress of an entry."""
+    """The progress of an entry."""
 
     READY = "ready"
     APPLYING = "applying"
@@ -116,7 +116,7 @@ class EntryStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """One memory of an entry. None and empty paths mean that there is no file on that side.
+    """One memory of an entry. If there is no file before or after, that side is None and its path is empty.
 
     Paths are relative to the memories folder. Until the entry is applied, `after_path` is where the file is expected;
     `before_mtime_ns` is stored because a file without front matter is dated by its mtime.
@@ -137,7 +137,7 @@ class JournalRecord:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Path of a file after an entry and the SHA-256 of its content; both empty if there is none."""
+    """The path of a file after an entry and the SHA-256 of its content. Both are empty if there is no file."""
 
     path: str = ""
     sha: str = ""
@@ -145,7 +145,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Summary of an entry. `undone` are the memories that an undo restored since."""
+    """The summary of an entry. `undone` lists the memories that an undo has restored since."""
 
     name: str
     kind: EntryKind
@@ -160,7 +160,7 @@ class Head:
 
     @property
     def number(self) -> int:
-        """Sequence number, which orders entries independently of the clock."""
+        """The sequence number, which orders entries independently of the clock."""
         return int(self.name.rpartition("-")[2])
 
 
@@ -194,12 +194,12 @@ class Journal:
         return Head(**values)
 
     def records(self, name: str, first: int = 0, most: int | None = None) -> list[JournalRecord]:
-        """Return an entry's records in planning order, at most `most` starting at `first`."""
+        """Return at most `most` of an entry's records, starting at `first`, in the order of the plan."""
         found = self._json(name, "plan.json")["records"]
         return [_record(values) for values in found[first : None if most is None else first + most]]
 
     def history(self, memory: str) -> Iterator[tuple[Head, JournalRecord]]:
-        """Yield what entries did to one memory, oldest first."""
+        """Yield what the entries did to one memory, oldest first."""
         needle = memory.encode()
         for name in self.names():
             if needle not in (self._folder / name / "plan.json").read_bytes():
@@ -207,7 +207,7 @@ class Journal:
             yield from ((self.head(name), record) for record in self.records(name) if record.id == memory)
 
     def places(self, name: str) -> dict[str, Place]:
-        """Return where an entry's files were when it was done."""
+        """Return where the files of an entry were when it was done."""
         return {id: Place(**place) for id, place in self._json(name, "after.json").items()}
 
     def is_applied(self, name: str) -> bool:
@@ -219,7 +219,7 @@ class Journal:
         return _unzipped(self._folder / name / "before.zip")
 
     def target(self, name: str) -> dict[str, bytes]:
-        """Return the content that an undo writes, by path; empty for other entries."""
+        """Return the content that an undo writes, by path. The result is empty for other entries."""
         path = self._folder / name / "target.zip"
         return _unzipped(path) if path.exists() else {}
 
@@ -244,7 +244,7 @@ class Journal:
         of: str = "",
         target: Mapping[str, bytes] | None = None,
     ) -> str:
-        """Write plan and snapshot durably and return the name of the new entry, ready to be applied."""
+        """Write the plan and the snapshot durably, and return the name of the new entry, which is then ready to be applied."""
         number = max((int(name.rpartition("-")[2]) for name in self.names()), default=0) + 1
         head = Head(f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, EntryStep.READY, of, len(records), _counts(records))
         draft = make_private_dir(self._folder / f"{_UNFINISHED}{head.name}")
@@ -258,11 +258,11 @@ class Journal:
         return head.name
 
     def set_step(self, name: str, step: EntryStep, note: str = "") -> None:
-        """Set an entry's step, durably."""
+        """Set the step of an entry durably."""
         self._write_head(replace(self.head(name), step=step, note=note))
 
     def set_applied(self, name: str, places: Mapping[str, Place]) -> None:
-        """Record that all files are changed; from here on the entry can only be completed."""
+        """Record that all files are changed. From here on, the entry can only be completed."""
         write_atomic(self._folder / name / "after.json", orjson.dumps({id: asdict(place) for id, place in places.items()}))
 
     def note_undone(self, name: str) -> None:
@@ -279,7 +279,7 @@ class Journal:
         write_atomic(self._folder / head.name / "head.json", _head_bytes(head))
 
     def erase(self, memory: str) -> None:
-        """Delete a memory and its groups from all entries; that part can't be undone any more."""
+        """Delete a memory and its groups from all entries, after which these changes can't be undone any more."""
         for name in {head.name for head, _ in self.history(memory)}:
             records = self.records(name)
             groups = {record.group or record.id for record in records if record.id == memory}
@@ -300,7 +300,7 @@ class Journal:
         self._write_head(replace(head, memories=len(records), counts=_counts(records), undone=undone))
 
     def remove_unfinished(self) -> None:
-        """Delete unfinished entries of killed processes."""
+        """Delete the unfinished entries of processes that were killed."""
         for path in self._folder.glob(f"{_UNFINISHED}*") if self._folder.is_dir() else ():
             shutil.rmtree(path, ignore_errors=True)
 

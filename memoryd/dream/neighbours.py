@@ -1,4 +1,4 @@
-"""Finds pairs of memories that say the same or the opposite, caching parsed texts between rounds."""
+"""Find pairs of memories that say the same or the opposite. Parsed texts are cached between rounds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from memoryd.language.stems import is_foreign
 
 log = logging.getLogger(__name__)
 
-# Blocking: which pairs are worth comparing, near-linear in the number of memories. Pure functions over arrays.
+# Blocking selects the pairs that are worth comparing, in time near-linear in the number of memories. Pure functions over arrays.
 #
 # Two complementary methods:
 # - words: MinHash signatures (Broder 1997) cut into bands (locality-sensitive hashing); two texts whose
-#   sets of words have Jaccard similarity s meet with probability 1 - (1 - s³)²⁴; groups of a few rows do without bands
+#   sets of words have Jaccard similarity s meet with probability 1 - (1 - s³)²⁴; groups of a few rows need no bands
 # - meaning: nearest unit vectors. Small groups are compared exhaustively; large ones are split at the median of
 #   random projections until a leaf is small (random projection trees, Dasgupta and Freund 2008)
 # Within a block a row is paired with a limited number of others, so a thousand copies of one sentence cost a thousand times that
@@ -36,13 +36,13 @@ log = logging.getLogger(__name__)
 BANDS = 24
 ROWS = 3
 SEED = 20
-SMALL = 64  # rows of a group in which every pair is looked at: at most 2,016
+SMALL = 64  # the maximum number of rows of a group in which every pair is examined, which are at most 2,016 pairs
 LEAF = 512
 WHOLE = 2_048
 TREES = 6
 LEAST_OVERLAP = 0.25
 LEAST_COSINE = 0.6
-# Pairs compared at once; both sides are copied for it.
+# The number of pairs compared at once. Both sides of each pair are copied for the comparison.
 PAIRS_AT_ONCE = 8_192
 
 Pairs = NDArray[np.int64]
@@ -50,7 +50,7 @@ Hashes = NDArray[np.uint64]
 
 
 def no_pairs() -> Pairs:
-    """Return an empty array of pairs, shape (0, 2)."""
+    """Return an empty array of pairs, which has the shape (0, 2)."""
     return np.zeros((0, 2), dtype=np.int64)
 
 
@@ -82,9 +82,9 @@ def _code(word: str, vocabulary: dict[str, int]) -> int:
 
 
 def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Return pairs (i, j), i < j, of the same group whose signatures share a band and agree in LEAST_OVERLAP of all positions.
+    """Return the pairs (i, j), i < j, within groups that share a band and agree in LEAST_OVERLAP of the signature's positions.
 
-    Rows of a bucket are paired with their next `neighbours` in row order, so similar rows should be sorted close together.
+    Each row of a bucket is paired with the next `neighbours` rows, so similar rows should be sorted close together.
     """
     found = no_pairs()
     for band in range(BANDS):
@@ -97,9 +97,9 @@ def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int
 
 
 def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int64]) -> Pairs:
-    """Return the pairs (i, j), i < j, of groups of at most SMALL rows whose words really overlap by LEAST_OVERLAP.
+    """Return the pairs (i, j), i < j, with a word overlap of at least LEAST_OVERLAP, within groups of at most SMALL rows.
 
-    In these, hashing would save little and lose pairs by chance.
+    In such small groups, hashing would save little and lose pairs by chance.
     """
     order = np.argsort(groups, kind="stable")
     starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
@@ -114,9 +114,9 @@ def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int
 
 
 def unique_pairs(parts: Sequence[Pairs], rows: int) -> Pairs:
-    """Return the distinct pairs of all parts, sorted. `rows` is the number of rows that they refer to."""
+    """Return the distinct pairs of all parts, sorted. `rows` is the number of rows that the pairs refer to."""
     pairs = np.concatenate([no_pairs(), *parts])
-    # Sort instead of hashing: these keys collide so often that np.unique becomes quadratic.
+    # Sort instead of hashing, because these keys collide so often that np.unique becomes quadratic.
     keys = np.sort(pairs[:, 0] * max(1, rows) + pairs[:, 1])
     left, right = np.divmod(keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]], max(1, rows))
     return np.stack([left, right], axis=1)
@@ -144,7 +144,7 @@ def _agreement(signature: Hashes, pairs: Pairs) -> FloatArray:
 
 
 def pairs_by_meaning(vectors: FloatArray, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Return pairs (i, j), i < j, of the same group: each row with its nearest `neighbours` above LEAST_COSINE."""
+    """Return the pairs (i, j), i < j, of each row and its nearest `neighbours` in the same group that are above LEAST_COSINE."""
     found = [no_pairs()]
     for group in np.unique(groups):
         for leaf in _leaves(vectors, np.flatnonzero(groups == group)):
@@ -200,15 +200,15 @@ _FAMILIES = {kind: kind.value for kind in Kind} | {
 
 
 def family(item: MemoryItem) -> str:
-    """Return the group of kinds that readers confuse: rule, preference and decision; fact, environment and note."""
+    """Return the group of a kind. Readers confuse rule, preference and decision, and they confuse fact, environment and note."""
     return _FAMILIES[item.kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Memories with the same words in the same sense: one statement, made once or repeatedly. Newest first.
+    """A statement that was made once or repeatedly. Its memories have the same wording and sense, and are ordered newest first.
 
-    `at` is when it was last said and `sessions` where, including merged memories.
+    `at` is when the statement was last made, and `sessions` are those in which it was made. Both include merged memories.
     """
 
     items: tuple[MemoryItem, ...]
@@ -223,13 +223,13 @@ class Claim:
 
     @property
     def forbidden(self) -> bool:
-        """Whether the user had it forgotten."""
+        """Whether the user had this statement forgotten."""
         return self.newest.status is Status.BLACKLISTED
 
 
 @dataclass(frozen=True, slots=True)
 class CandidatePair:
-    """Two claims and the relation of the later one to the earlier one."""
+    """Two claims, and the relation of the later claim to the earlier one."""
 
     earlier: Claim
     later: Claim
@@ -237,7 +237,7 @@ class CandidatePair:
 
     @property
     def relation(self) -> Relation:
-        """The relation without its details."""
+        """The relation, without its details."""
         return self.found.relation
 
 
@@ -258,7 +258,7 @@ class Relations:
 
 
 class Neighbourhood:
-    """Compares the memories of a plan. Parsed texts and comparisons are cached, so a second round only repeats the blocking."""
+    """Compares the memories of a plan. Texts and comparisons are cached, so that a second round only repeats the blocking."""
 
     def __init__(
         self,
@@ -296,14 +296,14 @@ class Neighbourhood:
             for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True)
         ]
         for entry in sorted(known, key=lambda entry: max(entry[0].at, entry[1].at), reverse=True):
-            self._judge(*entry)  # the newest first: how many are read together is bounded
+            self._judge(*entry)  # newest first, because the number of pairs that are read together is limited
         for entry in known:
             pair = self._judge(*entry)
             found += [pair] if pair.relation is not Relation.DIFFERENT or pair.found.doubtful else []
         return Relations(tuple(claims), tuple(found))
 
     def agree_in_words(self, pair: CandidatePair) -> bool:
-        """Return whether the words alone make the pair the same."""
+        """Return whether the words alone show that both sides of the pair say the same."""
         a, b = pair.earlier.said, pair.later.said
         return compare_read(a, b, self.reading(a), self.reading(b)).relation is Relation.SAME
 
@@ -322,7 +322,7 @@ class Neighbourhood:
         return [_claim(builder, groups[key]) for key in sorted(groups)]
 
     def _pairs(self, claims: Sequence[Claim]) -> tuple[Pairs, FloatArray]:
-        """Return candidate pairs and their cosines (NaN where a vector is missing)."""
+        """Return the candidate pairs and their cosines, which are NaN where a vector is missing."""
         numbers: dict[tuple[str, str], int] = {}
         groups = np.array([numbers.setdefault(partition(claim.newest), len(numbers)) for claim in claims], dtype=np.int64)
         bags = [_bag(self.reading(claim.said)) for claim in claims]
@@ -354,7 +354,7 @@ class Neighbourhood:
         return CandidatePair(earlier, later, self._found[old, new])
 
     def _compare(self, old: Said, new: Said, cosine: float | None) -> Comparison:
-        """Compare two statements; once the limit is reached or the reader fails, without reading them together."""
+        """Compare two statements. Once the limit is reached or the reader has failed, they are no longer read together."""
         a, b = self.reading(old), self.reading(new)
         if self._read < self._limits.read and self._comparer.would_read(cosine):
             self._read += 1
@@ -367,7 +367,7 @@ class Neighbourhood:
 
 
 def _bag(reading: Reading) -> frozenset[str]:
-    """Return the words by which a text is blocked: canonical terms, and plain stems including common words."""
+    """Return the words that are used for blocking a text: its canonical terms, and its plain stems including common words."""
     return reading.terms | reading.statement.stems or frozenset({reading.statement.norm})
 
 

@@ -1,4 +1,4 @@
-"""Plan of a dream as plain values: shown by `--dry-run`, applied and undone by the sweep."""
+"""The plan of a dream as plain values, which `--dry-run` shows and the sweep applies and undoes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class DreamLimits:
     """Limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
 
     Attributes:
-        cap: Maximum active memories of a project, and of the user.
+        cap: Maximum number of active memories of a project, and of the user.
         floor: Value below which a memory is archived (see recall.governance).
         least_step: Minimum change of relevancy that is written.
         neighbours: Number of others in a block that a memory is compared with.
         rare: Maximum number of memories that may share a name for it to link them.
         degree: Maximum number of such links per memory.
-        asked: Maximum pairs that a model is asked about.
-        read: Maximum pairs of statements that are read together (10 ms each), newest statements first.
-        batch: Pairs per model call.
-        rounds: Maximum repetitions of the stages until nothing changes.
+        asked: Maximum number of pairs that a model is asked about.
+        read: Maximum number of pairs of statements that are read together (10 ms each), newest statements first.
+        batch: Number of pairs per model call.
+        rounds: Maximum number of times that the stages are repeated until nothing changes.
     """
 
     cap: int = 2_000
@@ -53,7 +53,7 @@ DEFAULTS = DreamLimits()
 
 
 class Action(StrEnum):
-    """What happens to a memory."""
+    """The kind of change to a memory."""
 
     CREATE = "create"
     SUPERSEDE = "supersede"
@@ -65,13 +65,13 @@ class Action(StrEnum):
     FORGET = "forget"
 
 
-# Actions that remove a memory from recall: counted by the shrink guard, and never applied to the user's own notes.
+# Actions that remove a memory from recall. The shrink guard counts them, and they never apply to the user's own notes.
 DROPPING = frozenset({Action.SUPERSEDE, Action.ARCHIVE, Action.EXPIRE})
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One memory before and after a change. `before` is None for a new one.
+    """One memory before and after a change. `before` is None for a new memory.
 
     Changes of a `group` are applied and undone together (for a merge: the new memory and its sources).
     """
@@ -91,7 +91,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Two contradicting memories of which only the user can say which holds."""
+    """Two contradicting memories. Only the user can say which of them is right."""
 
     first: str
     second: str
@@ -100,7 +100,7 @@ class Undecided:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All changes of a sweep: at most one per memory, ordered by stage, group and id."""
+    """All changes of a sweep, ordered by stage, group and id. There is at most one change per memory."""
 
     changes: tuple[Change, ...] = ()
     undecided: tuple[Undecided, ...] = ()
@@ -113,11 +113,11 @@ class Plan:
 
 
 def merged_id(*sources: str) -> str:
-    """Return the id of the memory that replaces these; independent of their order, so that plans are deterministic."""
+    """Return the id of the memory that replaces these. It does not depend on their order, so that plans are deterministic."""
     return f"mem_{digest('merge', *sorted(sources))[:12]}"
 
 
-# Plan under construction: the planned state of every memory, and the change that leads to it.
+# The plan under construction, which holds the planned state of every memory and the change that leads to it.
 #
 # Stages only use these methods, which keep at most one change per memory however many stages touch it, and put dependent
 # changes into one group.
@@ -126,12 +126,12 @@ STAGES = ("forbidden", "merge_duplicates", "resolve_conflicts", "prune", "link")
 
 
 def partition(item: MemoryItem) -> tuple[str, str]:
-    """Return the partition within which memories may be duplicates or contradict: a project, a team or the user."""
+    """Return the partition of a memory (a project, a team or the user). Only memories of one partition are compared."""
     return (item.scope.value, "" if item.scope is Scope.USER else item.project)
 
 
 def said_at(item: MemoryItem) -> datetime:
-    """Return when it was said, as far as known."""
+    """Return when the memory was said, as far as this is known."""
     return item.valid_from or item.created_at
 
 
@@ -140,10 +140,10 @@ class Retirement:
     """How and why a memory is removed from recall.
 
     Attributes:
-        by: The memory that holds instead.
-        link: Edge to it, used when its own file must not change.
-        until: When the memory ceased to be true; now, if unset.
-        tag: Marks the reason.
+        by: The memory that is valid instead.
+        link: Edge to that memory, used if the file of that memory must not change.
+        until: When the memory ceased to be true. If unset, this is now.
+        tag: The tag that marks the reason.
     """
 
     stage: str
@@ -168,7 +168,7 @@ class _ChangeDraft:
 
 
 class PlanBuilder:
-    """All memories with the changes so far. Iterates in the order of ids."""
+    """All memories with the changes planned so far. Iteration is in the order of ids."""
 
     def __init__(self, items: Sequence[MemoryItem], now: datetime, protected: frozenset[str]) -> None:
         self.now = now
@@ -181,34 +181,34 @@ class PlanBuilder:
         return self._items[id]
 
     def merged_into(self, item: MemoryItem) -> Iterator[MemoryItem]:
-        """Yield the memories merged into this one, excluding those that lost against it."""
+        """Yield the memories that were merged into this one, without those that lost a conflict with it."""
         return (self._items[id] for id in merged_ids(item) if id in self._items)
 
     def last_said(self, item: MemoryItem) -> datetime:
-        """Return when it was last said, including merged memories (whose earliest time the merged memory keeps)."""
+        """Return when the memory was last said. Its sources are included, since a merged memory keeps their earliest time."""
         return max(map(said_at, (item, *self.merged_into(item))))
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the planned state of the memory, whatever its status."""
+        """Return the planned state of the memory, regardless of its status."""
         return self._items.get(id)
 
     def __contains__(self, id: str) -> bool:
         return id in self._items
 
     def active(self) -> Iterator[MemoryItem]:
-        """Yield memories that are active in the plan, by id."""
+        """Yield the memories that are active in the plan, ordered by id."""
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.ACTIVE)
 
     def forbidden(self) -> Iterator[MemoryItem]:
-        """Yield memories that the user had forgotten, by id."""
+        """Yield the memories that the user had forgotten, ordered by id."""
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.BLACKLISTED)
 
     def is_spared(self, item: MemoryItem) -> bool:
-        """Return whether the memory must not be removed: it is pinned or maintained by the user."""
+        """Return whether the memory must not be removed because it is pinned or maintained by the user."""
         return item.pinned or item.id in self._protected
 
     def is_fixed(self, item: MemoryItem) -> bool:
-        """Return whether the memory must not be changed at all: the user maintains it."""
+        """Return whether the memory must not be changed at all because the user maintains it."""
         return item.id in self._protected
 
     def is_new(self, id: str) -> bool:
@@ -235,7 +235,7 @@ class PlanBuilder:
             self.touch(replace(item, links=item.links + missing), stage, Action.LINK, reason, group)
 
     def retire(self, id: str, end: Retirement) -> None:
-        """Remove a memory from recall; for one created by this plan, its sources instead."""
+        """Remove a memory from recall. If this plan creates the memory, its sources are removed instead."""
         draft = self._drafts.get(id)
         groups = {end.group, *(draft.groups if draft else ())} - {""}
         if draft is not None and draft.before is None:
@@ -265,7 +265,7 @@ class PlanBuilder:
         self._put(after)
 
     def merge(self, after: MemoryItem, sources: Sequence[MemoryItem], stage: str, reason: str) -> bool:
-        """Replace the sources with a new memory; return False if its id exists (the user undid this merge before)."""
+        """Replace the sources with a new memory. Return False if its id exists, because the user undid this merge before."""
         origins = sorted({origin for item in sources for origin in self._origins(item.id)})
         id = merged_id(*origins)
         if id in self._items and not self.is_new(id):
@@ -308,7 +308,7 @@ class PlanBuilder:
 
 
 def _united(sets: Iterable[set[str]]) -> Mapping[str, str]:
-    """Map each group to the representative of its union: groups that share a memory are united (union-find)."""
+    """Unite groups that share a memory (union-find), and map each group to the representative of its union."""
     parent: dict[str, str] = {}
 
     def root(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Planner: computes the plan of a dream from all memories. Pure and independent of order; uses a model only if given one.
+"""Compute the plan of a dream from all memories. This is pure, does not depend on order, and uses a model only if given one.
 
 Stages are repeated until a round changes nothing, so that a second dream would leave the result unchanged.
 """
@@ -57,10 +57,10 @@ def make_plan(
     limits: DreamLimits = DEFAULTS,
     comparer: Comparer = RULES,
 ) -> Plan:
-    """Compute what a dream at `now` would change, independently of the order of items.
+    """Compute what a dream at `now` would change. The order of the items does not matter.
 
-    Counts are changes by stage and action (`merge_duplicates.create`), `undecided`, `llm_asked` pairs and `llm_failed`
-    batches. A failing model changes nothing and raises nothing.
+    The counts are changes by stage and action (`merge_duplicates.create`), `undecided`, `llm_asked` pairs and `llm_failed`
+    batches. If the model fails, its pairs are left unchanged and no error is raised.
 
     Args:
         items: All memories.
@@ -103,9 +103,9 @@ def _plan(builder: PlanBuilder, undecided: Sequence[Undecided], adviser: Adviser
     return Plan(changes, tuple(ordered), MappingProxyType(dict(counts)))
 
 
-# Inputs of the planner other than the memories: vectors, uses, limits and a model.
+# The inputs of the planner besides the memories: vectors, uses, limits and a model.
 
-# Maximum wait for vectors of new memories; without one, a memory is compared by its words only.
+# The maximum wait for the vectors of new memories. A memory without a vector is only compared by its words.
 SETTLE_SECONDS = 30.0
 
 

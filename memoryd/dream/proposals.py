@@ -1,6 +1,6 @@
-"""Proposals: changes that need the user's consent, and those that the user refused.
+"""Proposals, which are changes that need the user's consent, and the proposals that the user refused.
 
-Stored in one JSON file. A proposal is one group of changes; its id depends only on what happens to which memories, so a dream
+They are stored in one JSON file. A proposal is a group of changes. Its id depends only on what happens to which memories, so a dream
 that finds the same change again does not create a second proposal.
 """
 
@@ -19,14 +19,14 @@ from memoryd.core.files import write_atomic
 from memoryd.core.text import digest
 from memoryd.dream.plan import DROPPING, Action, Change, Undecided
 
-# Undoing one of these does not mean that the user rejects it for the future.
+# Undoing one of these actions does not mean that the user rejects it for the future.
 PASSING = frozenset({Action.DECAY, Action.CHECK, Action.FORGET})
 MANY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A pending group of changes. `why` says what needs consent; `since` is when it was first proposed."""
+    """A pending group of changes. `why` says what needs consent, and `since` is when the group was first proposed."""
 
     id: str
     changes: tuple[Change, ...]
@@ -44,7 +44,7 @@ class PagedProposals:
 
 
 def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
-    """Group changes in the order of each group's first change; a change without a group forms its own."""
+    """Group the changes, ordered by the first change of each group. A change without a group forms a group of its own."""
     out: dict[str, list[Change]] = {}
     for change in changes:
         out.setdefault(change.group or change.id, []).append(change)
@@ -52,7 +52,7 @@ def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
 
 
 def proposal_id(actions: Iterable[tuple[Action, str]]) -> str:
-    """Return the id of a group: a digest of what happens to which memories, independent of wording and times."""
+    """Return the id of a group. It is a digest of what happens to which memories and does not depend on wording and times."""
     return f"prop_{digest(*sorted(f'{action.value}:{id}' for action, id in actions))[:10]}"
 
 
@@ -69,11 +69,11 @@ class Proposals:
         self._counted: tuple[tuple[int, ...], tuple[int, int]] | None = None
 
     def waiting(self) -> list[Proposal]:
-        """Return all pending proposals, by id."""
+        """Return all pending proposals, ordered by id."""
         return list(self.page().proposals)
 
     def page(self, first: int = 0, most: int | None = None) -> PagedProposals:
-        """Return at most `most` proposals starting at `first`, by id. Others are not parsed: there can be thousands."""
+        """Return at most `most` proposals starting at `first`, ordered by id. The others, perhaps thousands, are not parsed."""
         stored = self._load()
         found = sorted(stored["waiting"])[first : None if most is None else first + most]
         proposals = tuple(_proposal(id, stored["waiting"][id]) for id in found)
@@ -90,7 +90,7 @@ class Proposals:
     def _stamp(self) -> tuple[int, ...]:
         try:
             stat = self._path.stat()
-        except OSError:  # missing, or reading it will report the problem
+        except OSError:  # the file is missing, or reading it will report the problem
             return ()
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
@@ -98,7 +98,7 @@ class Proposals:
         """Return the proposals with these ids.
 
         Raises:
-            NotFoundError: An id is unknown; names the first one.
+            NotFoundError: An id is unknown. The message names the first unknown id.
         """
         known = {proposal.id: proposal for proposal in self.waiting()}
         for id in ids:
@@ -107,7 +107,7 @@ class Proposals:
         return [known[id] for id in dict.fromkeys(ids)]
 
     def replace(self, found: Iterable[Proposal], undecided: Sequence[Undecided]) -> None:
-        """Replace the pending proposals with those of a new dream; known ones keep their `since`."""
+        """Replace the pending proposals with those of a new dream. Known proposals keep their `since`."""
         stored = self._load()
         old = stored["waiting"]
         waiting = {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}
@@ -167,7 +167,7 @@ class Proposals:
 
 
 class RefusedGroups:
-    """Refused groups; a refusal also covers groups that drop two of its memories together."""
+    """The refused groups. A refusal also covers other groups that drop two of the same memories together."""
 
     def __init__(self, stored: Mapping[str, list[str]]) -> None:
         self._ids = frozenset(stored)

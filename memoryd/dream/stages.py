@@ -1,6 +1,6 @@
-"""Stages of the dream, starting with merge_duplicates: memories that say the same become one. Pure.
+"""The stages of the dream, which are pure. The first one, merge_duplicates, merges memories that say the same.
 
-Duplicates are exact (same normal form), near (same words but for a few) or semantic (close vectors, same kind); never across
+Duplicates are exact (same normal form), near (nearly the same words) or semantic (close vectors, same kind), never across
 projects or scopes, and never with different numbers, paths, names or sense (see memoryd.language). A group is a star: all
 members say the same as its centre, so that no chain of small steps joins different statements.
 """
@@ -25,7 +25,7 @@ from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
 
 MERGE_DUPLICATES = "merge_duplicates"
-LONGEST = 60  # tokens; more length does not make a wording better
+LONGEST = 60  # in tokens; a longer wording is not considered better
 
 
 def merge_duplicates(builder: PlanBuilder, relations: Relations, near: Neighbourhood) -> None:
@@ -64,7 +64,10 @@ def _kinds_fit(pair: CandidatePair, near: Neighbourhood) -> bool:
 
 
 def _rank(builder: PlanBuilder, item: MemoryItem) -> tuple[object, ...]:
-    """Sort key for wordings, best first: maintained by the user, said by the user, most names, longest (to a limit), oldest."""
+    """Return a key that sorts the best wording first.
+
+    The criteria are: maintained by the user, said by the user, most names, longest (up to a limit), oldest.
+    """
     size = min(token_count(item.content), LONGEST)
     return (not builder.is_spared(item), -AUTHORITY[item.source], -len(item.entities), -size, item.created_at, item.id)
 
@@ -83,9 +86,9 @@ def _merge(builder: PlanBuilder, members: Sequence[MemoryItem]) -> None:
 
 
 def united(best: MemoryItem, members: Sequence[MemoryItem]) -> MemoryItem:
-    """Return the best wording with all provenance, the earliest times and the highest confidence.
+    """Return the memory with the best wording, with the provenance of all, the earliest times and the highest confidence.
 
-    Source, scope, kind and polarity are those of the wording, so that merging never raises the trust of anybody's words.
+    Source, scope, kind and polarity are those of that memory, so that merging never raises the trust in anybody's words.
     """
     ends = [item.valid_to for item in members]
     starts = [said_at(item) for item in members]
@@ -123,7 +126,7 @@ def _evidence(best: MemoryItem, members: Iterable[MemoryItem]) -> Evidence:
     )
 
 
-# resolve_conflicts: decide which of two contradicting memories holds, or ask the user. Pure.
+# resolve_conflicts decides which of two contradicting memories is right, or leaves the decision to the user. It is pure.
 #
 # Criteria, in this order:
 # 1. the more authoritative source (user, then import and reconciled, agent, tool): always for instructions; for facts unless
@@ -132,7 +135,7 @@ def _evidence(best: MemoryItem, members: Iterable[MemoryItem]) -> Evidence:
 #    weight = confidence × (1 + ½ for each further session that says the same); the older one if it weighs twice as
 #    much; otherwise undecided
 # 3. for equal times, the user's statements are undecided; else the clearly more confident one
-# The loser remains available to `as_of`; a pinned or user-maintained memory never loses without consent.
+# The loser remains available to `as_of`. A pinned or user-maintained memory never loses without consent.
 
 RESOLVE_CONFLICTS = "resolve_conflicts"
 FORBIDDEN = "forbidden"
@@ -146,7 +149,7 @@ _PRESCRIPTIVE = frozenset({Kind.RULE, Kind.PREFERENCE})
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The winner and the loser, both None if undecided. `reason` is shown to the user."""
+    """The winner and the loser, which are both None if the conflict is undecided. `reason` is shown to the user."""
 
     winner: Claim | None
     loser: Claim | None
@@ -154,7 +157,7 @@ class _Outcome:
 
 
 def drop_forbidden(builder: PlanBuilder, relations: Relations) -> None:
-    """Retire memories that repeat something the user had forgotten, unless the user said it again since."""
+    """Retire memories that repeat something that the user had forgotten, unless the user has said it again since."""
     for pair in relations.of(Relation.SAME):
         tombstone, other = (pair.earlier, pair.later) if pair.earlier.forbidden else (pair.later, pair.earlier)
         if tombstone.forbidden and not other.forbidden:
@@ -171,7 +174,7 @@ def _drop(builder: PlanBuilder, item: MemoryItem, tombstone: MemoryItem) -> None
 
 
 def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undecided]:
-    """Close replaced memories, newest first, and return the pairs that only the user can decide.
+    """Close the memories that were replaced, newest first, and return the pairs that only the user can decide.
 
     These include contradictions without any indication of which one holds.
     """
@@ -225,7 +228,7 @@ def _close(builder: PlanBuilder, winner: Claim, loser: Claim, reason: str) -> No
 
 
 def _sessions(relations: Relations) -> dict[int, frozenset[str]]:
-    """Return the sessions that make each claim, in whatever words."""
+    """Return the sessions in which each claim was made, regardless of its wording."""
     own = {id(claim): claim.sessions for claim in relations.claims}
     out = dict(own)
     for pair in relations.of(Relation.SAME):
@@ -285,7 +288,7 @@ def _weight(claim: Claim, sessions: dict[int, frozenset[str]]) -> float:
     return confidence * (1 + FURTHER_SESSION * (len(sessions[id(claim)]) - 1))
 
 
-# prune: decay relevancy, expire what has ended, archive the least valuable. Pure.
+# prune decays relevancy, expires memories that have ended, and archives the least valuable ones. It is pure.
 #
 # relevancy = 0.5^(age / (H·(1 + log2(1 + uses)))) · 0.5^contradictions, at least 0.05, in steps of 0.05, where H is the
 # half-life of the kind and age is in days since recording or last use. It is computed from the times alone, not from the
@@ -302,7 +305,7 @@ STEPS = 20
 
 
 def expire(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
-    """Close memories that have ended, before they can win a conflict."""
+    """Close memories with a validity that has ended, before they can win a conflict."""
     for item in list(builder.active()):
         ended = _ended(item, builder, inherited(item, usage, builder.get), limits)
         if ended and EXPIRED not in item.tags and not builder.is_spared(item):
@@ -333,7 +336,7 @@ def _ended(item: MemoryItem, builder: PlanBuilder, counts: UseCounts, limits: Dr
 
 
 def relevancy_of(item: MemoryItem, age: float, counts: UseCounts, limits: DreamLimits) -> float:
-    """Compute the formula above; 0.05 to 1."""
+    """Compute the relevancy by the formula above. It is between 0.05 and 1."""
     half_life = limits.half_lives[item.kind] * (1 + math.log2(1 + counts.used))
     faded: float = 0.5 ** (age / half_life + counts.contradicted)
     return max(LEAST, round(faded * STEPS) / STEPS)
@@ -369,10 +372,10 @@ def _archive_in(builder: PlanBuilder, items: list[MemoryItem], usage: Mapping[st
         surplus -= 1
 
 
-# link: connect memories that share rare names, so that `related` can traverse them. Pure.
+# link connects memories that share rare names, so that `related` can traverse them. It is pure.
 #
-# Only names shared by few memories of a project are informative; each memory gets a limited number of such edges, to those with
-# which it shares most. An edge is stored once, in the newer memory.
+# Only names that few memories of a project share are informative. Each memory gets a limited number of edges, to those with
+# which it shares the most names. An edge is stored once, in the newer memory.
 
 LINK = "link"
 
@@ -396,7 +399,7 @@ def link(builder: PlanBuilder, limits: DreamLimits) -> None:
 
 
 def _mention(builder: PlanBuilder, item: MemoryItem) -> None:
-    """Extract names of a memory that has none; the graph turns them into MENTIONS edges."""
+    """Extract the names of a memory that has none yet. The graph turns the names into MENTIONS edges."""
     if not item.entities and not builder.is_fixed(item):
         found = find_entities(item.content)
         if found:
@@ -414,7 +417,7 @@ def _pairs(ids: list[str]) -> Iterable[tuple[str, str]]:
 def _join(
     builder: PlanBuilder, weights: dict[tuple[str, str], float], shared: dict[tuple[str, str], list[str]], degree: int
 ) -> None:
-    """Add edges, heaviest first, while both ends have capacity. Existing edges count."""
+    """Add edges, heaviest first, while both ends have room for another one. Existing edges count towards the limit."""
     taken: dict[str, int] = defaultdict(int)
     for pair in sorted(weights, key=lambda pair: (-weights[pair], pair)):
         if all(taken[id] < degree for id in pair):
@@ -439,10 +442,10 @@ def _add(builder: PlanBuilder, start: MemoryItem, end: MemoryItem, names: list[s
 # Anchors: mark memories about code with "check" when a file that they refer to is gone or has changed substantially.
 #
 # A memory is anchored to the paths of its evidence. The first dream that sees it stores a sketch of each file; later dreams
-# compare. No processes and no network: a file with unchanged size and time is not read, and a dream reads at most MAX_READS
+# compare. This starts no process and uses no network. A file of unchanged size and time is not read. A dream reads at most MAX_READS
 # files.
 #
-# Sketch: the 64 smallest hashes of the file's lines; the share of common ones among the 64 smallest of both estimates the
+# A sketch holds the 64 smallest hashes of the file's lines. The share of common hashes among both files' smallest 64 estimates the
 # Jaccard similarity of the line sets (bottom-k sketch, Broder 1997). Below FITS the file has changed substantially. Larger files
 # are compared by size only.
 
@@ -460,7 +463,7 @@ RootsOf = Callable[[MemoryItem], Sequence[Path]]
 
 @dataclass(slots=True)
 class Inspection:
-    """Result of an inspection: file states to store, and memories to mark or unmark, with the reason."""
+    """The result of an inspection: the file states to store, and the memories to mark or unmark, with the reason."""
 
     prints: dict[str, dict[str, FileState]] = field(default_factory=dict)
     mark: dict[str, str] = field(default_factory=dict)
@@ -468,14 +471,14 @@ class Inspection:
 
 
 def sketch_of(data: bytes) -> str:
-    """Compute the sketch of a file's content, as text."""
+    """Compute the sketch of a file's content and return it as text."""
     lines = {line.strip() for line in data.splitlines()} - {b""}
     hashes = sorted(hashlib.blake2b(line, digest_size=6).hexdigest() for line in lines)
     return " ".join(hashes[:SKETCH_SIZE])
 
 
 def similarity(a: str, b: str) -> float:
-    """Estimate the similarity of two files from their sketches, 0 to 1."""
+    """Estimate the similarity of two files from their sketches, as a number from 0 to 1."""
     if a.startswith(_BY_SIZE) or b.startswith(_BY_SIZE):
         return _size_similarity(a, b)
     left, right = set(a.split()), set(b.split())
@@ -491,7 +494,7 @@ def _size_similarity(a: str, b: str) -> float:
 
 
 def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileState]], roots_of: RootsOf) -> Inspection:
-    """Compare the files of all active memories with their stored state. Writes nothing."""
+    """Compare the files of all active memories with their stored states, without writing anything."""
     look = _Look(MAX_READS)
     out = Inspection()
     for item in sorted(items, key=lambda item: item.id):
@@ -539,8 +542,8 @@ class _Look:
                 if place.is_file():
                     return self._read(place, known)
             except OSError:
-                return None  # no permission or a dead mount: unknown
-        # A path that never was a file (such as "and/or"), or whose project is gone, can't be judged.
+                return None  # the state is unknown because of missing permission or a dead mount
+        # A path can't be judged if it never was a file (such as "and/or") or its project is gone.
         return _GONE if known is not None and _project_is_there(path, roots) else None
 
     def _read(self, place: Path, known: FileState | None) -> FileState | None:
@@ -559,7 +562,7 @@ def _project_is_there(path: str, roots: Sequence[Path]) -> bool:
 
 
 def changes(items: Mapping[str, MemoryItem], found: Inspection) -> list[Change]:
-    """Convert marks to changes, by id."""
+    """Convert the marks to changes, ordered by id."""
     out = []
     for id, reason in sorted({**found.mark, **found.unmark}.items()):
         item = items[id]

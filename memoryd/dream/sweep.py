@@ -1,4 +1,4 @@
-"""The sweep: plans a dream, holds back what needs consent, and applies the rest as one journal entry.
+"""The sweep, which plans a dream, holds back what needs consent, and applies the rest as one journal entry.
 
 `dream(store, …)` does everything; `Sweep` offers the steps that the CLI and MCP use.
 """
@@ -31,9 +31,9 @@ from memoryd.recall.governance import Governance, governance_of
 from memoryd.service import Orchestrator
 from memoryd.stores.layout import derived_id
 
-# The shrink guard's minimum: even a store of ten may lose a pair of duplicates.
+# The shrink guard always allows this many removals, so that even a store of ten may lose a pair of duplicates.
 FEW = 3
-LOOKED_AT = 100  # maximum number of recent sessions considered
+LOOKED_AT = 100  # the maximum number of recent sessions that are considered
 MANUAL = "manual"
 FORGET = "forget"
 LAST_RUN = "dream last run"
@@ -52,7 +52,7 @@ class DreamRunning(MemorydError):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a dream would do now. `refused` counts groups left out because the user refused them before."""
+    """What a dream would do now. `refused` counts the groups that are left out because the user refused them before."""
 
     changes: tuple[Change, ...]
     proposals: tuple[Proposal, ...] = ()
@@ -63,7 +63,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of a dream. `entry` is empty if nothing was applied; `stale` changes were overtaken during planning."""
+    """The result of a dream. `entry` is empty if nothing was applied. `stale` changes concern memories edited meanwhile."""
 
     entry: str
     draft: Draft
@@ -72,9 +72,9 @@ class Report:
 
 
 class Sweep:
-    """Runs dreams, acceptances and undos over one store, one at a time across all processes.
+    """Runs dreams, acceptances and undos over one store. Only one runs at a time, across all processes.
 
-    `planning` creates the plan from all memories and the protected ids; it must be pure.
+    `planning` creates the plan from all memories and the protected ids. It must be pure.
     """
 
     def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planner) -> None:
@@ -109,7 +109,7 @@ class Sweep:
         """Run a dream.
 
         Raises:
-            MemorydError: It failed and changed nothing; the status reports the error.
+            MemorydError: The dream failed and changed nothing. The status reports the error.
         """
         with self._alone():
             self._state.set_note(LAST_RUN, to_iso(self._clock.now()))
@@ -141,7 +141,7 @@ class Sweep:
         return self._guarded(_with_marks(plan, items, inspection), items, protected), inspection
 
     def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
-        """Hold back groups that the user refused or must consent to, and all removals if there are too many."""
+        """Hold back the groups that the user refused or must consent to, and all removals if there are too many of them."""
         refused = self.proposals.refused()
         groups = grouped(plan.changes)
         wanted = [group for group in groups if not refused.covers(group)]
@@ -167,7 +167,7 @@ class Sweep:
         return frozenset(item.id for item in items if item.id in edited or self._is_the_users(item))
 
     def _is_the_users(self, item: MemoryItem) -> bool:
-        """Return whether the user maintains the memory: pinned, written manually, or a file without an id of ours."""
+        """Return whether the user maintains the memory because it is pinned, written by hand, or in a file without our id."""
         if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
         path = self._service.path_of(item.id) if item.source is Source.USER else None
@@ -183,7 +183,7 @@ class Sweep:
     # Decisions of the user
 
     def accept(self, ids: Sequence[str]) -> Report:
-        """Apply these proposals, or all if none are given. Changes that no longer fit are returned as stale."""
+        """Apply these proposals, or all of them if none are given. Changes that no longer fit are returned as stale."""
         with self._alone():
             chosen = self.proposals.require(ids) if ids else self.proposals.waiting()
             changes = tuple(change for proposal in chosen for change in proposal.changes)
@@ -193,14 +193,14 @@ class Sweep:
             return Report(applied.entry, Draft(changes), applied.changes, applied.stale)
 
     def refuse(self, ids: Sequence[str]) -> list[str]:
-        """Permanently refuse these proposals, or all if none are given; return their ids."""
+        """Permanently refuse these proposals, or all of them if none are given, and return their ids."""
         with self._alone():
             chosen = list(ids) or [proposal.id for proposal in self.proposals.waiting()]
             self.proposals.refuse(chosen)
             return chosen
 
     def forget(self, items: Sequence[MemoryItem], trigger: str) -> str:
-        """Hide memories as one entry that can be undone; return its name, empty if there are none."""
+        """Hide memories in one entry that can be undone. Return its name, which is empty if there is nothing to hide."""
         now = self._clock.now()
         hidden = [replace(item, status=Status.BLACKLISTED, expired_at=now, pinned=False) for item in items]
         changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
@@ -232,14 +232,14 @@ class Sweep:
         return found[-1].name
 
     def _on_undone(self, records: Sequence[JournalRecord], back: bool) -> None:
-        """Keep the next dream from repeating what the user undid, and allow what was restored."""
+        """Prevent the next dream from repeating what the user undid, and allow again what the user restored."""
         by_group: dict[str, list[tuple[Action, str]]] = {}
         for record in records:
             by_group.setdefault(record.group or record.id, []).append((record.action, record.id))
         (self.proposals.allow_groups if back else self.proposals.refuse_groups)(by_group.values())
 
     def erase(self, id: str) -> None:
-        """Delete a memory and its groups from journal and proposals. Raises DreamRunning instead of waiting for a dream."""
+        """Delete a memory and its groups from the journal and the proposals. If a dream is running, raise DreamRunning."""
         with self._alone():
             self.journal.erase(id)
             self.proposals.erase(id)
@@ -247,7 +247,7 @@ class Sweep:
     # Scheduling
 
     def recover(self) -> list[str]:
-        """Recover interrupted entries after a start. Does nothing while another process dreams."""
+        """Recover interrupted entries after a start. This does nothing while another process runs a dream."""
         try:
             with self._alone():
                 return self._applier.recover()
@@ -255,9 +255,9 @@ class Sweep:
             return []
 
     def last_run(self) -> datetime:
-        """Return when the last dream began; the first call counts as one, so that the first night is not missed.
+        """Return when the last dream began. The first call counts as a dream, so that the first night is not missed.
 
-        A time in the future, from while the clock was wrong, counts as never.
+        A time in the future was recorded while the clock was wrong and counts as never.
         """
         noted = self._state.note(LAST_RUN)
         if not noted:
@@ -267,10 +267,10 @@ class Sweep:
         return moment if moment <= self._clock.now() + SKEW else EPOCH
 
     def is_due_when_idle(self) -> bool:
-        """Return whether no session was active for a while and enough was learnt since the last dream."""
+        """Return whether no session has been active for a while and enough was learnt since the last dream."""
         now = self._clock.now()
         times = (from_iso(record.last_at) for record in self._state.sessions(LOOKED_AT))
-        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # later ones come from a wrong clock
+        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # later times come from a wrong clock
         if latest is not None and (now - latest).total_seconds() < self._settings.dream_idle_minutes * 60:
             return False
         fresh = Query(statuses=tuple(Status), created_after=self.last_run())
@@ -280,7 +280,7 @@ class Sweep:
 def dream(
     store: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planner, *, project: str = ""
 ) -> Governance:
-    """Dream over the whole store; return the governance that the project's next session will receive."""
+    """Run a dream over the whole store, and return the governance that the project's next session will receive."""
     Sweep(store, state, settings, clock, planning).run("by hand")
     return governance_of(store, state, project, clock.now(), settings.session_budget)
 

@@ -1,4 +1,4 @@
-"""History of one memory: its origin, uses and changes."""
+"""The history of one memory, with its origin, uses and changes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _change(head: Head, record: JournalRecord) -> dict[str, Any]:
 
 
 def differences(before: MemoryItem | None, after: MemoryItem | None) -> dict[str, list[Any]]:
-    """Return the differing fields with both values; empty if one side is missing."""
+    """Return the fields that differ, with both values. Return none if one side is missing."""
     if before is None or after is None:
         return {}
     old, new = item_to_dict(before), item_to_dict(after)

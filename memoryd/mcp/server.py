@@ -1,4 +1,4 @@
-"""MCP server of one daemon connection. No other module imports `mcp`; import this one late, as it takes most of a second."""
+"""The MCP server of one daemon connection. Only this module imports `mcp`, which takes most of a second, so import it late."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _tool(operation: Operation[Any, Any]) -> Tool:
 
 
 def build_server(call: Call, budget: int, folder: str) -> Server[Any]:
-    """Create an MCP server that forwards tools to `call`, with results within `budget` tokens, for a client in `folder`."""
+    """Create an MCP server for a client in `folder`. It forwards tool calls to `call` and limits results to `budget` tokens."""
     handlers = _Handlers(call, budget, folder)
     return Server(
         "memoryd",
@@ -106,7 +106,7 @@ class _Handlers:
         self._folder = folder
 
     async def _ask(self, operation: Operation[Any, Any], arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Call an operation with a model's limits and return its result within the budget.
+        """Call an operation under the limits for models, and return its result shortened to the budget.
 
         The working folder determines the project unless one is named. Raises MemorydError.
         """
@@ -176,7 +176,7 @@ class _Handlers:
 
 
 class _translated:  # noqa: N801 - used as a statement
-    """Converts our errors to protocol errors, where there is no tool result to put them in."""
+    """Convert our errors to protocol errors, for requests that have no tool result in which to report them."""
 
     def __enter__(self) -> None:
         pass
@@ -244,7 +244,7 @@ async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine,
     async with anyio.create_task_group() as group:
 
         async def until_lost(work: Awaitable[None]) -> None:
-            """Treat a disconnected client, or one that sends invalid lines, as the end of the connection."""
+            """Treat a client that disconnects or sends invalid lines as the end of the connection."""
             try:
                 await work
             except (ConnectionError, TimeoutError, MemorydError) as error:
@@ -278,7 +278,7 @@ async def _read(next_line: NextLine, incoming: MemoryObjectSendStream[SessionMes
 
 
 def _parse(line: bytes) -> tuple[types.JSONRPCMessage | None, dict[str, Any] | None]:
-    """Parse a message; return it, or the error reply to an invalid one."""
+    """Parse a message. Return the message, or the error reply if it is invalid."""
     try:
         raw = read_json(line)
     except InputError:

@@ -1,1 +1,1 @@
-"""Export and import: archives, JSON lines, Claude Code's own memory, past transcripts."""
+"""Export memories, and import them from archives, JSON lines, Claude Code's own memory and past transcripts."""

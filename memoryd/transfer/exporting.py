@@ -1,4 +1,4 @@
-"""Export to a single file: `.tar.gz` with the Markdown tree, or `.jsonl` with one item per line."""
+"""Export to a single file, either a `.tar.gz` with the Markdown tree or a `.jsonl` with one item per line."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FORMAT = 1
 
 
 def export(service: Orchestrator, target: Path, *, project: str | None = None, force: bool = False) -> dict[str, Any]:
-    """Write all memories (or one project's) to `target`; its suffix determines the format.
+    """Write all memories, or those of one project, to `target`. The suffix determines the format.
 
     Raises:
-        InputError: The file exists (unless `force`), its folder does not, or the format is unknown.
+        InputError: The file exists and `force` is not set, its folder does not exist, or the format is unknown.
     """
     if target.resolve().is_relative_to(service.folder.resolve()):
         raise InputError(f"{target} is inside the memories folder.", fix="Name a file in another folder.")

@@ -1,4 +1,4 @@
-"""Import of memories. Existing ones are left alone; nothing is overwritten."""
+"""Import memories. Existing memories are never overwritten."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind
 
 
 def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
-    """Import an archive or JSON lines. Existing ids are kept unchanged; differing ones are counted.
+    """Import an archive or JSON lines. Memories that exist already are kept unchanged, and counted if they differ.
 
-    `left_out` names what is in the file and was not taken, with the reason.
+    `left_out` names everything in the file that was not imported, with the reason.
     """
     counts: dict[str, Any] = {"new": 0, "known": 0, "different": 0, "broken": 0, "broken_lines": [], "left_out": []}
     batch: list[MemoryItem] = []
@@ -92,7 +92,7 @@ def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
 
 
 def _lines(stream: IO[bytes], source: Path) -> Iterator[bytes]:
-    """Yield the lines of a file. Raises InputError at one longer than any memory can be."""
+    """Yield the lines of a file. Raises InputError if a line is longer than any memory can be."""
     number = 0
     while line := stream.readline(MAX_LINE + 1):
         number += 1
@@ -104,7 +104,7 @@ def _lines(stream: IO[bytes], source: Path) -> Iterator[bytes]:
 
 
 def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the items; what else an export never holds is named in `left_out`, and nothing of it is written."""
+    """Yield the items of an archive. Members that no export contains are named in `left_out` and never written."""
     left_out: list[dict[str, str]] = counts["left_out"]
     for entry in archive:
         if reason := _why_not_taken(entry):
@@ -118,7 +118,7 @@ def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterato
 
 
 def _why_not_taken(entry: tarfile.TarInfo) -> str:
-    """Return why a member of an archive can't come from an export; empty if it can."""
+    """Return why a member of an archive can't come from an export, or an empty string if it can."""
     name = entry.name.removeprefix("./")
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "its path leads out of the archive"
@@ -150,7 +150,7 @@ def _parse_items(lines: Any, counts: dict[str, Any]) -> Iterator[MemoryItem]:
 
 
 def find_transcripts(folder: Path) -> list[Path]:
-    """Return Claude Code's session logs under a folder, oldest first, without those of subagents."""
+    """Return Claude Code's session logs under a folder, oldest first. Logs of subagents are excluded."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", fix="Give Claude Code's projects folder, e.g. ~/.claude/projects.")
     found = [path for path in folder.rglob("*.jsonl") if "subagents" not in path.parts and not path.name.startswith("agent-")]
@@ -197,7 +197,7 @@ def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[l
 
 
 def _cwd_of(project_folder: Path) -> str:
-    """Return the working folder of a Claude Code project folder, from its logs: its own name is lossy."""
+    """Return the working folder of a Claude Code project folder. It is read from the logs, since the folder's name is lossy."""
     for log in sorted(project_folder.glob("*.jsonl")):
         with log.open("rb") as stream:
             for _ in range(50):
@@ -212,7 +212,7 @@ def _cwd_of(project_folder: Path) -> str:
 
 
 def _folder_of_slug(slug: str) -> str:
-    """Return the only folder that the client would encode as this name, or the repository of a deleted worktree.
+    """Return the folder that the client would encode as this name, if there is only one, or the repository of a deleted worktree.
 
     The client replaces every character except letters and digits with a hyphen, so folders are walked and compared.
     """
@@ -256,7 +256,7 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
     metadata = values.get("metadata")
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")
     kind = _KIND_OF_TYPE.get(type_name, Kind.NOTE)
-    # The description says when to use the note: a key, not part of the statement.
+    # The description says when to use the note, so it becomes a key and not part of the statement.
     described = keepable(str(values.get("description") or "")).text.strip()
     for piece in _statements(body) if path.name == INDEX_FILE else [body.strip()]:
         content = keepable(piece).text.strip()
@@ -278,7 +278,7 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
 
 
 def _statements(body: str) -> list[str]:
-    """Return the index's own bullets and paragraphs; lines that only link to a topic file are imported with that file."""
+    """Return the bullets and paragraphs of the index. Lines that only link to a topic file are left to that file's import."""
     out: list[str] = []
     paragraph: list[str] = []
     for line in [*body.splitlines(), ""]:

@@ -1,4 +1,4 @@
-"""Dreams: proposals, the journal with every change, and undo."""
+"""The pages for dreams, which show proposals and the journal with every change, and offer undo."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def show(ctx: Context) -> Reply:
 
 
 async def ask_undo(ctx: Context) -> Reply:
-    """Show what an undo would revert: an entry, or one change with its group."""
+    """Show what an undo would revert, which is an entry or one change with its group."""
     found = await ctx.call("journal", id=ctx.path["entry"])
     changes = found["changes"]
     only = ctx.query.id("memory") if ctx.query.text("memory", limit=ID) else ""
@@ -63,7 +63,7 @@ async def undo(ctx: Context) -> Reply:
 
 
 async def decide(ctx: Context) -> Reply:
-    """Accept or refuse proposals: one, those of the page, or all."""
+    """Accept or refuse one proposal, the proposals of the page, or all of them."""
     accept, refuse = await _meant(ctx, "accept"), await _meant(ctx, "refuse")
     if not accept and not refuse:
         raise InputError("No proposal was selected.", fix="Use the buttons beside it.")
@@ -80,7 +80,7 @@ async def decide(ctx: Context) -> Reply:
 
 
 async def _meant(ctx: Context, name: str) -> list[str]:
-    """Return the proposals that a button refers to: one, those of the page, or all that existed when the page was made."""
+    """Return the proposals that a button refers to: one, those of the page, or all that existed when the page was rendered."""
     named = ctx.form.texts(name, ID)
     if SHOWN in named:
         return ctx.form.texts("seen", ID)

@@ -1,4 +1,4 @@
-"""Graph: the neighbourhood of a memory or entity, as a drawing and as an accessible list."""
+"""The graph page, which shows the neighbourhood of a memory or entity as a drawing and as an accessible list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 60
 LABEL = 80
 LONGEST = 300
 TYPES = {type.value: type.value.lower().replace("_", " ") for type in LinkType}
-# How an edge reads from the memory that holds it, and from its other end.
+# The label of an edge, seen from the memory that stores it and from the other end.
 WORDS = {
     "RELATES_TO": ("relates to", "relates to"),
     "CONTRADICTS": ("contradicts", "contradicts"),
@@ -24,7 +24,7 @@ WORDS = {
 
 
 async def index(ctx: Context) -> Reply:
-    """Show the requested neighbourhood, or else the most mentioned entities."""
+    """Show the requested neighbourhood, or the most mentioned entities if none was requested."""
     about = (
         ctx.query.text("about", limit=LONGEST) or ctx.query.text("id", limit=LONGEST) or ctx.query.text("entity", limit=LONGEST)
     )
@@ -61,13 +61,13 @@ def _drawn(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label(node: Mapping[str, Any]) -> str:
-    """Return the beginning of a memory, or a name."""
+    """Return the label of a node, which is the beginning of a memory or a name."""
     text = visible(" ".join(node["memory"]["content"].split()) if node["memory"] else node["name"])
     return text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
 
 
 def rows(seen: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return every node except the centre with its edges towards the centre, nearest first."""
+    """Return every node except the centre, nearest first, together with its edges towards the centre."""
     nodes = {node["key"]: node for node in seen["nodes"]}
     out = []
     for node in seen["nodes"][1:]:

@@ -1,4 +1,4 @@
-"""Memories: search with explanations, and a paginated list."""
+"""The page that lists memories by page and searches them with explanations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ END_OF_DAY = "T23:59:59Z"
 
 
 def _date(ctx: Context, name: str) -> str:
-    """Return a date as the form sends it, or a timestamp. Raises InputError."""
+    """Read a date as the form sends it, or a timestamp. Raises InputError."""
     value = ctx.query.text(name, limit=40)
     if value:
         from_iso(value)
@@ -50,7 +50,7 @@ def filters_of(ctx: Context) -> dict[str, Any]:
 
 
 def _params(ctx: Context, filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filters in the API's format. A date in `as_of` means its end."""
+    """Return the filters in the API's format. A date in `as_of` means the end of that day."""
     as_of = filters["as_of"]
     return {
         "project": ctx.project,

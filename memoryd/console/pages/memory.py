@@ -1,4 +1,4 @@
-"""One memory: show it with its history, edit it, and resolve edit conflicts."""
+"""The pages for one memory, which show its history, let the user edit it, and resolve edit conflicts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAVED_NEWER = "Saved as a newer statement; the older wording remains available u
 
 
 async def show(ctx: Context) -> Reply:
-    """Show a memory with all details; a deleted one is shown in its last known state."""
+    """Show a memory with all details. A deleted memory is shown in its last known state."""
     id = ctx.path["id"]
     story = await ctx.call("why", id=id)
     if not story["is_there"]:
@@ -45,7 +45,7 @@ async def show(ctx: Context) -> Reply:
 
 
 async def edit(ctx: Context) -> Reply:
-    """Show the form, with the digest of the current file."""
+    """Show the form, which contains the digest of the current file."""
     id = ctx.path["id"]
     seen = await ctx.call("get_memory", id=id)
     if seen["memory"]["status"] != Status.ACTIVE:
@@ -82,12 +82,12 @@ def _values(ctx: Context) -> dict[str, Any]:
 
 
 def _wording(ctx: Context) -> str:
-    """Return the text; empty for one too long for the form, which stays unchanged. Raises InputError."""
+    """Return the entered text. Return an empty string if the memory's text is too long for the form and must stay unchanged."""
     return "" if ctx.form.flag("whole") else ctx.form.required("content", limit=LONGEST)
 
 
 async def save(ctx: Context) -> Reply:
-    """Save the memory; if it changed since the form was made, show both versions."""
+    """Save the memory. If it has changed since the form was rendered, show both versions."""
     id, digest = ctx.path["id"], ctx.form.required("digest", limit=100)
     try:
         mine = _values(ctx)
@@ -117,7 +117,7 @@ async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
 
 
 async def _now(ctx: Context, id: str) -> dict[str, Any]:
-    """Return the current version: the memory or its replacement; `memory` is None if there is none."""
+    """Return the current version, which is the memory or its replacement. `memory` is None if neither exists."""
     try:
         for _ in range(MOST_STEPS):
             seen = await ctx.call("get_memory", id=id)
@@ -125,7 +125,7 @@ async def _now(ctx: Context, id: str) -> dict[str, Any]:
             if not newer:
                 break
             id = newer[-1]
-    except MemorydError as error:  # the file was deleted or can't be parsed; the entered text must not be lost
+    except MemorydError as error:  # the file was deleted or can't be parsed, but the entered text must not be lost
         return {"memory": None, "digest": "", "path": "", "problem": error}
     if seen["memory"]["status"] == Status.ACTIVE:
         return {**seen, "problem": None}
@@ -138,14 +138,14 @@ async def _now(ctx: Context, id: str) -> dict[str, Any]:
 
 
 async def pin(ctx: Context) -> Reply:
-    """Pin a memory (exempt it from decay, merging and removal), or unpin it."""
+    """Pin or unpin a memory. A pinned memory does not decay and is neither merged nor removed."""
     pinned = ctx.form.flag("pinned")
     await ctx.call("update_memory", id=ctx.path["id"], pinned=pinned)
     return ctx.redirect(f"/memories/{ctx.path['id']}", "Pinned." if pinned else "No longer pinned.")
 
 
 async def forget(ctx: Context) -> Reply:
-    """Forget the memory; copies are refused."""
+    """Forget the memory. Copies of it will be refused."""
     await ctx.call("forget", id=ctx.path["id"])
     return ctx.redirect(
         f"/memories/{ctx.path['id']}", "Forgotten: it is never recalled, and copies of it are refused. Restore undoes that."

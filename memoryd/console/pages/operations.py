@@ -1,4 +1,4 @@
-"""Other operations, each with a form generated from its request."""
+"""The pages for other operations, each with a form that is generated from the operation's request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def ask(ctx: Context) -> Reply:
 
 
 async def run(ctx: Context) -> Reply:
-    """Run the operation; show the form with the result or the error below it."""
+    """Run the operation, and show the form with the result or the error below it."""
     operation = _requested(ctx)
     fields = fields_of(operation.request, ctx.form)
     try:
@@ -52,7 +52,7 @@ async def run(ctx: Context) -> Reply:
 
 
 def _params(ctx: Context, operation: Operation[Any, Any]) -> dict[str, Any]:
-    """Return the entered values, with the selected project unless another is given."""
+    """Return the entered values. The selected project is added unless the user entered another one."""
     values = values_of(operation.request, ctx.form)
     names = operation.request.__dataclass_fields__
     return {"project": ctx.project, **values} if "project" in names else values

@@ -1,4 +1,4 @@
-"""Inbox: review what was learnt since the last visit; keep, forget or sort many memories at once."""
+"""The inbox, in which the user keeps, forgets or sorts many of the memories learnt since the last visit."""
 
 from __future__ import annotations
 

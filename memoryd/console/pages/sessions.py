@@ -1,4 +1,4 @@
-"""Timeline and sessions: what each session led to, how its day dreams decided, and changes by day."""
+"""The pages for sessions and the timeline, which show the decisions of each session's day dreams and the changes by day."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def show(ctx: Context) -> Reply:
 
 
 def _replay(report: Mapping[str, Any], outcomes: Any) -> Iterator[tuple[dict[str, Any] | None, list[dict[str, Any]]]]:
-    """Yield each day dream with its statements in log order; statements of unrecorded dreams come last."""
+    """Yield each day dream with its statements in the order of the log. Statements of unrecorded day dreams come last."""
     by_run: dict[int, list[dict[str, Any]]] = {}
     for name in outcomes:
         for statement in report[f"{name}_statements"]:

@@ -1,4 +1,4 @@
-"""Settings: all options with their cost, per-project switches, export, and forgetting a project."""
+"""The settings page, which shows all options with their cost, switches projects on and off, exports, and forgets projects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryd.console.sessions import ALL
 from memoryd.core.errors import InputError, MemorydError, NotFoundError
 
 FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
-# A browser session must not decide which program is run.
+# A browser session must not be able to choose which program is run.
 BY_HAND = frozenset({"home", "claude_command"})
 NAME = 200
 FLAGS = {True: "on", False: "off"}
@@ -55,7 +55,7 @@ async def change(ctx: Context) -> Reply:
 
 
 def _wanted(ctx: Context, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values to save (None for the default), and everything that was entered."""
+    """Return the values to save, in which None means the default, and everything that was entered."""
     known = {entry["name"]: entry for entry in _entries(settings) if entry["name"] not in BY_HAND}
     if reset := ctx.form.text("reset", limit=NAME):
         if reset not in known:
@@ -68,8 +68,8 @@ def _wanted(ctx: Context, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
 
 
 def _differs(entry: Mapping[str, Any], was: str, text: str) -> bool:
-    """Return whether the user changed it; changes made elsewhere since the page was loaded must not be reverted."""
-    if entry["secret"]:  # never shown, so an empty field means no change
+    """Return whether the user changed the value. Changes made elsewhere since the page was loaded must not be reverted."""
+    if entry["secret"]:  # the value is never shown, so an empty field means no change
         return bool(text)
     return text.split() != was.split()
 
