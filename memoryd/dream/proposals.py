@@ -1,7 +1,7 @@
 """Proposals, which are changes that need the user's consent, and the proposals that the user refused.
 
-They are stored in one JSON file. A proposal is a group of changes. Its id depends only on what happens to which memories, so a dream
-that finds the same change again does not create a second proposal.
+They are stored in one JSON file. A proposal is a group of changes. Its id only depends on what happens to which memories, so a
+dream that finds the same change again does not create a second proposal.
 """
 
 from __future__ import annotations

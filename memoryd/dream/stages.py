@@ -442,12 +442,12 @@ def _add(builder: PlanBuilder, start: MemoryItem, end: MemoryItem, names: list[s
 # Anchors: mark memories about code with "check" when a file that they refer to is gone or has changed substantially.
 #
 # A memory is anchored to the paths of its evidence. The first dream that sees it stores a sketch of each file; later dreams
-# compare. This starts no process and uses no network. A file of unchanged size and time is not read. A dream reads at most MAX_READS
-# files.
+# compare. No process is started and no network is used. A file of unchanged size and time is not read. A dream reads at most
+# MAX_READS files.
 #
-# A sketch holds the 64 smallest hashes of the file's lines. The share of common hashes among both files' smallest 64 estimates the
-# Jaccard similarity of the line sets (bottom-k sketch, Broder 1997). Below FITS the file has changed substantially. Larger files
-# are compared by size only.
+# A sketch holds the 64 smallest hashes of the lines of a file. Of the 64 smallest hashes of two files, the common share estimates
+# the Jaccard similarity of the line sets (bottom-k sketch, Broder 1997). Below FITS, the file has changed substantially. Larger
+# files are compared by size only.
 
 ANCHORS = "anchors"
 FITS = 0.5
