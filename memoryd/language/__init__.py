@@ -5,7 +5,7 @@ The similarity of two sets of words is measured by one of four measures of `memo
 | purpose | measure |
 |---|---|
 | the same content, or one word more (`rephrases`, `shares_words`) | `jaccard` of stems: any additional word counts against it |
-| a candidate for a pair of the dream (dream.neighbours) | the same of canonical words, estimated by hashes |
+| candidates for a pair in the dream (dream.neighbours) | `jaccard` of canonical words, estimated by hashes |
 | two sentences of a session say nearly the same (offline reader, offer) | `dice` of key words: their sizes differ little |
 | a clause denies what another affirms (verdict), evidence supports a statement | `containment`: the longer text may say more |
 | a statement resembles one whose file was deleted (stores.manual_edits) | `overlap_coefficient`: either may be longer |

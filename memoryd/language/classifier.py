@@ -1,7 +1,8 @@
-"""A classifier for the relation of two statements: softmax regression, trained by benchmarks/train_pairs.py.
+"""A classifier for the relation of two statements. It is a softmax regression, trained by benchmarks/train_pairs.py.
 
-Two models. `words` weighs the numbers of `features` alone; its weights are in `weights.json`. `reader` weighs them together with
-what a cross-encoder makes of both texts (`states_of`), which knows what the words don't show; its weights are in `reader.npz`.
+There are two models. The first, `words`, only weighs the numbers of `features`. Its weights are in `weights.json`. The second,
+`reader`, also weighs the output of a cross-encoder for both texts (`states_of`), which knows what words alone don't show. Its
+weights are in `reader.npz`.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ LIMITS = ("same", "replaces", "conflict", "marked")
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Means and scales of the numbers, a weight for each number and relation, and from which chance on one is believed.
+    """Means and scales of the features, weights for each feature and relation, and the minimum probability to accept a relation.
 
-    `marked` is that chance of a replacement where both statements are the user's or the later one speaks of a change;
-    `states` are the weights of a cross-encoder's states, None for a model of words.
+    `marked` is that minimum for a replacement if both statements are the user's or the later one mentions a change. `states` are
+    the weights of a cross-encoder's states. They are None for a model that only uses words.
     """
 
     mean: FloatArray
@@ -44,7 +45,7 @@ class Model:
     states: FloatArray | None = None
 
     def of_states(self, states: FloatArray) -> FloatArray:
-        """Return what the states of two texts add to the score of each relation."""
+        """Return what the cross-encoder's states of two texts add to the score of each relation."""
         assert self.states is not None
         return np.asarray(states @ self.states)
 
@@ -58,7 +59,10 @@ class Model:
 
 
 def states_of(reader: PairReader, old: str, new: str) -> FloatArray:
-    """Return what the reader makes of two texts, read in both orders; other languages are glossed if possible."""
+    """Return the cross-encoder's states of two texts, which it reads in both orders.
+
+    Texts in other languages are glossed if possible.
+    """
     first, second = gloss(old) or old, gloss(new) or new
     return np.concatenate([reader.read(first, second).ravel(), reader.read(second, first).ravel()])
 

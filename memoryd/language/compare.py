@@ -51,7 +51,8 @@ class Relation(StrEnum):
 class Said:
     """A statement as it is compared.
 
-    `dont`: it stands under "don't"; `by_user`: in the user's own words; `at`: when it was said, None when that is not known.
+    `dont` means that it is listed under "don't". `by_user` means that it is in the user's own words. `at` is when it was said, or
+    None if that is unknown.
     """
 
     text: str
@@ -62,9 +63,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A relation, the reason in words, and whether another relation is possible; then both are kept and the user is asked.
+    """A relation, the reason in words, and whether the result is in doubt.
 
-    `chance` is the probability (0..1) that only one of them is valid; the likeliest pairs are asked first.
+    If it is in doubt, both statements are kept and the user is asked. `chance` is the probability (0..1) that only one of them is
+    valid. The pairs with the highest chance are asked about first.
     """
 
     relation: Relation
@@ -89,8 +91,8 @@ _OBLIGATION = re.compile(
     r"|(?:make|be) sure (?:to|that you)|remember to|please|always|(?:every|each) time)\b",
     re.IGNORECASE,
 )
-# Function words that a reading omits, but in which statements with the same content may differ: direction, quantity,
-# owner, time, permission, and verbs with little meaning.
+# Function words that the parser drops although they can be the only difference between two statements. They express direction,
+# quantity, owner, time or permission, or are verbs with little meaning.
 _GUARDED = frozenset(
     """from into out over under up down off by some most few half any other another own my your his her their was were had did
     may might can could sometimes try want like prefer ask give take get go come put set say tell mean happen need has have
@@ -117,17 +119,20 @@ _PRECEDES = re.compile(
 
 
 def reading(said: Said) -> Reading:
-    """Parse a statement once for many comparisons."""
+    """Parse a statement once so that it can be compared many times."""
     return _reading(said.text, dont=said.dont)
 
 
 def compare(old: Said, new: Said, cosine: float | None = None) -> Comparison:
-    """Return the relation of `new`, the later statement, to `old`. `cosine` is that of their vectors, if known."""
+    """Return the relation of `new`, the later statement, to `old`.
+
+    `cosine` is the cosine similarity of their vectors, if known.
+    """
     return compare_read(old, new, reading(old), reading(new), cosine)
 
 
 def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
-    """Like `compare`, for statements that were already parsed: `a` is the reading of `old`."""
+    """Do the same as `compare` for statements that were already parsed. `a` is the parsed form of `old`."""
     words = differ(a.statement, b.statement, known_dont=old.dont, new_dont=new.dont)
     verdict = verdict_of(a, b, cosine)
     if words is Wording.SAME and a.statement.norm == b.statement.norm:
@@ -150,13 +155,16 @@ def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | N
 
 
 def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
-    """Return whether a clause affirms one of the things."""
+    """Return whether a clause of the statement affirms one of the things."""
     standing = statement.spoken_for
     return bool(standing) and not things.isdisjoint(standing.union(statement.values))
 
 
 def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
-    """Return whether the same speaker retracts an explanation and gives another one for the same or an unnamed thing."""
+    """Return whether the same speaker retracts an explanation and gives another one.
+
+    Both must be about the same thing, unless it is unnamed.
+    """
     if old.by_user != new.by_user or not (retracts(new.text) and names_cause(old.text) and names_cause(new.text)):
         return False
     left, right = strong(a.terms) - _CAUSES, strong(b.terms) - _CAUSES
@@ -164,9 +172,10 @@ def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
 
 
 def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int = MOST_LONGER) -> bool:
-    """Return whether they may be merged: no negation, value, name, limit or direction occurs in only one of them.
+    """Return whether the two statements may be merged.
 
-    `most_longer`: how many more words the newer one may have.
+    They may not if a negation, value, name, limit or direction occurs in only one of them. `most_longer` is how many more words
+    the newer statement may have.
     """
     left, right = a.terms - b.terms, b.terms - a.terms
     if a.values != b.values or old.dont != new.dont or has_exception(old.text) != has_exception(new.text):
@@ -178,7 +187,7 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int =
     if identifiers(old.text) != identifiers(new.text):
         return False
     came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
-    # A run of Chinese or Japanese counts once for each two characters.
+    # Each pair of characters in a run of Chinese or Japanese counts as one word.
     if len(came) - len(went) > most_longer * (3 if CJK.search(new.text) else 1):
         return False
     if _ordered_otherwise(old.text, new.text) or not STATES.isdisjoint(left | right):
@@ -192,7 +201,11 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int =
 
 
 def _deny_the_same(a: Reading, b: Reading) -> bool:
-    """Return whether both have equally many negations, or each denies something that the other denies and nothing it affirms."""
+    """Return whether both statements deny the same things.
+
+    This holds if both have equally many negations. It also holds if everything that one denies is denied, and never affirmed, by
+    the other.
+    """
     if permits(a.statement.text) != permits(b.statement.text) and (a.statement.negations or b.statement.negations):
         return False
     if any(_denials(a, contrasted=kept) % 2 == _denials(b, contrasted=kept) % 2 for kept in (False, True)):
@@ -211,25 +224,28 @@ def _denials(statement: Reading, *, contrasted: bool) -> int:
 
 
 def _denied(statement: Reading) -> frozenset[str]:
-    """Return what it denies, including Y in "X, not Y"."""
+    """Return what the statement denies, including Y in "X, not Y"."""
     contrasted = (canonical_terms(match["old"]) for match in contrasts(statement.statement.text))
     return (statement.spoken_against - statement.spoken_for).union(*contrasted)
 
 
 def _names_one_side(a: Reading, b: Reading) -> bool:
-    """Return whether a name occurs in only one of them; generic words ("the API") only count if they are exchanged."""
+    """Return whether a name occurs in only one of the statements.
+
+    Generic words ("the API") only count if one replaces another.
+    """
     left, right = _names_beyond(a, b), _names_beyond(b, a)
     return bool(left - _COMMON_NAMES or right - _COMMON_NAMES or (left and right))
 
 
 def _names_beyond(one: Reading, other: Reading) -> frozenset[str]:
-    """Return the names of the first whose parts the other lacks."""
+    """Return the names of the first statement that have a part which the other statement lacks."""
     sorts = _sorts(one.statement.text)
     return frozenset(name for name in one.names if not other.terms.issuperset(canonical_terms(name) - sorts))
 
 
 def _ordered_otherwise(old: str, new: str) -> bool:
-    """Return whether they order things differently; "not without X" means "after X"."""
+    """Return whether the two statements put things in a different order. "Not without X" means "after X"."""
     left, right = order_words(old), order_words(new)
     if left == right:
         return False
@@ -237,7 +253,10 @@ def _ordered_otherwise(old: str, new: str) -> bool:
 
 
 def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
-    """Return whether both have the same content in the same order, apart from filler words or a phrase moved to the front."""
+    """Return whether both statements have the same content in the same order.
+
+    Filler words, and a phrase that was moved to the front, are ignored.
+    """
     if language(old.text) != "en" or language(new.text) != "en" or not may_be_same(old, new, a, b):
         return False
     extra = _sorts(old.text) ^ _sorts(new.text)
@@ -249,7 +268,7 @@ def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
 
 
 def _sorts(text: str) -> frozenset[str]:
-    """Return nouns that only give the type of the name after them."""
+    """Return the nouns that only say what kind of thing the following name is."""
     return frozenset(canonical(noun.casefold()) for match in _SORT.finditer(text) for noun in match.groups() if noun)
 
 
@@ -268,7 +287,10 @@ def _rearranged(a: Reading, b: Reading) -> bool:
 
 
 def _same_order(a: Reading, b: Reading, extra: frozenset[str] = frozenset()) -> bool:
-    """Return whether statements with the same content have it in the same order and relation (not: "lint before tests")."""
+    """Return whether statements with the same content also have it in the same order and relation.
+
+    "Run lint before tests" and "run tests before lint" do not.
+    """
     english = language(a.statement.text) == language(b.statement.text) == "en"
     if english and (_guarded(a.statement.text) != _guarded(b.statement.text) or _bound_otherwise(a, b)):
         return False
@@ -281,13 +303,13 @@ def _guarded(text: str) -> frozenset[str]:
 
 
 def _bound_otherwise(a: Reading, b: Reading) -> bool:
-    """Return whether a preposition is followed by different words in the two statements."""
+    """Return whether the same preposition is followed by different words in the two statements."""
     left, right = _bound(a), _bound(b)
     return any(left[word].isdisjoint(right[word]) for word in left.keys() & right.keys())
 
 
 def _turned(a: Reading, b: Reading) -> bool:
-    """Return whether prepositions are swapped: "from A to B" and "from B to A"."""
+    """Return whether the prepositions are swapped, as in "from A to B" and "from B to A"."""
     left, right = _bound(a), _bound(b)
     shared = left.keys() & right.keys()
     return any(
@@ -315,12 +337,15 @@ def _is_fronted(first: tuple[str, ...], second: tuple[str, ...], a: Reading, b: 
 
 
 def _is_turned(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-    """Return whether the second starts with the end of the first."""
+    """Return whether the second word order starts with the end of the first."""
     return len(first) == len(second) and any(first[cut:] + first[:cut] == second for cut in range(1, len(first)))
 
 
 def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
-    """Compare statements that differ in one run of words. Without a sign of change, it may be another thing of its kind."""
+    """Compare statements that differ in one run of words.
+
+    Unless a word says that something changed, the new words may name another thing of the same kind.
+    """
     if other_choices(a.statement.tokens, b.statement.tokens):
         return Comparison(Relation.REPLACES, "another choice")
     if has_correction(new.text):
@@ -340,18 +365,22 @@ def _adds(old: Reading, new: Reading) -> bool:
 
 
 def relate(old: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
-    """Return the relation of two texts. `…_dont`: the statement is listed under "don't"."""
+    """Return the relation of two texts. The `…_dont` arguments say whether a text is listed under "don't"."""
     return compare(Said(old, known_dont), Said(new, new_dont)).relation
 
 
 def rephrases(old: Said, new: Said, least: float) -> bool:
-    """Return whether the words overlap by `least`, and polarity, values and limits agree; an exchanged word is no rephrasing."""
+    """Return whether one text rephrases the other.
+
+    Their words must overlap by at least `least`, and polarity, values and limits must agree. If one word was replaced by another,
+    it is not a rephrasing.
+    """
     a, b = read(old.text), read(new.text)
     agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, old.dont) == speaks_for(b, new.dont)
     return agree and jaccard(a.stems, b.stems) >= least and compare(old, new).relation not in CONFLICTS
 
 
 def shares_words(old: str, new: str) -> bool:
-    """Check quickly whether `compare` and `rephrases` could call them the same, by their common words."""
+    """Check quickly, by common words, whether `compare` or `rephrases` could find the two texts to be the same."""
     a, b = read(old), read(new)
     return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= LEAST_SHARED)

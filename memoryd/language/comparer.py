@@ -1,8 +1,8 @@
 """Compare statements by rules and by a classifier trained on labelled pairs.
 
-The classifier may find what the rules miss, and doubts them where they were often wrong. With a reader (a cross-encoder) it
-knows what both texts say together, else their words alone. What would merge two statements must pass gates that no chance can
-outweigh: a negation, number, name, limit or direction on one side only.
+The classifier can find relations that the rules miss, and overrides the rules where they were often wrong. With a reader (a
+cross-encoder), it judges both texts together, otherwise only their words. Statements are only merged if they pass checks that no
+probability can outweigh: a negation, number, name, limit or direction must not occur on one side only.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from memoryd.language.verdict import exchanged, names_other_things, strong, turn
 
 VECTORS_KEPT = 4_096
 SCORES_KEPT = 50_000
-# Where the words themselves say what is gone, less is asked of the classifier to agree.
+# Where the words themselves name what is no longer valid, the classifier needs to be less certain.
 MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
 # Statements that share neither meaning nor words are not the same, even if their form suggests so.
 NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
-# Statements further apart in meaning are not read together: few of them are about the same thing, and reading costs 10 ms.
+# Pairs with less similar meanings are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
 READ_COSINE = 0.6
 FEWEST_WORDS = 4
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
-# What reads like a conflict to this degree is never called the same; what has much in words of its own on both sides, or is
-# read in a gloss, only if it hardly reads like anything else.
+# A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
+# was glossed, the pair must hardly look like anything other than the same.
 READ_GATE = 0.2
-# Below this a statement of another thing was merged away now and then, on pairs of authors that were left out.
+# With a lower threshold, statements about different things were sometimes merged, on pairs by authors left out of training.
 READ_SAME = 0.75
 FAR_WORDS = 4
 FAR_SAME = 0.8
@@ -65,9 +65,9 @@ class Comparer:
     """Compares statements by the rules and the classifier. Thread-safe.
 
     Args:
-        embedder: If given, vectors of the statements are compared, too.
+        embedder: Compares the vectors of the statements, if given.
         trained: Whether to use the classifier.
-        reader: If given, statements that are near in meaning are read together by it.
+        reader: Judges statements with similar meanings together, if given.
     """
 
     def __init__(self, embedder: Embedder | None = None, *, trained: bool = True, reader: PairReader | None = None) -> None:
@@ -83,18 +83,19 @@ class Comparer:
         return self.compare_read(old, new, a, b, self._cosine(old.text, new.text))
 
     def would_read(self, cosine: float | None) -> bool:
-        """Return whether statements of this nearness are read together."""
+        """Return whether statements with this similarity are passed to the reader."""
         return self._reader is not None and (cosine is None or cosine >= READ_COSINE)
 
     def compare_read(
         self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
     ) -> Comparison:
-        """Like `compare`, for statements that were already parsed. `cosine` is that of their vectors, if known.
+        """Do the same as `compare` for statements that were already parsed.
 
-        `read` False leaves it to their words where they would be read together.
+        `cosine` is the cosine similarity of their vectors, if known. If `read` is False, only the words are judged, even where
+        the reader would otherwise be used.
         """
         if self._trained and self._embedder is None:
-            cosine = None  # from an embedder that the classifier was not trained on: `compare` passes none either
+            cosine = None  # `compare` passes no cosine for an embedder that the classifier was not trained on
         rules = compare_read(old, new, a, b, cosine)
         if a.statement.norm == b.statement.norm or not self._trained:
             return rules
@@ -119,13 +120,13 @@ class Comparer:
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable)
 
     def _cosine(self, old: str, new: str) -> float | None:
-        """Return the cosine, or None for texts that an English embedder can't judge."""
+        """Return the cosine similarity, or None if the embedder only knows English and can't judge the texts."""
         if self._embedder is None or is_foreign(old) or is_foreign(new):
             return None
         return float(self._vector(old) @ self._vector(new))
 
     def _read(self, old: str, new: str) -> FloatArray:
-        """Return what the two texts, read together, add to the score of each relation."""
+        """Return what the reader adds to the score of each relation."""
         assert self._reader is not None
         return load_reader().of_states(states_of(self._reader, old, new))
 
@@ -136,19 +137,28 @@ class Comparer:
 
 
 def is_brief(said: Said, read: Reading) -> bool:
-    """Return whether a statement is too short to be read: without a word of change, fragments all look like each other."""
+    """Return whether a statement is too short for the reader.
+
+    To the reader, short fragments all look alike unless a word says that something changed.
+    """
     return len(read.statement.tokens) < FEWEST_WORDS and not CJK.search(said.text) and not has_correction(said.text)
 
 
 def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
-    """Return whether the meaning (or the words, without vectors) is close enough for the classifier to call them the same."""
+    """Return whether the statements are similar enough for the classifier to consider them the same.
+
+    Without vectors, the similarity of their words is used.
+    """
     if cosine is not None:
         return cosine >= NEAR_COSINE
     return jaccard(a.terms, b.terms) >= NEAR_WORDS
 
 
 def speaks_of_another_part(a: Reading, b: Reading) -> bool:
-    """Return whether they name different members of one class of things, in any language: what holds for one leaves the other."""
+    """Return whether the statements name different members of one class of things, in any language.
+
+    What is said about one member does not affect the other.
+    """
     left, right = (_terms_in_english(reading) for reading in (a, b))
     return bool(exchanged(left - right, right - left, SUBJECTS))
 
@@ -159,12 +169,12 @@ def _terms_in_english(reading: Reading) -> frozenset[str]:
 
 
 def said_soon(old: Said, new: Said) -> bool:
-    """Return whether both were said within a day."""
+    """Return whether both statements were made within a day."""
     return old.at is not None and new.at is not None and abs(new.at - old.at) < SOON
 
 
 def reads_the_same(old: Said, new: Said, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
-    """Return whether the checks of a merge are passed, and what was read together leaves no doubt that it may be the same."""
+    """Return whether the checks of a merge are passed and the reader's result allows that the statements are the same."""
     if chances[Relation.SAME] < READ_SAME or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
         return False
     if turned_round(a, b) or speaks_of_another_part(a, b):
@@ -188,10 +198,11 @@ def weighed(
     marked: bool = False,
     replaceable: bool = True,
 ) -> Comparison:
-    """Combine the rules' relation with the probabilities.
+    """Combine the relation found by the rules with the probabilities.
 
-    `mergeable`: the gates of a merge are passed; `marked`: both are the user's, or the later one speaks of a change;
-    `replaceable` False leaves the older one standing, in doubt, however likely it is that it was replaced.
+    `mergeable` means that the checks of a merge are passed. `marked` means that both statements are the user's, or that the later
+    one mentions a change. If `replaceable` is False, the older statement stays valid, in doubt, however likely its replacement
+    is.
     """
     same, replaces = chances[Relation.SAME], chances[Relation.REPLACES]
     conflict = replaces + chances[Relation.CONTRADICTS]
@@ -199,7 +210,7 @@ def weighed(
         if rules.reason in MARKED and replaces >= AGREES:
             return rules
         if both_user and replaces >= BOTH_USER:
-            return rules  # of two opposite statements of the user the newer one holds
+            return rules  # if two statements of the user are opposites, the newer one applies
     if replaces >= (model.marked if marked else model.replaces) and replaceable:
         return Comparison(Relation.REPLACES, rules.reason if rules.relation is Relation.REPLACES else "another answer since")
     mergeable = mergeable and same >= MORE_THAN_REFINES * chances[Relation.REFINES] and same >= MORE_THAN_CONFLICT * conflict

@@ -1,7 +1,7 @@
-"""Words of nine languages for denial, limits, changes and ends, with functions that find them.
+"""Words of nine languages for denial, limits, changes and endings, with functions that find them.
 
-Languages: English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese, Korean. Every pattern has bounded
-repetitions, so that matching takes linear time.
+The languages are English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean. Every pattern has bounded
+repetitions, so matching takes linear time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from memoryd.language.patterns import later
 
-READ = 2_000  # characters; a statement is one or two sentences, so cues are only searched for here
+READ = 2_000  # in characters; a statement is one or two sentences, so only this much of it is searched
 THING = r"[^\s,;:!?()\[\]{}<>\"'“”«»„，。；：！？、（）「」]{1,60}"
 PHRASE = rf"{THING}(?: {THING}){{0,5}}"
 
@@ -22,7 +22,7 @@ _KANA = later(r"[぀-ヿ]")
 _HANGUL = later(r"[가-힯]")
 _CYRILLIC = later(r"[\u0400-\u052f]")
 _LATIN_WORD = later(r"[^\W\d_]+")
-# Words that identify Latin languages; the default is English.
+# Words that identify languages in Latin script. The default is English.
 _TELLING: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "de": frozenset(
@@ -167,11 +167,12 @@ _ALSO_DENIES = later(r"\b(?:out of(?! (?:the box|habit))|stays? off|free of|off[
 
 
 def other_denials(text: str) -> int:
-    """Count denials such as "out of", which do not negate the clause that contains them."""
+    """Count denials such as "out of", which do not negate the whole clause."""
     return len(_ALSO_DENIES.findall(text[:READ]))
 
 
-# A prohibition starts with these, or has them next to a modal verb; "use A, never B" also denies but prescribes A.
+# A prohibition starts with one of these words, or has one next to a modal verb. "Use A, never B" contains a denial but says what
+# to do.
 _PROHIBITION = later(
     r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
     r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
@@ -202,16 +203,19 @@ _ADDITION = later(
 
 
 def permits(text: str) -> bool:
-    """Return whether it allows something: "fine without asking" does; "nothing may" and "not allowed" don't."""
+    """Return whether the statement allows something.
+
+    "Fine without asking" does, while "nothing may" and "not allowed" don't.
+    """
     return _PERMISSION.search(text[:READ]) is not None and negations(_WITHOUT.sub(" ", text)) % 2 == 0
 
 
 def has_addition(text: str) -> bool:
-    """Return whether it mentions something in addition."""
+    """Return whether the statement mentions something additional."""
     return _ADDITION.search(text[:READ]) is not None
 
 
-# Limits: if only one of two statements has one, they are different statements.
+# Limits. If only one of two statements has a limit, the statements are different.
 
 _ORDER_WORDS = later(
     r"\b(before|after(?! (?:an? (?:second|minute|hour|day|week|quarter)|\d[\d.,]{0,20}|one|two|three|five|ten|half)\b)|until|during|vor|nach|bis|avant|après|antes|después|depois|до|после)\b|之前|之后|前に|後に",
@@ -306,7 +310,7 @@ _CORRECTION = _compiled(
 
 
 def has_correction(text: str) -> bool:
-    """Return whether the words say that something changed or was wrong."""
+    """Return whether the statement says that something changed or was wrong."""
     return _CORRECTION[language(text)].search(text[:READ]) is not None
 
 
@@ -326,12 +330,12 @@ _DONE = later(
 
 
 def is_open(text: str) -> bool:
-    """Return whether it is about something that remains to be done."""
+    """Return whether the statement is about something that is not done yet."""
     return _OPEN.search(text[:READ]) is not None
 
 
 def is_done(text: str) -> bool:
-    """Return whether it is about something that was done."""
+    """Return whether the statement is about something that was done."""
     return _DONE.search(text[:READ]) is not None
 
 
@@ -349,12 +353,12 @@ _RETRACTION = later(
 
 
 def names_cause(text: str) -> bool:
-    """Return whether it gives a cause."""
+    """Return whether the statement gives a cause."""
     return _CAUSE.search(text[:READ]) is not None
 
 
 def retracts(text: str) -> bool:
-    """Return whether it retracts an earlier statement."""
+    """Return whether the statement retracts an earlier one."""
     return _RETRACTION.search(text[:READ]) is not None
 
 
@@ -366,7 +370,7 @@ def identifiers(text: str) -> frozenset[str]:
     return frozenset(match.group().casefold() for match in _IDENTIFIER.finditer(text[:READ]))
 
 
-# What has ended: `old` is the thing that is no longer valid.
+# What has ended. The group `old` matches the thing that is no longer valid.
 
 _ART = r"(?:(?:the|a|an|our|using|use|any|that|this|those) ){0,2}"
 _GONE_EN = rf"""
@@ -479,7 +483,7 @@ _CASE = later(
     r"\b(?:when(?:ever)?|if|while|until|once|after|unless|as soon as|wenn|falls|sobald|si|cuando|quand|se|quando|если|когда)\b[^,.;:]*$",
     re.IGNORECASE,
 )
-# "X, not Y" affirms X; "do not Y" is a negation.
+# "X, not Y" affirms X, while "do not Y" is a plain negation.
 CONTRAST = later(
     r"\b(?P<before>[\w'’]{1,40})[,;]? (?:and |but )?not (?:(?:on|in|at|to|from|by|with|for|via|using) )?(?:the |a |an )?"
     r"(?P<old>[\w./@+-]{1,60})",
@@ -492,12 +496,12 @@ _AUXILIARIES = frozenset(
 
 
 def contrasts(text: str) -> list[re.Match[str]]:
-    """Return the places where a text affirms one thing and denies another: "X, not Y"."""
+    """Return the places where a text affirms one thing and denies another, as in "X, not Y"."""
     return [match for match in CONTRAST.finditer(text[:READ]) if match["before"].casefold() not in _AUXILIARIES]
 
 
 def ended(text: str) -> Iterator[str]:
-    """Yield what a statement says has ended: the thing and up to a few words after it."""
+    """Yield what a statement says has ended. Each result is the thing and a few words after it."""
     head, code = text[:READ], language(text)
     for match in _GONE_PATTERNS[code].finditer(head):
         if not _CASE.search(head[max(0, match.start() - 60) : match.start()]):

@@ -18,7 +18,7 @@ _EXTENSIONS = """py pyi ipynb js mjs cjs ts mts tsx jsx vue svelte go rs rb ex e
     zig""".split()
 _EXTENSION = "|".join(sorted(_EXTENSIONS, key=len, reverse=True))
 
-# Earlier patterns take precedence at the same position.
+# At the same position, earlier patterns take precedence.
 _PATTERNS = (
     ("code", r"`(?P<code>[^`\n]{2,200})`"),
     ("url", r"\b(?:https?|wss?|ssh|git|postgres(?:ql)?|redis|mysql)://(?:[^\s/@]{1,80}@)?(?P<url>[\w.-]{1,100}(?::\d{1,5})?)[^\s)>\]\"'`]*"),
@@ -80,7 +80,10 @@ def _starts_sentence(text: str, start: int) -> bool:
 
 
 def _is_relative_path(name: str) -> bool:
-    """Distinguish src/app from and/or, I/O and 3/4: by long parts, a file name, or three levels."""
+    """Return whether the text is a path such as src/app, and not and/or, I/O or 3/4.
+
+    A path has long parts, a file name, or three levels.
+    """
     parts = re.split(r"[/\\\\]", name)
     wordy = any(part.casefold() in STOP_WORDS for part in parts) and "." not in parts[-1]
     return not wordy and (len(parts) > 2 or "." in parts[-1] or min(map(len, parts)) > 2) and not name.replace("/", "").isdigit()
@@ -97,10 +100,10 @@ def _is_name(kind: str, name: str, text: str, start: int) -> bool:
 
 
 def find_entities(text: str, limit: int = 12) -> tuple[str, ...]:
-    """Return the first `limit` names in the text in order of appearance, without duplicates (case ignored).
+    """Return the first `limit` names in the text, in order of appearance and without duplicates (ignoring case).
 
-    For a URL only the host is returned, for a command in backticks the whole command. Only the first 20,000 characters are
-    searched. Never raises.
+    For a URL, only the host is returned. For a command in backticks, the whole command is returned. Only the first 20,000
+    characters are searched. This function never raises.
     """
     head = text[:MAX_TEXT]
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Features of a pair of statements for the classifier, derived from the words.
+"""Compute features of a pair of statements for the classifier from their words.
 
 Pure functions. The order of the numbers is that of NAMES, on which the weights were trained.
 """
@@ -75,7 +75,7 @@ NAMES: tuple[str, ...] = (
 
 
 def features(old: Said, new: Said, a: Reading, b: Reading, rules: Comparison) -> FloatArray:
-    """Return the features of a pair. The cosine of their vectors is not included since it added nothing."""
+    """Return the features of a pair. The cosine of their vectors is not included, since it did not improve the results."""
     left, right, shared = a.terms - b.terms, b.terms - a.terms, a.terms & b.terms
     values_left, values_right = set(a.values) - set(b.values), set(b.values) - set(a.values)
     names_left, names_right = a.names & left, b.names & right
@@ -137,7 +137,10 @@ def features(old: Said, new: Said, a: Reading, b: Reading, rules: Comparison) ->
 
 
 def _runs(a: Sequence[str], b: Sequence[str]) -> list[float]:
-    """Return the number of exchanged runs, whether one is at the start, the equal words before, and the longest runs."""
+    """Return statistics on the runs of words that were replaced.
+
+    These are their number, whether one is at the start, the number of equal words before it, and the lengths of the longest runs.
+    """
     codes = [code for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if code[0] != "equal"]
     both = [code for code in codes if code[0] == "replace"]
     before = codes[0][1] if codes else len(a)

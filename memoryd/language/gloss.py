@@ -1,7 +1,7 @@
 """Translate a text word by word into English, for an embedder that only knows English.
 
-A gloss is not a translation: order and grammar are unchanged and function words are dropped. Unknown words are kept in Latin
-script and omitted in others. It suffices to match a prompt with keys in English.
+A gloss is not a translation. Word order and grammar stay unchanged, and function words are dropped. Unknown words are kept if
+they are in Latin script and omitted otherwise. This is enough to match a prompt with keys in English.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000
 LONGEST = 600
 LONGEST_WORD = 40
-# Minimum length of a prefix (shorter ones must match whole words, except in highly inflected languages), maximum length of the
-# rest, minimum length of a compound and of its parts.
+# The minimum length of a prefix (shorter entries must match whole words, except in highly inflected languages), the maximum
+# length of the rest of the word, and the minimum lengths of a compound and of its parts.
 SHORTEST_STEM = 4
 SHORTEST_INFLECTED, SHORT_ENDING = 3, 3
 LONGEST_ENDING = 6
 COMPOUND, PART = 8, 4
-# Maximum number of senses of a word, and of those used in a gloss.
+# The maximum number of senses per word, and how many of them a gloss contains.
 MOST_SENSES, SENSES = 4, 2
-GLOSSES_KEPT = 8_192  # also the size of the cache of keys
+GLOSSES_KEPT = 8_192  # this is also the size of the cache of keys
 COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
 _ASKING = frozenset({"where", "when", "why", "how", "how many"})
 _INFLECTED = frozenset({"pl", "ru"})
@@ -45,20 +45,26 @@ Senses = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Glossary:
-    of: dict[str, dict[str, Senses]]  # by language, "" for any
+    of: dict[str, dict[str, Senses]]  # by language; "" holds for any language
     little: dict[str, frozenset[str]]
-    longest: int  # of the words in signs
+    longest: int  # for words of scripts without spaces
 
 
 @lru_cache(maxsize=GLOSSES_KEPT)
 def gloss(text: str) -> str:
-    """Return the text in English words; empty for an English text and for one without known words."""
+    """Return the text in English words.
+
+    The result is empty for an English text and for a text without any known word.
+    """
     return " ".join(english for of_word in senses(text) for english in of_word[:SENSES])[:LONGEST]
 
 
 @lru_cache(maxsize=GLOSSES_KEPT)
 def senses(text: str) -> tuple[Senses, ...]:
-    """Return the possible English meanings of each word, likelier ones first; empty if the gloss is."""
+    """Return the possible English meanings of each word, likelier ones first.
+
+    The result is empty if the gloss is empty.
+    """
     head = text[:READ]
     code = _language_of(head)
     if code == "en" or (code in _SCRIPTS and not is_foreign(head)):
@@ -81,17 +87,20 @@ def senses(text: str) -> tuple[Senses, ...]:
 
 
 def in_english(key: str) -> str:
-    """Return the key in a form that an English embedder can read: for an unknown script its gloss, if there is one."""
+    """Return the key in a form that an embedder for English can judge.
+
+    A key in an unknown script is replaced by its gloss, if there is one.
+    """
     return (gloss(key) or key) if is_foreign(key) else key
 
 
 def is_readable(key: str) -> bool:
-    """Return whether an English embedder can judge the key."""
+    """Return whether an embedder for English can judge the key."""
     return not is_foreign(key) or bool(gloss(key))
 
 
 def _language_of(text: str) -> str:
-    """Detect the language by script, else by its function words; English by default."""
+    """Detect the language by its script, or else by its function words. English is the default."""
     code = language(text)
     if code in _SCRIPTS:
         return code
@@ -123,7 +132,7 @@ def _glossary() -> _Glossary:
             for word in others.split():
                 word, _, code = word.partition("/")
                 of[code].setdefault(_words_of(word)[0], []).append((LONGEST, english))
-    # A word is listed first where the English one is its main meaning.
+    # A foreign word is listed first where the English word is its main meaning.
     read = {code: {word: _senses_of(found) for word, found in words.items()} for code, words in of.items()}
     return _Glossary(read, little, max(len(word) for words in read.values() for word in words if CJK.search(word)))
 
@@ -145,7 +154,10 @@ def _folded(word: str) -> str:
 
 
 def _of_word(word: str, code: str, known: _Glossary, little: frozenset[str]) -> list[Senses]:
-    """Return the senses of a word: one entry without senses for a function word, no entry for an unknown word."""
+    """Return the senses of a word.
+
+    A function word yields one entry without senses. An unknown word yields no entry.
+    """
     own, common = known.of.get(code, {}), known.of[""]
     found = own.get(word) or common.get(word) or ()
     if word in little:
@@ -161,7 +173,7 @@ def _of_word(word: str, code: str, known: _Glossary, little: frozenset[str]) -> 
 
 
 def _by_beginning(word: str, words: dict[str, Senses], inflected: bool) -> Senses:
-    """Return the senses of the longest known prefix."""
+    """Return the senses of the longest known prefix of the word."""
     for length in range(len(word) - 1, max(SHORTEST_STEM, len(word) - LONGEST_ENDING) - 1, -1):
         if found := words.get(word[:length]):
             return found
@@ -170,7 +182,10 @@ def _by_beginning(word: str, words: dict[str, Senses], inflected: bool) -> Sense
 
 
 def _parts(word: str, own: dict[str, Senses], common: dict[str, Senses]) -> list[Senses]:
-    """Return the senses of the longest known parts of a compound from the left; anything between them is omitted."""
+    """Return the senses of the longest known parts of a compound, from left to right.
+
+    Unknown text between the parts is omitted.
+    """
     out, at = [], 0
     while at < len(word):
         for end in range(len(word), at + PART - 1, -1):
@@ -184,7 +199,7 @@ def _parts(word: str, own: dict[str, Senses], common: dict[str, Senses]) -> list
 
 
 def _of_signs(run: str, code: str, known: _Glossary) -> list[Senses]:
-    """Return the senses of the longest known pieces of a text without spaces, from the left."""
+    """Return the senses of the longest known pieces of a text without spaces, from left to right."""
     own, common = known.of.get(code, {}), known.of[""]
     little = known.little.get(code, frozenset())
     pieces: list[tuple[str, Senses]] = []
@@ -194,7 +209,7 @@ def _of_signs(run: str, code: str, known: _Glossary) -> list[Senses]:
         at += len(pieces[-1][0])
     unknown = [not found and piece not in little and _HAN.match(piece) is not None for piece, found in pieces]
     near = [before or after for before, after in zip([False, *unknown], [*unknown[1:], False], strict=False)]
-    # A single character beside an unknown one is probably part of a word that the glossary lacks.
+    # A single character next to an unknown one is probably part of a word that the glossary lacks.
     doubted = [
         beside and len(piece) == 1 and _HAN.match(piece) is not None for (piece, _), beside in zip(pieces, near, strict=True)
     ]
@@ -202,7 +217,10 @@ def _of_signs(run: str, code: str, known: _Glossary) -> list[Senses]:
 
 
 def _longest(run: str, own: dict[str, Senses], common: dict[str, Senses], little: frozenset[str]) -> tuple[str, Senses]:
-    """Return the longest known piece at the start of the run and its senses: none for function words and unknown characters."""
+    """Return the longest known piece at the start of the run, and its senses.
+
+    Function words and unknown characters have no senses.
+    """
     for length in range(len(run), 0, -1):
         piece = run[:length]
         if found := own.get(piece) or common.get(piece):

@@ -1,11 +1,11 @@
-"""English words of software projects that are synonyms, opposites, or have little meaning.
+"""English words of software projects that are synonyms or opposites, or have little meaning.
 
-General knowledge, not learned from data. Words are given in base form and looked up by stem.
+This is general knowledge and not learned from data. Words are given in their base form and looked up by stem.
 """
 
 from __future__ import annotations
 
-# One group per line; the first word represents all.
+# One group per line. The first word represents the group.
 SYNONYMS = """
 run execute launch invoke perform trigger
 start startup boot begin spin bring
@@ -91,7 +91,7 @@ wide wildcard
 error errors
 """
 
-# Words that can be added or removed without changing the meaning; whole words, not stems.
+# Words that can be added or removed without changing the meaning. These are whole words, not stems.
 LIGHT = """
 well use uses using used utilise utilize like likes liked prefer prefers want wants wanted favour favor ask asks please always
 must should need needs needed require requires ought make makes sure note remember we team repo repository project codebase
@@ -102,7 +102,7 @@ allow may be done do does has have had having come comes came give gives given o
 anymore more less over place case ending through which what how why due handled kept reachable located lives is are
 """.split()
 
-# Verbs and fillers that rarely distinguish two statements if the rest agrees.
+# Verbs and fillers that rarely distinguish two statements if everything else agrees.
 WEAK = """
 run create write written show open hit cause caused turn close within against framework url face facing skip reach help target
 entry bucket happen manage handle perform apply serve provide support include contain end step want follow directly straight
@@ -110,7 +110,7 @@ new current only real correct together fully properly automatically service serv
 during around about roughly approximately behind under
 """.split()
 
-# Different members of one class name different things: another subject, another place.
+# Words of one class that name different things, so that the statements are about another subject or another place.
 SUBJECTS = """
 staging production prod demo local development dev sandbox preview testing qa
 main master develop release hotfix feature staging
@@ -159,7 +159,7 @@ blue green
 primary secondary
 """
 
-# Different members of one class are exclusive answers to one question.
+# Words of one class that are mutually exclusive answers to one question.
 CHOICES = """
 npm pnpm yarn bun
 pip uv poetry pipenv conda pipx
@@ -213,7 +213,7 @@ macos linux windows
 float integer decimal
 """
 
-# Opposites: the sentence with the other word means the contrary.
+# Opposites. A sentence with the other word means the contrary.
 OPPOSITES = """
 enable disable
 allow forbid
@@ -318,7 +318,7 @@ obrigatório opcional
 obligatoire facultatif
 """
 
-# Ends of one thing: both may be valid, but they are never the same.
+# Opposite ends of one thing. Both statements may be valid, but they are never the same.
 ENDS = """
 first last
 local remote
@@ -341,7 +341,7 @@ big small
 true false
 """
 
-# Words that invert a statement: one of them in only one statement prevents a merge.
+# Words that invert a statement. If only one of two statements contains one of them, they are not merged.
 STATES = """
 disable enable slower faster lower higher fewer less optional unsafe hidden missing fail unable impossible idle
 shared reject refuse ignore deny lack lose corrupt blocked harmless

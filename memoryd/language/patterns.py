@@ -1,7 +1,7 @@
 """Regular expressions that are compiled on first use.
 
-Compiling the word tables of many languages takes some tenths of a second, which neither the start of the daemon nor a
-command that doesn't need them should pay.
+Compiling the word tables of many languages takes some tenths of a second. Neither the start of the daemon nor commands that don't
+use the tables should pay for that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 
 class _Later:
-    """Proxy of a pattern that is compiled when one of its attributes is accessed."""
+    """A proxy for a pattern, which is compiled when one of its attributes is first accessed."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source = source
@@ -27,5 +27,5 @@ class _Later:
 
 
 def later(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern like `re.compile` does, but compile it on first use. Errors are also raised only then."""
+    """Return a pattern as `re.compile` does, but compile it on first use. Errors in it are only raised then."""
     return cast("re.Pattern[str]", _Later(source, flags))

@@ -23,7 +23,7 @@ KEPT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """The preferred words in order, and what they are preferred over (may be empty)."""
+    """The preferred words in order, and the words they are preferred over, which may be empty."""
 
     what: tuple[str, ...]
     over: tuple[str, ...] = ()
@@ -35,7 +35,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=KEPT)
 def preference(text: str) -> Preference | None:
-    """Return the preference that the text states; None if there is none or it only says what is not wanted."""
+    """Return the preference that the text states.
+
+    Return None if there is none, or if the text only says what is not wanted.
+    """
     match = _PREFERS.match(text.strip())
     if match is None or re.search(r"\b(?:not|no|never|without)\b|n't\b", match["what"][:12], re.IGNORECASE):
         return None
@@ -44,7 +47,7 @@ def preference(text: str) -> Preference | None:
 
 
 def reversed_order(known: str, new: str) -> bool:
-    """Return whether one prefers X over Y and the other Y over X."""
+    """Return whether one statement prefers X over Y and the other prefers Y over X."""
     a, b = preference(known), preference(new)
     return bool(
         a and b and a.over and b.over and a.what[:1] == b.over[:1] and a.over[:1] == b.what[:1] and a.what[:1] != a.over[:1]
@@ -52,7 +55,10 @@ def reversed_order(known: str, new: str) -> bool:
 
 
 def another_choice(known: str, new: str) -> bool:
-    """Return whether they prefer different things of one kind: they differ in one run of up to two words and share others."""
+    """Return whether the statements prefer different things of one kind.
+
+    This holds if they differ in one run of up to two words and share other words.
+    """
     a, b = preference(known), preference(new)
     if a is None or b is None or a.over or b.over:
         return False

@@ -1,6 +1,6 @@
-"""Parse a memory's text for comparison: clauses with polarity, canonical words, values. Pure functions.
+"""Parse a memory's text for comparison, into clauses with polarity, canonical words and values. Pure functions.
 
-A statement affirms some things and denies others ("pnpm, never npm"). Counting negations confuses these, so the text is
+A statement may affirm some things and deny others ("pnpm, never npm"). Counting negations can't tell these apart, so the text is
 split into clauses, each with its own polarity.
 """
 
@@ -45,7 +45,7 @@ _PHRASES = (
     (re.compile(r"\b(?:turned|switched|is|are) off\b", re.IGNORECASE), " disabled "),
     (re.compile(r"\b(?:turned|switched|is|are) on(?=[.;,]|$)", re.IGNORECASE), " enabled "),
 )
-# What follows is denied.
+# After one of these words, the text is denied.
 _AGAINST = re.compile(
     r"\s*(?:[,;]\s*)?\b(?:instead of|rather than|in place of|as opposed to|without"
     r"|(?:and |but )?(?:not|never)(?= (?:with|in|to|on|by|as|for|the|a)\b))\s",
@@ -57,7 +57,7 @@ _BOUNDARY = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|for|on|at|under|inside|during|when|if)\s+(.{1,40})", re.IGNORECASE)
 _MARKER = re.compile(r"\b(before|after)\s+(.{1,40})", re.IGNORECASE)
-# The consequence of not doing it: a "not" in it denies nothing of the statement.
+# Introduces the consequence of not following the statement. A "not" in it denies nothing of the statement itself.
 _ELSE = re.compile(
     r"(?:\b(?:otherwise|or else|sonst|sinon|de lo contrario|si no|senão|иначе)\b|否则|さもないと|아니면)[^.;。]{1,200}",
     re.IGNORECASE,
@@ -95,7 +95,7 @@ _NUMBER_WORDS = {
 _WRITTEN_NUMBER = re.compile(rf"\b({'|'.join(_NUMBER_WORDS)})\b(?=[ -]\w)", re.IGNORECASE)
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
 _FRACTIONS = {"half": 0.5, "of": 0.25, "one": 1.0}
-# Normalisation of quantities: "half a minute", "two weeks", "10,000", "5 pm".
+# Normalise quantities such as "half a minute", "two weeks", "10,000" and "5 pm".
 _QUANTITIES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<=\d)(?=[぀-ヿ㐀-䶿一-鿿가-힯])|(?<=[぀-ヿ㐀-䶿一-鿿가-힯])(?=\d)"), lambda match: " "),
     (re.compile(r"\b(\d{1,3}(?:,\d{3}){1,4})(?![\d,])"), lambda match: match[1].replace(",", "")),
@@ -160,7 +160,7 @@ ENDS: Mapping[str, frozenset[int]] = _classes(lexicon.ENDS)
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a statement: its words, and whether they are affirmed."""
+    """A part of a statement, with its words and whether they are affirmed."""
 
     terms: frozenset[str]
     affirmed: bool
@@ -174,10 +174,10 @@ class Reading:
         terms: Canonical stems.
         order: Canonical stems in the order of the text.
         names: Words written like names.
-        ends: Phrases of what is said to have ended.
+        ends: Phrases that name what has ended.
         gone: First words of `ends`.
-        markers: What follows "before" and "after".
-        places: What follows "in", "for" and "when": the place or condition.
+        markers: The words that follow "before" and "after".
+        places: The places and conditions, which follow "in", "for" and "when".
 
     """
 
@@ -204,7 +204,10 @@ class Reading:
 
 
 def read_memory(text: str, *, dont: bool = False) -> Reading:
-    """Parse a text. `dont`: it is listed under "don't", which denies words without a negation of their own."""
+    """Parse a text.
+
+    `dont` means that it is listed under "don't", which denies the words that have no negation of their own.
+    """
     text = text[:READ]
     plain, code = _plain(text), language(text)
     clauses = _clauses(plain, dont, code)
@@ -225,14 +228,14 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
 
 
 def _phrase(thing: str, code: str) -> tuple[str, ...]:
-    """Return the words and values of what has ended, in order."""
+    """Return the words and values of a phrase that names what has ended, in order."""
     found = [(thing.find(value), canonical_value(value)) for value in read(thing).values]
     found += [(thing.find(word), canonical(word)) for word in _kept_words(mask_values(thing), code)]
     return tuple(entry for _, entry in sorted(found))
 
 
 def canonical_value(value: str) -> str:
-    """Normalise a number with its unit: "30seconds" and "30s" are the same."""
+    """Normalise a number with its unit, so that "30seconds" and "30s" are the same."""
     match = _VALUE.fullmatch(value)
     if match is None:
         return value
@@ -252,7 +255,7 @@ def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
 
 
 def written_out(text: str) -> str:
-    """Normalise numbers and quantities in the text: "half a minute" and "30 sec" are the same."""
+    """Normalise numbers and quantities in the text, so that "half a minute" and "30 sec" are the same."""
     text = _WRITTEN_NUMBER.sub(lambda match: str(_NUMBER_WORDS[match[1].casefold()]), text)
     for pattern, write in _QUANTITIES:
         text = pattern.sub(write, text)
@@ -266,7 +269,10 @@ def _plain(text: str) -> str:
 
 
 def canonical_terms(text: str, code: str = "en") -> frozenset[str]:
-    """Return the meaningful stems, with synonyms replaced by the representative of their group. `code`: the language."""
+    """Return the meaningful stems, with synonyms replaced by the representative of their group.
+
+    `code` is the code of the language.
+    """
     return frozenset(_ordered_terms(text, code))
 
 
@@ -295,7 +301,10 @@ def _clauses(text: str, dont: bool, code: str) -> tuple[Clause, ...]:
 
 
 def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[Clause]:
-    """Join two denials in a row: "don't deploy without a backup" asks for the backup, so both parts are affirmed."""
+    """Join two denials that follow each other.
+
+    "Don't deploy without a backup" asks for the backup, so both parts are affirmed.
+    """
     skip = False
     for clause, following, piece in zip(clauses, [*clauses[1:], None], [*pieces[1:], None], strict=True):
         if skip:
@@ -308,7 +317,7 @@ def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[C
 
 
 def _segments(text: str) -> Iterable[tuple[str, bool]]:
-    """Yield the pieces of the text between boundaries, and whether they are affirmed."""
+    """Yield the pieces of the text between clause boundaries, and whether each of them is affirmed."""
     over = _OVER.search(text)
     if over is not None:
         yield from _segments(text[: over.start("over")])
@@ -333,7 +342,10 @@ _NAME = re.compile(r"`([^`]+)`|(?<=[a-z,;] )([A-Z][\w+-]*[\w+])|\b([a-z]+_[a-z_]
 
 
 def _names(text: str, code: str) -> frozenset[str]:
-    """Return words written like names: in backticks, capitalised within a sentence (except in German), identifiers."""
+    """Return the words that are written like names.
+
+    These are words in backticks, capitalised words within a sentence (except in German), and identifiers.
+    """
     pattern = _GERMAN_NAME if code == "de" else _NAME
     found = (next(filter(None, match.groups())) for match in pattern.finditer(mask_values(text)))
     return frozenset(CANONICAL.get(stem(name.casefold()), stem(name.casefold())) for name in found) or NONE

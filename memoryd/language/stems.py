@@ -22,9 +22,12 @@ _LETTER = re.compile(r"[^\W\d_]")
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 
 
-@lru_cache(maxsize=STEMS_KEPT)  # the words of 200 candidates a query are mostly the same
+@lru_cache(maxsize=STEMS_KEPT)  # the candidates of a query (up to 200) mostly share the same words
 def stem(word: str) -> str:
-    """Return a crude stem of a lower-case word: common English and Russian endings removed, at least three letters kept."""
+    """Return a crude stem of a lower-case word.
+
+    Common English and Russian endings are removed, and at least three letters are kept.
+    """
     if _CYRILLIC.search(word):
         cut = _CYRILLIC_ENDING.sub("", word)
         return cut if len(cut) >= 3 else word
@@ -35,7 +38,7 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """Return the prefix shared by the forms of a lower-case word, including derived ones, in any language."""
+    """Return the prefix that all forms of a lower-case word share, including derived forms, in any language."""
     singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
     return singular[:ROOT]
 
@@ -46,6 +49,6 @@ def roots(text: str) -> frozenset[str]:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether at least 30 % of the letters are in a script that an English embedder can't judge."""
+    """Return whether at least 30 % of the letters are in a script that an embedder for English can't judge."""
     letters = len(_LETTER.findall(text))
     return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters

@@ -1,7 +1,9 @@
-"""Find times in a query as a range of days: `in May 2023`, `yesterday`, `three weeks ago`, `since March`, `before 8 May`.
+"""Find times in a query and return them as a range of days.
 
-Rules for English; in other languages only the words for today, yesterday, the day before and last week
-(`times_in_english`). A time without a year or a relative one counts from the time of the query. An open end is EVER; the
+Examples are `in May 2023`, `yesterday`, `three weeks ago`, `since March` and `before 8 May`.
+
+The rules are for English. In other languages, only the words for today, yesterday, the day before and last week are known
+(`times_in_english`). Relative times, and times without a year, are counted from the time of the query. An open end is EVER. The
 named day is always included, whether the query asks for what was before or after it.
 """
 
@@ -17,7 +19,7 @@ from memoryd.language.patterns import later
 Span = tuple[datetime, datetime]
 DAY = timedelta(days=1)
 EVER = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
-# "a week ago" is rarely exact: the range is extended by this share of the distance on both sides.
+# "A week ago" is rarely exact, so the range is extended on both sides by this share of the distance.
 MARGIN = 0.2
 _MONTHS = {name.casefold(): n for names in (calendar.month_name, calendar.month_abbr) for n, name in enumerate(names) if name}
 _MONTHS["sept"] = 9
@@ -108,7 +110,7 @@ _BESIDE_FRENCH = frozenset(
 
 
 def times_in_english(text: str) -> str:
-    """Translate today, yesterday and last week from any of the nine languages to English."""
+    """Translate the words for today, yesterday and last week into English, from any of the nine languages."""
     if _HIER.search(text):
         beside = _WORD.findall(text[:READ].casefold())
         french = sum(word in _BESIDE_FRENCH for word in beside) > sum(word in _BESIDE_GERMAN for word in beside)
@@ -124,12 +126,15 @@ def asks_when(text: str) -> bool:
 
 
 def asks_past(text: str) -> bool:
-    """Return whether the query asks about the past, so that outdated memories answer it: `what did we use before X?`."""
+    """Return whether the query asks about the past, so that outdated memories answer it.
+
+    An example is `what did we use before X?`.
+    """
     return _PAST.search(text) is not None
 
 
 def names_time(text: str) -> bool:
-    """Return whether a statement names a time: a date, a weekday, `last week`."""
+    """Return whether a statement names a time, such as a date, a weekday or `last week`."""
     return _TIME_WORDS.search(text) is not None
 
 
@@ -139,7 +144,10 @@ def is_open(span: Span) -> bool:
 
 
 def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
-    """Return whether any moment from `start` to `end` (None: only the start) is in the span; a whole day starts at midnight."""
+    """Return whether any moment from `start` to `end` is in the span.
+
+    If `end` is None, only `start` is checked. A whole day starts at midnight.
+    """
     return start < span[1] and (end or start) >= span[0]
 
 
@@ -169,7 +177,10 @@ def _range(first: str, second: str, now: datetime) -> Span | None:
 
 
 def asked_event(text: str) -> tuple[bool, str] | None:
-    """Return whether the query asks for what was before (else: after) something, and for what: `before the migration`."""
+    """Return the event that the query asks about, and whether it asks for what was before or after it.
+
+    An example is `before the migration`.
+    """
     match = _EVENT.search(text)
     return (
         (match["side"].casefold() in ("before", "until") or match["side"].casefold().startswith("prior"), match["event"].strip())
@@ -179,13 +190,13 @@ def asked_event(text: str) -> tuple[bool, str] | None:
 
 
 def span_around(before: bool, at: datetime) -> Span:
-    """Return the span before or after a moment, including its whole day."""
+    """Return the span before or after a moment. The whole day of the moment is included."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return (EVER[0], midnight + DAY) if before else (midnight, EVER[1])
 
 
 def _single(text: str, now: datetime) -> tuple[Span, str, str] | None:
-    """Return a time with its own text and the text before it."""
+    """Return one time, together with its own text and the text before it."""
     for pattern in _NAMED:
         if match := pattern.search(text):
             span = _named(match.groupdict(), now)
@@ -222,7 +233,10 @@ def _named(parts: dict[str, str | None], now: datetime) -> Span | None:
 
 
 def _months(month: int, count: int, parts: dict[str, str | None], now: datetime) -> Span:
-    """Return whole months; without a year the latest past ones, and for `last` those before this month."""
+    """Return whole months.
+
+    A month without a year is the latest one in the past. With `last`, the months before the current one are returned.
+    """
     begun = month < now.month or (month == now.month and not parts.get("last"))
     year = int(parts.get("year") or (now.year if begun else now.year - 1))
     after = month - 1 + count
@@ -260,14 +274,17 @@ def _lately(match: re.Match[str], midnight: datetime) -> Span:
 
 
 def _last(match: re.Match[str], midnight: datetime) -> Span:
-    """Return the span of `last week`, which excludes today, or of `the last week` and `the past week`, which include it."""
+    """Return the span of `last week` or `the last week`.
+
+    `last week` excludes today, while `the last week` and `the past week` include it.
+    """
     over = match["which"].casefold() == "last" and not _THE.search(match.string[: match.start()])
     back = _DAYS[match["unit"].casefold()] * (1 if match["which"].casefold() in ("past", "this") else 2)
     return midnight - back * DAY, midnight if over else midnight + DAY
 
 
 def _weekday(match: re.Match[str], midnight: datetime) -> Span:
-    """Return the latest such day before today; for `this` it may be today."""
+    """Return the latest such weekday before today. With `this`, it may also be today."""
     back = (midnight.weekday() - _WEEKDAYS[match["day"].casefold()]) % 7
     same = match[0].casefold().startswith("this")
     return _span(midnight - (back if back or same else 7) * DAY, 1)

@@ -1,8 +1,8 @@
 """Determine the relation of two memories from their words, values and meaning. Pure functions.
 
-Vectors alone can't distinguish "port 8080" from "port 9090" or "run" from "never run": cosines of such pairs reach
-0.95, those of paraphrases start at 0.78. So the words decide, and the cosine only determines how much they may differ.
-Thresholds were chosen on the training half of the labelled pairs in tests/memoryd/dream/pairs.
+Vectors alone can't distinguish "port 8080" from "port 9090", or "run" from "never run". The cosines of such pairs reach 0.95,
+while those of paraphrases start at 0.78. Therefore the words decide, and the cosine only determines how much they may differ. The
+thresholds were chosen on the training half of the labelled pairs in tests/memoryd/dream/pairs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ NEAR_OVERLAP = 0.8
 DOUBTFUL_COSINE = 0.86
 REBOUND = 3
 MOST_BOUND = 24
-# These are not exclusive: "run lint" does not affect "run the tests".
+# These verbs don't exclude each other: "run lint" does not affect "run the tests".
 _REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
 _OPENERS = frozenset("always never please also and then you we must should first".split())
-# What follows is one of several answers: another number is another version.
+# The number after one of these words is one of several answers to a question: another number is another version.
 _EXCLUSIVE = frozenset("use uses using used prefer prefers need needs require requires is are called named want wants".split())
 _SERIES = re.compile(r"(?P<name>[^\W\d_]{2,40}[_-]?)\d{1,6}$")
 _LABEL = re.compile(r"\b(?P<thing>[^\W\d_]{3,40}) (?P<label>[A-Z])\b")
@@ -64,12 +64,12 @@ class _Pair:
 
     @property
     def context(self) -> float:
-        """Share of the shorter statement's words that the other contains."""
+        """The share of the shorter statement's words that the other one contains."""
         least = min(len(self.a.terms), len(self.b.terms))
         return len(self.shared) / least if least else 0.0
 
     def close(self, least: float) -> bool:
-        """Return whether the meaning is close enough; without vectors the words decide."""
+        """Return whether the meanings are similar enough. Without vectors, only the words decide."""
         if self.cosine is not None:
             return self.cosine >= least
         union = len(self.shared) + len(self.left) + len(self.right)
@@ -77,7 +77,7 @@ class _Pair:
 
 
 def compare(earlier: Reading, later: Reading, cosine: float | None = None) -> Verdict:
-    """Return the relation of `later` to `earlier`. `cosine` is that of their vectors, if known."""
+    """Return the relation of `later` to `earlier`. `cosine` is the cosine similarity of their vectors, if known."""
     pair = _pair(earlier, later, cosine)
     if earlier.statement.norm == later.statement.norm and earlier.clauses == later.clauses:
         return Verdict.SAME
@@ -99,13 +99,13 @@ def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
 
 
 def exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
-    """Return the pairs of words of one class that occur in one statement each."""
+    """Return the pairs of words of one class where each word occurs in only one of the statements."""
     none: frozenset[int] = frozenset()
     return [(x, y) for x in sorted(left) for y in sorted(right) if classes.get(x, none) & classes.get(y, none)]
 
 
 def apart(left: Iterable[str], right: Iterable[str]) -> bool:
-    """Return whether words that occur in only one statement are opposites or ends of one thing."""
+    """Return whether words that occur in only one statement are opposites, or opposite ends of one thing."""
     left, right = list(left), list(right)
     return bool(exchanged(left, right, OPPOSITES) or exchanged(left, right, ENDS) or exchanged(left, right, CHOICES))
 
@@ -117,7 +117,7 @@ def _other_subject(pair: _Pair) -> bool:
 
 
 def strong(terms: frozenset[str]) -> frozenset[str]:
-    """Return the terms that distinguish statements."""
+    """Return the terms that distinguish one statement from another."""
     return terms - WEAK
 
 
@@ -143,7 +143,10 @@ def _about_the_same(pair: _Pair) -> bool:
 
 
 def _narrower(pair: _Pair, *, places: bool = False) -> bool:
-    """Return whether only one of them names a part (or, with `places`, a place or a case): both may be valid."""
+    """Return whether only one of the statements names a part, since then both may be valid.
+
+    With `places`, a place or a case counts, too.
+    """
     couples = [*exchanged(pair.left, pair.right, OPPOSITES), *exchanged(pair.left, pair.right, CHOICES)]
     other = pair.a.gone | pair.b.gone | {term for couple in couples for term in couple}
     left, right = (
@@ -164,7 +167,10 @@ def _known_relation(pair: _Pair) -> Verdict | None:
 
 
 def _replaced(pair: _Pair) -> bool:
-    """Return whether the later one says that something affirmed by the earlier one has ended, or vice versa."""
+    """Return whether one statement ends the other.
+
+    This holds if the later one says that something affirmed by the earlier one has ended, or the other way round.
+    """
     return _ends(pair.a, pair.b, pair) or _ends(pair.b, pair.a, pair)
 
 
@@ -204,7 +210,7 @@ def _values_agree(pair: _Pair) -> bool:
 
 
 def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: float) -> bool:
-    """Return whether a clause denied here is affirmed and nowhere denied there."""
+    """Return whether a clause that one reading denies is affirmed, and not also denied, by the other."""
     for clause in clauses:
         if clause.affirmed:
             continue
@@ -222,7 +228,7 @@ def _contained(clause: Clause, other: Clause) -> float:
 
 
 def _turned_around(pair: _Pair) -> bool:
-    """Return whether one word is the opposite of the other, and the rest differs by at most one word."""
+    """Return whether one word is replaced by its opposite and the rest differs by at most one word."""
     if pair.a.values != pair.b.values or not _same_sense(pair):
         return False
     return any(_rest_is_small(pair.left - {x}, pair.right - {y}) for x, y in exchanged(pair.left, pair.right, OPPOSITES))
@@ -238,7 +244,7 @@ def _same_sense(pair: _Pair) -> bool:
 
 
 def _other_value(pair: _Pair) -> bool:
-    """Return whether each has one number of the same unit and everything else agrees."""
+    """Return whether each statement has one number with the same unit and everything else agrees."""
     a, b = _surplus(pair.a.values, pair.b.values), _surplus(pair.b.values, pair.a.values)
     if not a or len(a) != len(b) or len(a) > 2 or (strong(pair.left) and strong(pair.right)) or not _same_sense(pair):
         return False
@@ -250,14 +256,14 @@ def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
 
 
 def names_other_things(a: Reading, b: Reading) -> bool:
-    """Return whether they name different things ("module 3", "PR 14", "run one"), which are unrelated."""
+    """Return whether the statements name different things ("module 3", "PR 14", "run one") and are thus unrelated."""
     if has_correction(b.statement.text):
         return _numbers_name(a, b)
     return _numbers_name(a, b) or _other_object(a, b) or _labelled_otherwise(a, b) or _two_values_differ(a, b)
 
 
 def _labelled_otherwise(a: Reading, b: Reading) -> bool:
-    """Return whether a thing has another letter: "sensor A" and "sensor B"."""
+    """Return whether the same kind of thing has a different letter, as in "sensor A" and "sensor B"."""
     labels, others = dict(_labels(a)), dict(_labels(b))
     return any(labels[thing] != others[thing] for thing in labels.keys() & others.keys())
 
@@ -267,7 +273,7 @@ def _labels(reading: Reading) -> list[tuple[str, str]]:
 
 
 def _two_values_differ(a: Reading, b: Reading) -> bool:
-    """Return whether two values differ and one is a name: "orders.created has 12, orders.closed has 3"."""
+    """Return whether two values differ and one of them is a name, as in "orders.created has 12, orders.closed has 3"."""
     left, right = _surplus(a.values, b.values), _surplus(b.values, a.values)
     named = [any(not _is_number(value) for value in side) for side in (left, right)]
     return len(left) >= 2 and len(right) >= 2 and all(named)
@@ -284,7 +290,10 @@ def _numbers_name(a: Reading, b: Reading) -> bool:
 
 
 def _other_object(a: Reading, b: Reading) -> bool:
-    """Return whether one word is exchanged: another member of a series ("shard1", "shard2"), or the object of an instruction."""
+    """Return whether one word is replaced by another object.
+
+    It is another member of a series ("shard1" and "shard2"), or the object of an instruction.
+    """
     tokens, others = a.statement.tokens, b.statement.tokens
     unlike = [place for place, (x, y) in enumerate(zip(tokens, others, strict=False)) if x != y]
     if len(tokens) != len(others) or len(unlike) != 1 or unlike[0] == 0:
@@ -302,7 +311,7 @@ def _is_number(value: str) -> bool:
 
 
 def _identifies(value: str, pair: _Pair) -> bool:
-    """Return whether a number names a thing ("issue 12"): another number is another thing."""
+    """Return whether a number identifies a thing, as in "issue 12". Another number then means another thing."""
     for tokens in (pair.a.statement.tokens, pair.b.statement.tokens):
         for before, token in zip(tokens, tokens[1:], strict=False):
             if token.startswith(value) and before in IDENTIFIED:
@@ -311,7 +320,10 @@ def _identifies(value: str, pair: _Pair) -> bool:
 
 
 def _other_choice(pair: _Pair) -> bool:
-    """Return whether they answer the same question differently: "tabs" for "spaces", but not as the subject of the sentence."""
+    """Return whether the statements give different answers to the same question, such as "tabs" and "spaces".
+
+    Words that are the subjects of their sentences don't count.
+    """
     if not _same_sense(pair):
         return False
     for x, y in exchanged(pair.left, pair.right, CHOICES):
@@ -325,7 +337,7 @@ def _other_choice(pair: _Pair) -> bool:
 
 
 def _values_beside(reading: Reading, choice: str) -> list[str]:
-    """Return the values, without a number that counts the choice ("four spaces")."""
+    """Return the values, without a number that belongs to the choice, as in "four spaces"."""
     out = list(reading.values)
     tokens = [_NUMBER_WORDS.get(token, token) for token in reading.statement.tokens]
     for before, token in zip(tokens, tokens[1:], strict=False):
@@ -335,13 +347,13 @@ def _values_beside(reading: Reading, choice: str) -> list[str]:
 
 
 def other_choices(tokens: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether words that occur in only one of them are different answers to the same question."""
+    """Return whether words that occur in only one of the statements are different answers to the same question."""
     left, right = (frozenset(map(canonical, side)) for side in (tokens, others))
     return bool(exchanged(left - right, right - left, CHOICES))
 
 
 def _leads(x: str, y: str, pair: _Pair) -> bool:
-    """Return whether both words start their sentences, and are thus the subject."""
+    """Return whether both words start their sentences and are thus the subjects."""
     return _first(pair.a) == x and _first(pair.b) == y
 
 
@@ -375,12 +387,12 @@ def _adds_little(extra: frozenset[str]) -> bool:
 
 
 def turned_round(a: Reading, b: Reading) -> bool:
-    """Return whether the other contains most of what one of them denies."""
+    """Return whether one statement contains most of what the other one denies."""
     return _denies(a.clauses, b.clauses, CONTAINED) or _denies(b.clauses, a.clauses, CONTAINED)
 
 
 def _senses_agree(pair: _Pair) -> bool:
-    """Return whether the shared words are affirmed, or denied, in both."""
+    """Return whether each shared word is affirmed in both statements, or denied in both."""
     return not (_denies(pair.a.clauses, pair.b.clauses, CONTEXT) or _denies(pair.b.clauses, pair.a.clauses, CONTEXT))
 
 
@@ -389,13 +401,16 @@ def _names_differ(pair: _Pair) -> bool:
 
 
 def _order_differs(pair: _Pair) -> bool:
-    """Return whether both say "before" (or "after") about different things."""
+    """Return whether both statements say "before" (or "after") about different things."""
     a, b = dict(pair.a.markers), dict(pair.b.markers)
     return any(a[word] != b[word] for word in a.keys() & b.keys())
 
 
 def rebound(a: Reading, b: Reading) -> bool:
-    """Return whether shared words are combined differently: "clang on Linux, gcc on macOS" with both exchanged."""
+    """Return whether shared words are combined differently.
+
+    An example is "clang on Linux, gcc on macOS" against the same with both compilers swapped.
+    """
     common = [term for term in dict.fromkeys(a.order) if term in b.terms]
     named = [term for term in common if term in a.names or term in b.names or term in CHOICES or term in SUBJECTS]
     if len(common) < REBOUND or not 1 < len(named) <= MOST_BOUND:
@@ -412,12 +427,12 @@ def rebound(a: Reading, b: Reading) -> bool:
 
 
 def _directed(a: Reading, b: Reading) -> bool:
-    """Return whether both compare two things, or lead from one to the other."""
+    """Return whether both statements compare two things, or lead from one thing to another."""
     return bool(_DIRECTIONS.intersection(a.statement.tokens)) and bool(_DIRECTIONS.intersection(b.statement.tokens))
 
 
 def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str]]:
-    """Return the next common word of each common word."""
+    """Return, for each word that both texts share, the next shared word after it."""
     line = [term for term in order if term in common]
     out: dict[str, set[str]] = {term: set() for term in common}
     for term, following in zip(line, line[1:], strict=False):
@@ -426,7 +441,7 @@ def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str
 
 
 def one_word_exchanged(one: Reading, other: Reading) -> bool:
-    """Return whether the sentences are equal except for one word that is not a synonym."""
+    """Return whether the sentences are equal except for one word, and the two words are not synonyms."""
     a, b = one.statement.tokens, other.statement.tokens
     if len(a) != len(b) or len(a) == 1:  # in languages without spaces, a sentence is a single token
         return False
@@ -435,6 +450,6 @@ def one_word_exchanged(one: Reading, other: Reading) -> bool:
 
 
 def _doubtful(pair: _Pair) -> bool:
-    """Return whether they are close enough to ask a model, if there is one."""
+    """Return whether the statements are similar enough to ask a model, if there is one."""
     few = len(pair.left) <= 2 and len(pair.right) <= 2
     return pair.cosine is not None and pair.cosine >= DOUBTFUL_COSINE and few and pair.context >= CONTEXT

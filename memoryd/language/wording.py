@@ -1,7 +1,8 @@
-"""Determine how the wording of two statements differs: the same, one negated, one value changed, or other. Pure functions.
+"""Determine how the wording of two statements differs. Pure functions.
 
-Deliberately cautious: sentences that differ by a number, a path or one noun look similar to any measure but mean
-different things. Only known kinds of differences count.
+The wording may be the same, negated, different in one value, or different in other ways. The functions are deliberately cautious:
+sentences that differ by a number, a path or one noun look similar to any measure but mean different things. Only known kinds of
+differences count.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _NUMBER = re.compile(
 )
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]{0,100}(?:=\S{1,300})?")
 _HAS_DIGIT = re.compile(r"\b(?:[A-Za-z_]+\d\w*|0x[0-9A-Fa-f]{1,40})\b")
-# Words of change and of address describe how things came about, not what is valid.
+# Words about a change or about the reader describe how something came about, not what is valid.
 _PASSING_WORDS = frozenset(
     """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally
     correction update remember note again today nowadays currently please lets let""".split()
@@ -60,7 +61,7 @@ PREPOSITIONS = frozenset(
     """to before after into against than between through in for on at of from under with within during by via per inside
     about""".split()
 )
-# A number after one of these names a thing; another number means another thing.
+# A number after one of these words identifies a thing, so another number means another thing.
 IDENTIFIED = frozenset(
     """issue issues pr ticket bug step phase line lines commit task test case chapter milestone item id section row column stage
     iteration round attempt sprint question fix story day page figure table listing rule node shard replica number module entry
@@ -69,7 +70,7 @@ IDENTIFIED = frozenset(
 )
 _SKIPPED = ENGLISH_STOP_WORDS | _NEGATION_WORDS | _PASSING_WORDS
 _NAMES = frozenset(lexicon.CHOICES.split())
-# "No, X" denies what somebody else said, but affirms X.
+# "No, X" denies what somebody else said but affirms X.
 _DENIAL = re.compile(r"^\W*(?:no|nope|wrong|nein|falsch|non|нет|不对|不)[,.:;!，。]\s*", re.IGNORECASE)
 
 
@@ -79,9 +80,9 @@ class Statement:
 
     Attributes:
         stems: Meaningful stems.
-        values: What must agree literally.
+        values: The values that must agree literally.
         tokens: The words in order.
-        replaced: The things it says have ended.
+        replaced: The things that the statement says have ended.
         negations: The number of negations.
 
     """
@@ -97,7 +98,7 @@ class Statement:
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """Return paths, numbers, flags and names with digits in order: they must agree for two statements to be the same."""
+    """Return paths, numbers, flags and names with digits, in order. Two statements are only the same if these agree."""
     found: list[tuple[int, str]] = []
     rest = text
     for pattern in (_PATH, _FLAG, _NUMBER, _HAS_DIGIT):
@@ -121,15 +122,18 @@ def _without_contrasts(text: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """Return the stem of a word; names of tools are kept, as "PostgreSQL" and "PostGIS" would become the same."""
+    """Return the stem of a word.
+
+    Names of tools are returned unchanged, as "PostgreSQL" and "PostGIS" would otherwise become the same.
+    """
     return word if word in _NAMES else stem(word)
 
 
 @lru_cache(maxsize=READ_KEPT)
 def read(text: str) -> Statement:
-    """Parse a text for comparisons. Results are cached, since one statement is compared with many.
+    """Parse a text for comparisons, and cache the result since one statement is compared with many.
 
-    A dream holds the results for all memories, so words are interned and empty sets shared.
+    A dream keeps the results for all memories. Therefore words are interned and empty sets are shared.
     """
     whole, text = text, _DENIAL.sub("", text[:READ])
     code = language(text)
@@ -147,7 +151,10 @@ def read(text: str) -> Statement:
 
 
 def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bool = False) -> Wording:
-    """Return how `b` differs from `a`. `…_dont`: it is listed under "don't", which negates words without a negation."""
+    """Return how `b` differs from `a`.
+
+    The `…_dont` arguments say that a statement is listed under "don't", which negates words without a negation of their own.
+    """
     flipped = speaks_for(a, known_dont) != speaks_for(b, new_dont)
     if a.norm == b.norm:
         return Wording.NEGATED if flipped else Wording.SAME
@@ -156,7 +163,7 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
     if _replaces(a, b):
         return Wording.CORRECTED
     if _replaces(b, a):
-        return Wording.CHANGED_WORD  # a corrected statement is repeated: the words don't say which one is valid
+        return Wording.CHANGED_WORD  # the correction is quoted, so the words do not say which one is valid
     alike = jaccard(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
@@ -169,12 +176,15 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
 
 
 def speaks_for(statement: Statement, dont: bool) -> bool:
-    """Return whether it affirms (True) or denies: two negations cancel, "Push to main" under "don't" counts as one."""
+    """Return whether the statement affirms its content (True) or denies it.
+
+    Two negations cancel each other. For "Push to main" listed under "don't", the list counts as one negation.
+    """
     return (statement.negations or int(dont)) % 2 == 0
 
 
 def _one_sided(a: Statement, b: Statement) -> bool:
-    """Return whether one only has additional words: nothing was exchanged."""
+    """Return whether one statement only has additional words, and no word was replaced."""
     return a.stems <= b.stems or b.stems <= a.stems
 
 
@@ -187,7 +197,7 @@ def _replaced_things(text: str) -> list[str]:
 
 
 def _replaces(a: Statement, b: Statement) -> bool:
-    """Return whether `b` says "X instead of Y" while `a` affirms Y and is otherwise about the same."""
+    """Return whether `b` says "X instead of Y", while `a` affirms Y and is otherwise about the same thing."""
     left, right = a.stems | set(a.values), b.stems | set(b.values)
     code = language(b.text)
     for old in b.replaced:
@@ -208,7 +218,7 @@ def _content(phrase: str, code: str) -> list[str]:
 
 
 def _changed(a: Statement, b: Statement) -> Wording:
-    """Determine whether exactly one run of words differs, and of which kind it is."""
+    """Determine whether exactly one run of words differs, and what kind of difference it is."""
     left, right = list(a.tokens), list(b.tokens)
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
