@@ -1,4 +1,4 @@
-"""Checks on what may be read and on what may be written, whoever proposed it."""
+"""Check what may be read and what may be written, whoever proposed it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import LogChunk
 from memoryd.llm import extractor_folder, is_internal_text
 
-# Worded by the agent and only confirmed by the user: a decision, marked as agreed to, never the user's rule.
+# Worded by the agent and only confirmed by the user. It is a decision that is marked as agreed to, never the user's rule.
 
-# A turn with so few words ("yes, do that", "option 2", the label of an option) can't contain what it is cited for.
+# A turn with so few words ("yes, do that", "option 2", the label of an option) can't contain the statement that cites it.
 FEW_WORDS = 8
-# Words that a reader may add itself ("uses", "project"); with more of them somebody else worded the statement.
+# Words that a reader may add itself ("uses", "project"). With more additional words, somebody else worded the statement.
 SPARE_WORDS = 2
 
 
 def as_agreed(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     """Mark the candidate as agreed to if it cites the user for words that are not in the user's turn.
 
-    Only answers to the agent's questions and turns that are too short are considered.
+    Only answers to the agent's questions, and turns that are too short, are considered.
     """
     if candidate.source is not Source.USER:
         return candidate
@@ -58,13 +58,13 @@ def _is_cited(turn: Turn, candidate: Candidate) -> bool:
     return (turn.uuid in candidate.uuids) if turn.uuid and candidate.uuids else turn.line in candidate.lines
 
 
-# Per user turn, so that a log that is read late yields as much as if it were read turn by turn.
+# The limit applies to each turn of the user, so that a log that is read late yields as much as if it were read turn by turn.
 MAX_CANDIDATES = 25
 MAX_CONTENT = 1_000
 
 
 def is_excluded(settings: Settings, folder: str) -> bool:
-    """Return whether the folder is inside one that the user excluded."""
+    """Return whether the folder is inside a folder that the user excluded."""
     if not folder or not settings.exclude:
         return False
     paths = spellings(folder)
@@ -72,7 +72,10 @@ def is_excluded(settings: Settings, folder: str) -> bool:
 
 
 def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
-    """Return whether the log belongs to a model run of memoryd: by its folder or by the marker in its prompt."""
+    """Return whether the log belongs to a run of a model by memoryd.
+
+    It is recognised by its folder or by the marker in its prompt.
+    """
     folder = extractor_folder(settings)
     if cwd and folder in (Path(cwd), *Path(cwd).parents):
         return True
@@ -80,7 +83,10 @@ def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
 
 
 def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Candidate], list[Refused]]:
-    """Split candidates into those that may be written (no secrets, no rules by others, not too many) and refused ones."""
+    """Split the candidates into those that may be written and those that are refused.
+
+    A candidate is refused if it contains secrets, is a rule by somebody other than the user, or exceeds the limit.
+    """
     out: list[Refused] = []
     good: list[Candidate] = []
     for candidate in extraction.candidates:
@@ -114,7 +120,7 @@ def _problem(candidate: Candidate) -> str:
 
 
 def summed(*counts: Mapping[str, int]) -> dict[str, int]:
-    """Add up counts by reason, without zeros."""
+    """Add up the counts by reason and omit zeros."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

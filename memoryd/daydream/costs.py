@@ -1,23 +1,23 @@
-"""Expected costs of a reader, based on sizes of real sessions (benchmarks/reader_cost.py)."""
+"""Expected costs of a reader, based on the sizes of real sessions (benchmarks/reader_cost.py)."""
 
 from __future__ import annotations
 
-# 28 sessions of developers' real work (docs/quality.md): their requests, and answers in the format of the prompt.
+# Based on 28 sessions of real work by developers (docs/quality.md): their requests, and answers in the format of the prompt.
 CALLS_A_SESSION = 2.0
 INPUT_TOKENS_A_SESSION = 14_000
 OUTPUT_TOKENS_A_SESSION = 1_400
 SESSIONS_A_DAY = 8
-# Dollars per million tokens of the cheapest Claude model, at its list price at the time of the measurement.
+# The price of the cheapest Claude model, in dollars per million tokens, at the time of the measurement.
 INPUT_PRICE, OUTPUT_PRICE = 1.0, 5.0
 
 
 def tokens_a_day() -> int:
-    """Return the input and output tokens of a day with SESSIONS_A_DAY sessions."""
+    """Return the number of input and output tokens on a day with SESSIONS_A_DAY sessions."""
     return SESSIONS_A_DAY * (INPUT_TOKENS_A_SESSION + OUTPUT_TOKENS_A_SESSION)
 
 
 def dollars_a_day() -> float:
-    """Return the cost of such a day without a subscription."""
+    """Return what such a day costs in dollars without a subscription."""
     return SESSIONS_A_DAY * (INPUT_TOKENS_A_SESSION * INPUT_PRICE + OUTPUT_TOKENS_A_SESSION * OUTPUT_PRICE) / 1e6
 
 

@@ -1,4 +1,7 @@
-"""Handoffs: where a session left off, derived from its log for readers without a model. Pure functions."""
+"""Handoffs describe where a session left off.
+
+For readers without a model, they are derived from the session's log. Pure functions.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ MOST_FILES = 6
 MOST_TODOS = 3
 PART_CHARS = 160
 _TASK_CHARS = 2_000
-# Forgetting drops too many sentences rather than too few: a third of a memory's words is sufficient, or half of a clause's,
-# since the end of a long memory may be cut off. A single common word is not, as it is in nearly every text.
+# When a memory is forgotten, it is better to drop too many sentences of a handoff than too few. A third of the memory's words is
+# sufficient, or half of the words of a clause, since the end of a long memory may be cut off. A single common word is not
+# sufficient, as it occurs in nearly every text.
 HELD_SHARE = 1 / 3
 CLAUSE_SHARE = 0.5
 LEAST_HELD = 2
@@ -60,7 +64,10 @@ class Gathered:
         self._testing = _part(turn.detail) if turn.tool == "Bash" and _TESTS.search(turn.detail[:400]) else ""
 
     def text(self, learnt: Sequence[MemoryItem], todos: Sequence[MemoryItem], folder: str = "") -> str:
-        """Return the handoff without secrets; empty when the session changed and taught nothing."""
+        """Return the handoff without secrets.
+
+        The result is empty if the session changed nothing and yielded no memory.
+        """
         if not self._files and not learnt:
             return ""
         decision = next((item.content for item in learnt if item.kind is Kind.DECISION), "")
@@ -76,7 +83,10 @@ class Gathered:
 
 
 def holds(handoff: str, memory: str) -> bool:
-    """Return whether a handoff may contain what a memory says: enough of its words, words in one clause, or a name or value."""
+    """Return whether a handoff may contain what a memory says.
+
+    It may if it contains enough of the memory's words, the words of one clause, or a name or value.
+    """
     if not _rare(memory).isdisjoint(_rare(handoff)):
         return True
     said, stated = item_terms(handoff), set(query_terms(memory))
@@ -92,12 +102,12 @@ def _is_of(clause: str, memory: frozenset[str]) -> bool:
 
 
 def _rare(text: str) -> set[str]:
-    """Return names and values that are unlikely to occur by chance: they contain a digit or consist of several words."""
+    """Return names and values that are unlikely to occur by chance, since they contain a digit or consist of several words."""
     return {match[0].casefold() for match in _RARE.finditer(text)}
 
 
 def _task(text: str) -> str:
-    """Return the text without lasting wishes, which are memories of their own and may be retracted or forgotten."""
+    """Return the text without lasting wishes. These are memories of their own and may be retracted or forgotten."""
     return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_to_hold(part))
 
 

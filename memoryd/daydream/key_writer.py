@@ -1,7 +1,7 @@
-"""Write keys for memories without any: a model writes questions and tasks in other words that help to find them.
+"""Write search keys for memories that have none. A model writes questions and tasks, in other words, that help to find them.
 
-Only the redacted statements leave the machine, and only to the model that reads sessions. The answer is checked for its
-format and for secrets and only used for search; a memory that got keys in the meantime keeps those.
+Only the redacted statements leave the machine, and only to the model that also reads sessions. The answer is checked for its
+format and for secrets, and is only used for search. If a memory received keys in the meantime, these are kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class KeyBatch:
-    """Result of one call: the numbers of memories with new keys and still without, and why no model was asked, if so."""
+    """The result of one call.
+
+    It contains the number of memories that received keys and of those that still have none. If no model was asked, it also gives
+    the reason.
+    """
 
     written: int
     left: int
@@ -59,7 +63,10 @@ class KeyBatch:
 
 
 class KeyWriter:
-    """Writes keys in batches. The results are in the files, so the work can be interrupted and resumed at any time."""
+    """Writes keys in batches.
+
+    The results are stored in the files, so the work can be interrupted and resumed at any time.
+    """
 
     def __init__(self, llm: LLM, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
         self._llm = llm
@@ -69,7 +76,10 @@ class KeyWriter:
         self._clock = clock
 
     def missing(self, after: str = "") -> list[MemoryItem]:
-        """Return the active memories after this id that need keys, by id, except turns of chats and projects that are off."""
+        """Return the active memories after this id that need keys, ordered by id.
+
+        Turns of chats, and memories of projects in which memory is off, are omitted.
+        """
         return [item for item in self._service.all() if item.id > after and self._wants_keys(item)]
 
     def _wants_keys(self, item: MemoryItem) -> bool:
@@ -77,7 +87,7 @@ class KeyWriter:
         return active and not item.asked_as and not item.is_turn and not self._state.is_off(item.project)
 
     def write_batch(self, waiting: Sequence[MemoryItem]) -> KeyBatch:
-        """Request the keys of the first of these memories. Raises ModelError."""
+        """Ask the model for the keys of the first few of these memories. Raises ModelError."""
         batch = waiting[:BATCH]
         if not batch:
             return KeyBatch(0, 0)
@@ -109,13 +119,16 @@ class KeyWriter:
 
 
 def ask_keys(llm: LLM, batch: Sequence[MemoryItem]) -> tuple[list[tuple[str, ...]] | None, Completion]:
-    """Return the keys of these memories in order (None if the answer is unusable), and the answer. Raises ModelError."""
+    """Return the keys of these memories in order, and the model's answer.
+
+    The keys are None if the answer is unusable. Raises ModelError.
+    """
     completion = llm.complete(messages_for(batch), SCHEMA)
     return parse_keys(completion.text, batch), completion
 
 
 def with_keys(llm: LLM, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the items with keys written by the model, without a budget or a store. Raises ModelError."""
+    """Return the items with keys that the model wrote. This uses no budget and no store. Raises ModelError."""
     out: list[MemoryItem] = []
     for start in range(0, len(items), BATCH):
         batch = items[start : start + BATCH]
@@ -131,7 +144,7 @@ def _unusable(llm: LLM, batch: Sequence[MemoryItem]) -> ModelError:
 
 
 def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
-    """Return the constant instructions, and the redacted statements as data."""
+    """Return the messages for the model: the constant instructions, and the redacted statements as data."""
     statements = [
         {"n": place, "kind": item.kind.value, "statement": redact(one_line(item.content)[:MAX_STATEMENT]).text}
         for place, item in enumerate(batch, start=1)
@@ -141,7 +154,7 @@ def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
 
 
 def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] | None:
-    """Return the usable keys of each statement; None if the answer has the wrong format."""
+    """Return the usable keys of each statement, or None if the answer has the wrong format."""
     fenced = _FENCE.match(text)
     try:
         entries = orjson.loads(fenced[1] if fenced else text)["keys"]
@@ -152,7 +165,7 @@ def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] 
 
 
 def _usable(keys: Any, item: MemoryItem) -> tuple[str, ...]:
-    """Return keys on one line, without secrets, that differ from the statement."""
+    """Return the keys that fit on one line, contain no secrets and differ from the statement."""
     if not isinstance(keys, list):
         return ()
     texts = dict.fromkeys(one_line(key) for key in keys if isinstance(key, str) and key.strip())

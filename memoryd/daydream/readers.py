@@ -1,6 +1,6 @@
-"""The readers in the order of attempts, and the state of those that can't answer at the moment.
+"""The readers, in the order in which they are tried, and the state of those that can't answer at the moment.
 
-A reader that fails pauses, longer each time; meanwhile the next one in the list is used, and finally rules.
+A reader that fails pauses, for longer each time. Meanwhile, the next one in the list is used, and finally the rules.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from memoryd.daydream.transcript import LogChunk, ReadLimits
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.llm.claude import Logins
 
-# When a model is asked: new text of a log waits until it is worth a call.
+# When a model is asked. New text of a log waits until there is enough of it for a call.
 #
-# Each turn of a continuing session triggers a day dream. For a model, its new text waits unread on disk until there are
-# `chunk_tokens` of it, or until nothing more is expected: the session ends, is compacted or is idle, or a user asks.
-# The cursor does not move, so that a kill loses nothing.
+# Each turn of a continuing session triggers a day dream. For a model, the new text stays unread on disk until there are
+# `chunk_tokens` of it, or until nothing more is expected. This is the case if the session ends, is compacted or is idle, or if a
+# user asks. The cursor does not move, so nothing is lost if the process is killed.
 
-# After these events the session continues; after all others, the available text is read.
+# After these events, the session continues. After all others, the available text is read.
 GOES_ON = frozenset({"Stop", "SubagentStop"})
 SILENT_SECONDS = 900.0
-# A log has at least this many bytes per token of text, so less can't fill a piece.
+# A log has at least this many bytes per token of text, so fewer bytes can't fill a piece.
 LEAST_BYTES_PER_TOKEN = 4
 
 
 class Gathering:
-    """Decides for one job at a time; what it must remember about a log is in the state."""
+    """Decides whether a job waits for more text, one job at a time. What it must remember about a log is stored in the state."""
 
     def __init__(self, state: State, settings: Settings, reader: str) -> None:
         self._state = state
@@ -47,18 +47,22 @@ class Gathering:
         self._on = reader in ASKS_A_MODEL
 
     def waits(self, job: Job, cursor: Cursor) -> bool:
-        """Return whether the log has too few new bytes to be read. What the user switched off is never delayed."""
+        """Return whether the log has too few new bytes to be read.
+
+        What the user switched off is never delayed.
+        """
         if not self._on or job.reason not in GOES_ON or self._is_off(job.session):
             return False
         size = -1
-        with suppress(OSError):  # the reader reports it
+        with suppress(OSError):  # the reader reports the error
             size = Path(job.transcript).stat().st_size
         return 0 <= size - cursor.offset < self._least_bytes(cursor)
 
     def is_small(self, job: Job, piece: LogChunk) -> bool:
-        """Return whether a piece is too small for a call; its log is then checked again when it has twice as much new text.
+        """Return whether a piece is too small for a call.
 
-        Thus all checks together read at most twice the new text.
+        Its log is then checked again when it has twice as much new text. Thus all checks together read at most twice the new
+        text.
         """
         if not self._on or job.reason not in GOES_ON or piece.more or not piece.turns or self._is_off(job.session):
             return False
@@ -66,7 +70,7 @@ class Gathering:
         return True
 
     def hold(self, job: Job) -> None:
-        """Postpone the job until the session is idle; another event makes it due immediately."""
+        """Postpone the job until the session is idle. Another event makes the job due immediately."""
         self._state.defer_job(job, GATHERING, SILENT_SECONDS)
 
     def _least_bytes(self, cursor: Cursor) -> int:
@@ -82,10 +86,10 @@ def _note(transcript: str) -> str:
     return f"gathering {transcript}"
 
 
-# Which reader decides what is kept. See docs/design/extractors.md for when text leaves the machine.
+# Which reader decides what is kept. docs/design/extractors.md describes when text leaves the machine.
 
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
-# These ask their own model about each piece; the others read by rules, at no cost.
+# These readers ask their own model about each piece. The others read by rules, at no cost.
 ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
 READS_BY_RULES = frozenset({SESSION, OFFLINE})
 WHOLE_LOG_TOKENS = 500_000
@@ -104,7 +108,10 @@ def choose(settings: Settings) -> str:
 
 
 def models_of(settings: Settings) -> tuple[str, ...]:
-    """Return the models that may be asked, in order; `auto` falls back from the endpoint to Claude if the user agreed."""
+    """Return the models that may be asked, in order.
+
+    `auto` falls back from the endpoint to Claude if the user agreed.
+    """
     chosen = choose(settings)
     if chosen not in ASKS_A_MODEL:
         return ()
@@ -114,14 +121,17 @@ def models_of(settings: Settings) -> tuple[str, ...]:
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
     """Return how much of a log a reader gets at once.
 
-    A model's pieces are limited by the cost of a call. Rules cost nothing and judge better with more context, as measured on
-    whole logs against chunks of 6,000 tokens.
+    The size of a model's pieces is limited by the cost of a call. Rules cost nothing and judge better with more context, as a
+    measurement on whole logs against chunks of 6,000 tokens showed.
     """
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
 
 
 def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = None, logins: Logins | None = None) -> LLM:
-    """Create the model of the endpoint or claude reader. Raises ConfigError for a missing key, InputError for other readers."""
+    """Create the model of the endpoint or claude reader.
+
+    Raises ConfigError if a key is missing, and InputError for other readers.
+    """
     if name not in ASKS_A_MODEL:
         raise InputError(f"The {name} reader asks no model.", fix="Use an endpoint or claude as reader: memoryd setup.")
     from memoryd.llm import ClaudeLLM, OpenAILLM
@@ -130,12 +140,15 @@ def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = 
 
 
 class OfflineReader:
-    """Reads by rules. It is recorded as `offline`, or as `session` if a session's model settles the rest."""
+    """Reads by rules.
+
+    Its results are recorded as from `offline`, or from `session` if a session's model settles the rest.
+    """
 
     def __init__(self, name: str = OFFLINE, embedder: Embedder | None = None) -> None:
         from memoryd.daydream.offline import HeuristicExtractor, Judge
 
-        # The weights of the judge only apply to vectors of the bundled model.
+        # The weights of the judge only work for vectors of the bundled model.
         self._rules = HeuristicExtractor(judge=Judge(embedder) if isinstance(embedder, OnnxEmbedder) else None)
         self._name = name
 
@@ -165,9 +178,9 @@ def make_extractor(
         environ: Environment variables with keys.
         record: A folder in which to store a model's answers.
         replay: A folder from which to take answers instead of asking the model.
-        name: The reader's name; default: the chosen one.
+        name: The reader's name. The default is the chosen reader.
         logins: The sessions' logins.
-        embedder: The bundled embedder, with which rules are stricter.
+        embedder: The bundled embedder. With it, the rules are stricter.
 
     Raises:
         ConfigError: if a key is missing.
@@ -201,14 +214,14 @@ class BudgetReached(MemorydError):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """No model can be asked: the reason, and the time of the next attempt (seconds since 1970)."""
+    """No model can be asked. The error holds the reason and the time of the next attempt (in seconds since 1970)."""
 
     problem: str
     until: float
 
 
 class Readers:
-    """Asks the first model that can answer, and provides the rules as fallback. One passage at a time."""
+    """Asks the first model that can answer, and provides the rules as a fallback. It handles one passage at a time."""
 
     def __init__(
         self,
@@ -236,12 +249,12 @@ class Readers:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model decides what is kept, even if it pauses."""
+        """Whether a model decides what is kept, even if it is currently paused."""
         return bool(self._models)
 
     @property
     def rules(self) -> Extractor:
-        """The reader without a model, created on first use."""
+        """The reader without a model. It is created on first use."""
         if self._rules is None:
             self._rules = OfflineReader(self.chosen if self.chosen in READS_BY_RULES else SESSION, self._embedder)
         return self._rules
@@ -251,7 +264,10 @@ class Readers:
         return any(self._ready(name) is not None for name in self._models)
 
     def ask(self, passage: Passage) -> Extraction | Waiting:
-        """Return the answer of the first available model. Raises UnusableAnswerError, and any error while closing."""
+        """Return the answer of the first available model.
+
+        Raises UnusableAnswerError, and any error when it is closing.
+        """
         if self._logins is not None:
             self._logins.select(passage.session)
         for name in self._models:
@@ -272,14 +288,14 @@ class Readers:
         return Waiting(self.problem(), self.next_try())
 
     def close(self) -> None:
-        """Stop a running model process, from any thread."""
+        """Stop a running model process. This can be called from any thread."""
         self._closing = True
         for reader in list(self._made.values()):
             if isinstance(reader, Closable):
                 reader.close()
 
     def problem(self) -> str:
-        """Return why the last model could not answer; empty if it can."""
+        """Return why the last model could not answer. The result is empty if it can."""
         return self._state.note(PROBLEM)
 
     def next_try(self) -> float:
@@ -324,13 +340,13 @@ class Readers:
 
 
 def _rest_of(state: State, name: str) -> tuple[float, int]:
-    """Return until when a reader pauses, and how often it failed."""
+    """Return until when a reader is paused, and how often it failed."""
     until, _, attempts = state.note(f"rest {name}").partition(":")
     return (float(until), int(attempts)) if attempts else (0.0, 0)
 
 
 def wake(state: State) -> None:
-    """Reset failures, so that models may be asked immediately and waiting pieces are due."""
+    """Reset failures, so that models may be asked immediately and waiting pieces become due."""
     for name in (ENDPOINT, CLAUDE):
         state.set_note(f"rest {name}", "")
     state.set_note(PROBLEM, "")
@@ -338,7 +354,7 @@ def wake(state: State) -> None:
 
 
 def at_work(settings: Settings, state: State) -> str:
-    """Return the reader in use: the chosen one, or its fallback while no model can answer."""
+    """Return the reader in use. This is the chosen one, or its fallback while no model can answer."""
     chosen = choose(settings)
     if chosen in READS_BY_RULES or not state.note(PROBLEM):
         return chosen
@@ -355,7 +371,10 @@ def untold_problem(state: State) -> str:
 
 
 def spending(state: State, clock: Clock) -> dict[str, Any]:
-    """Return tokens and dollars of models, today and this month in local time; dollars are None when a cost is unknown."""
+    """Return the tokens and dollars that models used today and this month, in local time.
+
+    The dollars are None if a cost is unknown.
+    """
     midnight = local_midnight(clock.now())
     month = local_midnight(midnight.astimezone().replace(day=1))
     today, since = state.spent_since(to_iso(midnight)), state.spent_since(to_iso(month))
@@ -376,7 +395,7 @@ def _dollars(cost_usd: float | None) -> str:
 
 
 def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "") -> str:
-    """Describe the reader in use, its costs and how to change it, in one line. `spent`: see `spending`."""
+    """Describe the reader in use, its costs and how to change it, in one line. `spent` is the result of `spending`."""
     name = choose(settings)
     if name == OFFLINE:
         description = "rules decide what is kept, at no cost and without sending anything"

@@ -1,6 +1,7 @@
 """Decide what to do with a candidate, given the known memories. Pure functions.
 
-When in doubt, both are kept and linked: a wrong supersession loses a memory, a missing one is left to the dream.
+In case of doubt, both statements are kept and linked. A wrong supersession loses a memory, while a missing one can still be found
+by the dream.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ from memoryd.daydream.speakers import short_hash
 from memoryd.language import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
 from memoryd.language.entities import find_entities
 
-# The HEAD commit of a working folder, read from git's own files without a process.
+# The HEAD commit of a working folder, read from git's own files without starting a process.
 
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-# HEAD is read when the log is read; for an older statement it would be a later commit.
+# HEAD is read together with the log, so for an older statement it would be a later commit.
 FRESH = timedelta(hours=1)
 
 
 def head_commit(cwd: str) -> str:
-    """Return the commit of HEAD in the folder's repository or worktree, or an empty text."""
+    """Return the HEAD commit of the folder's repository or worktree, or an empty text."""
     git = find_git(Path(cwd)) if cwd else None
     if git is None:
         return ""
@@ -68,7 +69,7 @@ def head_commit(cwd: str) -> str:
 
 
 def commit_for(cwd: str, said_at: datetime | None, now: datetime) -> str:
-    """Return the commit to record with a statement of that time; empty if unknown."""
+    """Return the commit to record with a statement made at that time. It is empty if the commit is unknown."""
     return head_commit(cwd) if said_at is not None and abs(now - said_at) <= FRESH else ""
 
 
@@ -111,7 +112,7 @@ class KeepAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The action, the memory it refers to (empty for NEW), and the reason in words.
+    """The action, the memory that it refers to (empty for NEW), and the reason in words.
 
     Attributes:
         also: Further memories that the candidate replaces.
@@ -134,9 +135,10 @@ Compare = Callable[[Said, Said], Comparison]
 def reconcile(
     candidate: Candidate, known: Sequence[Hit | MemoryItem], compare: Compare = RULES.compare, session: str = ""
 ) -> Decision:
-    """Compare a candidate with similar memories, nearest first; the order only matters for ties.
+    """Compare a candidate with similar memories.
 
-    A tentative candidate replaces nothing; it can only confirm what another `session` proposed.
+    The memories are ordered by similarity, nearest first, but the order only matters for ties. A tentative candidate replaces
+    nothing. It can only confirm what another session (see `session`) proposed.
     """
     items = [entry.item if isinstance(entry, Hit) else entry for entry in known]
     pairs = [(item, relation(item, candidate, compare)) for item in items]
@@ -151,7 +153,10 @@ def reconcile(
 
 
 def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Decision | None:
-    """Decide about an earlier candidate that says the same: it becomes active if stated explicitly or in a second session."""
+    """Decide about a candidate when an earlier candidate says the same.
+
+    The earlier one becomes active if the statement is explicit or comes from a second session.
+    """
     for item, comparison in found:
         same = comparison.relation is Relation.SAME
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
@@ -162,7 +167,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
             if same or _rephrases(item, candidate, REPHRASED_SIMILARITY):
                 return Decision(KeepAction.KNOWN, item.id, "proposed already")
         elif same:
-            # An instruction of the moment may recur in many sessions, but that does not make it a memory.
+            # An instruction for the moment may recur in many sessions, but that does not make it a memory.
             lasting = not (binds(candidate.content) or asks(candidate.content))
             action = KeepAction.CONFIRMS if lasting else KeepAction.KNOWN
             return Decision(action, item.id, "said in a second session" if lasting else "proposed already")
@@ -170,7 +175,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
 
 
 def said(statement: MemoryItem | Candidate) -> Said:
-    """Return a memory or candidate in the form for comparisons."""
+    """Return a memory or a candidate in the form that comparisons use."""
     at = statement.valid_from if isinstance(statement, MemoryItem) else statement.at
     return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER, at)
 
@@ -184,7 +189,7 @@ Found = tuple[MemoryItem, Comparison]
 
 
 def _refused(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
-    """Refuse what the user had forgotten, and close copies of it."""
+    """Refuse a statement that the user asked to forget, and close copies of it."""
     for item, comparison in found:
         if item.status is Status.BLACKLISTED and (
             comparison.relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
@@ -216,7 +221,7 @@ def _was_said_before_its_end(candidate: Candidate, item: MemoryItem) -> bool:
 
 
 def raises(candidate: Candidate, item: MemoryItem) -> bool:
-    """Return whether it is the same statement with more authority: the user's, or for all projects."""
+    """Return whether the candidate is the same statement with more authority: from the user, or for all projects."""
     confirmed = candidate.source is Source.USER and item.source is not Source.USER
     wider = candidate.scope is Scope.USER and item.scope is Scope.PROJECT
     return (confirmed or wider) and may_replace(candidate, item)
@@ -225,7 +230,7 @@ def raises(candidate: Candidate, item: MemoryItem) -> bool:
 def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
     """Return whether the candidate may replace the memory.
 
-    The user takes precedence over the agent, and the agent over tools; only the user changes pinned memories; a project's
+    The user takes precedence over the agent, and the agent over tools. Only the user can change pinned memories. A project's
     exception does not affect the general rule. Proposals replace nothing.
     """
     if candidate.status is not Status.ACTIVE:
@@ -238,7 +243,7 @@ def may_replace(candidate: Candidate, item: MemoryItem) -> bool:
 
 
 def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
-    """Collect all memories that it replaces or contradicts; a refusal takes precedence."""
+    """Collect all memories that the candidate replaces or contradicts. A refusal takes precedence over both."""
     decisions = [
         decision
         for item, comparison in found
@@ -289,7 +294,10 @@ def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Dec
 
 
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
-    """Return whether the candidate is older, so that a log that is read late does not override later statements."""
+    """Return whether the candidate is older than the memory.
+
+    A log that is read late must not override later statements.
+    """
     if candidate.source is Source.USER and item.source is not Source.USER:
         return False
     return candidate.at is not None and item.valid_from is not None and candidate.at < item.valid_from
@@ -303,7 +311,10 @@ def to_item(
     decision: Decision | None = None,
     commit: str = "",
 ) -> MemoryItem:
-    """Create the memory to write: `created_at` is now, `valid_from` when it was said. The store assigns the id."""
+    """Create the memory to write.
+
+    `created_at` is the current time, and `valid_from` is the time of the statement. The store assigns the id.
+    """
     candidate = restrain(candidate)
     links = _links(decision) if decision else ()
     entities = candidate.entities or find_entities(candidate.content)
@@ -338,10 +349,10 @@ def _paths_in(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if "/" in name and "://" not in name)
 
 
-# A reader's references to known memories: that a statement repeats, replaces or closes them. Pure functions.
+# How to handle a reader's references to known memories. A statement may repeat, replace or close them. Pure functions.
 #
-# A reference counts only as far as its evidence: what the user said or pinned is only ended by the user's own words.
-# Otherwise both are kept, linked as a contradiction for the user to decide.
+# A reference has no more authority than its evidence. What the user said or pinned is only ended by the user's own words. In all
+# other cases, both statements are kept and linked as a contradiction for the user to decide.
 
 _LIVING = frozenset({Status.ACTIVE, Status.CANDIDATE})
 MINOR = 1
@@ -352,10 +363,10 @@ class References:
     """Resolved references.
 
     Attributes:
-        decision: None leaves it to the comparison.
+        decision: The decision, or None if the comparison must decide.
         ended: Memories to close.
         disputed: Memories to link as contradicted.
-        only_closes: The statement only says that a todo is done, and need not be kept itself.
+        only_closes: Whether the statement only says that a todo is done and need not be kept itself.
 
     """
 
@@ -366,7 +377,7 @@ class References:
 
 
 def resolve(candidate: Candidate, known: Mapping[str, MemoryItem]) -> References:
-    """Resolve the ids that a candidate names; unknown and ended memories are ignored."""
+    """Resolve the ids that a candidate names. Unknown memories and those that have ended are ignored."""
     repeated = _living(candidate.repeats, known)
     opposed = [item for item in repeated if relation(item, candidate).relation in CONFLICTS]
     repeated = [item for item in repeated if item not in opposed]
@@ -385,7 +396,10 @@ def _living(ids: Iterable[str], known: Mapping[str, MemoryItem]) -> list[MemoryI
 
 
 def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
-    """Find a memory that says the same, active ones first, as these make a confirmation of a candidate superfluous."""
+    """Find a memory that says the same.
+
+    Active ones are checked first, as they make the confirmation of a candidate superfluous.
+    """
     for item in sorted(items, key=lambda item: item.status is not Status.ACTIVE):
         if item.status is Status.CANDIDATE:
             return Decision(KeepAction.CONFIRMS, item.id, "confirmed by the reader")
@@ -395,17 +409,17 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
     return None
 
 
-# From a candidate to the store: the only way in, for day dreams and `remember`.
+# From a candidate to the store. Day dreams and `remember` can only write through this code.
 
 NEIGHBOURS = 8
 MOST_OF_SESSION = 1_000
 
 
 class KeepingStore(MemoryStore, Protocol):
-    """The part of the service that keeping needs: a store that finds similar memories and closes replaced ones."""
+    """The part of the service that the Keeper needs: a store that finds similar memories and closes those that were replaced."""
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
-        """Return memories that may say the same or the opposite, with any status, nearest first."""
+        """Return memories that may say the same or the opposite, nearest first. They may have any status."""
         ...
 
     def compare(self, old: Said, new: Said) -> Comparison:
@@ -413,7 +427,7 @@ class KeepingStore(MemoryStore, Protocol):
         ...
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
-        """Write `new` and close the old one; return the new id."""
+        """Write `new` and close the old memory. Return the new id."""
         ...
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
@@ -429,13 +443,16 @@ class KeepingStore(MemoryStore, Protocol):
         ...
 
     def make_room(self, project: str) -> None:
-        """Remove the least promising candidates of a project that has too many."""
+        """Remove the least promising candidates of a project that has too many of them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for a candidate. `id` is the memory that now says it, or because of which it was refused."""
+    """What happened to a candidate.
+
+    `id` is the memory that now contains the statement, or the one that caused it to be refused.
+    """
 
     action: KeepAction
     id: str
@@ -444,7 +461,7 @@ class Outcome:
 
 
 class Keeper:
-    """Compares candidates with known memories and writes new ones."""
+    """Compares candidates with known memories and writes new memories."""
 
     def __init__(self, store: KeepingStore, clock: Clock) -> None:
         self._store = store
@@ -457,7 +474,7 @@ class Keeper:
             candidate: The candidate.
             passage: Where it comes from.
             pinned: Whether to pin the memory.
-            id: The id to write it under, so that a candidate that becomes a memory keeps its file.
+            id: The id of the new memory, so that a candidate that becomes a memory keeps its file.
         """
         latest = self._clock.now() + SKEW
         ahead = candidate.at is not None and candidate.at > latest
@@ -496,7 +513,10 @@ class Keeper:
         return resolve(candidate, {item.id: item for item in mine})
 
     def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
-        """Write the memory and close those it ends: one as the superseded memory, others with a link."""
+        """Write the memory and close those that it ends.
+
+        One of them is recorded as the superseded memory, and the others are linked.
+        """
         ended = list(references.ended)
         if decision.action is KeepAction.SUPERSEDES:
             ended = list(dict.fromkeys([decision.target, *decision.also, *ended]))
@@ -514,7 +534,7 @@ class Keeper:
         return Outcome(KeepAction.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
 
     def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
-        """Replace a statement of this session that its speaker retracts, whatever the wording."""
+        """Replace a statement of this session that its speaker retracts, whatever its wording."""
         by_user = candidate.source is Source.USER
         for text in candidate.revises:
             head = text.rstrip("…")
@@ -525,7 +545,7 @@ class Keeper:
         return None
 
     def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
-        """Turn a candidate file into a memory; with an explicit statement, use its speaker's wording."""
+        """Turn a candidate file into a memory. If the new statement is explicit, use its speaker's wording."""
         old = self._store.get(id)
         if not outright:
             self._store.update(id, status=Status.ACTIVE)
@@ -551,9 +571,9 @@ class Keeper:
             self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
 
     def take_back(self, session: str, left: Collection[str]) -> list[str]:
-        """Close what was kept from lines that the user rewound; `left` contains the short hashes of their uuids.
+        """Close the memories from lines that the user rewound. `left` contains the short hashes of the lines' uuids.
 
-        Since these were never valid, they end when they began, and the memories that they replaced are active again.
+        These memories were never valid, so they end when they began. The memories that they replaced become active again.
 
         Returns:
             The ids of the closed memories.
@@ -570,10 +590,10 @@ class Keeper:
         return [item.id for item in gone]
 
     def _is_said_anew(self, candidate: Candidate, passage: Passage, item: MemoryItem) -> bool:
-        """Return whether the user repeated a statement after it was forgotten; until then, it stays refused.
+        """Return whether the user repeated a statement after it was forgotten. Until then, it stays refused.
 
-        What a model forgot only binds models: of the user's lines, it only refuses those that were forgotten, which may be read
-        again. A line of a log without a time may be old; a statement by hand is made now.
+        What a model forgot is only refused when models propose it. Lines of the user are only refused if they are the ones that
+        were forgotten, since these may be read again. A line without a time may be old. A statement entered by hand is made now.
         """
         if item.status is not Status.BLACKLISTED or candidate.source is not Source.USER:
             return False
@@ -583,7 +603,7 @@ class Keeper:
         return item.expired_at is not None and said is not None and said >= item.expired_at
 
     def _finish_supersession(self, decision: Decision) -> None:
-        """Close the old statement if a kill interrupted a supersession between its two writes."""
+        """Close the old statement if the process was killed between the two writes of a supersession."""
         item = self._store.get(decision.target)
         old = self._store.get(item.supersedes) if item and item.supersedes else None
         if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
@@ -592,15 +612,18 @@ class Keeper:
 
 
 def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
-    """Return the item without an impossible time, so that a wrong clock does not make it newer than all later statements."""
+    """Return the item without a time in the future.
+
+    Otherwise, a wrong clock would make the item newer than all later statements.
+    """
     if item.created_at <= latest or item.valid_from is None or item.valid_from <= latest:
         return item
     return replace(item, valid_from=None, valid_to=None)
 
 
-# The record of a day dream's decisions on single statements: limited in size, and without their text.
+# The record of a day dream's decisions on single statements. Its size is limited, and it does not contain their text.
 
-# Maximum number of refused statements per piece; the counts by reason include all.
+# The maximum number of refused statements to record per piece. The counts by reason include all of them.
 MOST_REFUSED = 60
 _OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, KeepAction.REFUSED: decision_log.REFUSED}
 
@@ -619,9 +642,9 @@ def counts(entries: Iterable[Refused]) -> dict[str, int]:
 def decided(
     outcomes: Sequence[tuple[Candidate, Outcome]], left_out: Sequence[Refused], turns: Sequence[Turn] = ()
 ) -> list[LoggedDecision]:
-    """Return records of candidates that were compared with the store, and of the first ones that were refused before.
+    """Return records of the candidates that were compared with the store, and of the first few that were refused before that.
 
-    They contain the position of a statement in these turns instead of its text.
+    A record contains the position of the statement in these turns instead of its text.
     """
     found = [(_of_outcome(*pair), pair[0].content) for pair in outcomes]
     found += [(_of_refused(entry), entry.text) for entry in left_out[:MOST_REFUSED]]
@@ -639,7 +662,10 @@ def _placed(verdict: LoggedDecision, statement: str, texts: Sequence[str]) -> Lo
 
 
 def shown_text(verdict: LoggedDecision, turns: Sequence[Turn]) -> str:
-    """Return the text of a recorded decision from the turns of its line; the start of the turn if it is not literal."""
+    """Return the text that a recorded decision refers to, from the turns of its line.
+
+    If the statement does not occur there literally, return the start of the turn.
+    """
     if not 0 <= verdict.part < len(turns):
         return ""
     text = turns[verdict.part].text

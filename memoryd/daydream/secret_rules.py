@@ -1,6 +1,7 @@
-"""A table of patterns for secrets. `secret_values` distinguishes values from placeholders and code.
+"""A table of patterns that match secrets.
 
-Every repetition is bounded, so that matching takes linear time.
+`secret_values` distinguishes real values from placeholders and code. Every repetition is bounded, so that matching takes linear
+time.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ MARK = "[redacted:"
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """A pattern whose group `secret` is a secret if `accept` agrees. One anchor of each group in `needs` must occur.
+    """A pattern for secrets. The text in its group `secret` is a secret if the function `accept` agrees.
 
-    A pattern with `stems` starts with one of them, and is only tried where they occur.
+    The pattern is only tried on texts that contain at least one anchor from each group in `needs`. A pattern with `stems` starts
+    with one of them, and is only tried where they occur.
     """
 
     kind: str
@@ -56,7 +58,10 @@ def _accept_value(match: re.Match[str]) -> bool:
 
 
 def _accept_prefixed(match: re.Match[str]) -> bool:
-    """Reject names in code, which also start with a short word and an underscore but consist of words."""
+    """Reject names in code.
+
+    These also start with a short word and an underscore, but they consist of words.
+    """
     value = match["secret"]
     return _accept_value(match) and (_KNOWN_PREFIX.match(value) is not None or not is_wordy(value) and looks_random(value))
 
@@ -93,7 +98,7 @@ _IS_DIGEST = re.compile(
 
 
 def _accept_header_named(match: re.Match[str]) -> bool:
-    """Accept the value of a header or cookie in code, except ids of sessions and of objects."""
+    """Accept the value of a header or cookie in code, unless it is the id of a session or an object."""
     name, value = match["name"].casefold(), match["secret"]
     if name == "key" or _UUID.fullmatch(value) and "session" in name or is_wordy(value):
         return False
@@ -103,7 +108,7 @@ def _accept_header_named(match: re.Match[str]) -> bool:
 
 
 def _accept_answer(match: re.Match[str]) -> bool:
-    """Accept a value in the sentence after one about a password, if it looks chosen and contains digits."""
+    """Accept a value from the sentence after one about a password, if the value looks chosen and contains digits."""
     value = match["secret"]
     return (
         _accept_credentials(match)
@@ -117,7 +122,10 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 
 
 def _accept_named(match: re.Match[str]) -> bool:
-    """Accept the random value of a name that ends in "key" or similar; a hash only if the name is about cryptography or access."""
+    """Accept the random value of a name that ends in "key" or a similar word.
+
+    A hash is only accepted if the name is about cryptography or access.
+    """
     value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
     if _NO_KEY_NAME.search(name) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
         return False
@@ -139,13 +147,13 @@ _OF_ACCESS = re.compile(
 
 
 def _accept_long_random(match: re.Match[str]) -> bool:
-    """Accept a value after the word "key" alone, unless it looks like git's hashes."""
+    """Accept a value that follows the word "key" alone, unless the value looks like a git hash."""
     value = match["secret"]
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
 def _accept_set(match: re.Match[str]) -> bool:
-    """Accept the value of a name after a space only: "set token limit" has no value."""
+    """Accept a value that is separated from the name by a space only. "Set token limit" contains no value."""
     value = match["secret"]
     return _accept_no_lookup(match) and (is_mixed(value) or looks_random(value)) and not is_wordy(value) or _is_strong(value)
 
@@ -169,11 +177,11 @@ def _is_password_key(key: str) -> bool:
 
 
 def _is_short_key(key: str) -> bool:
-    """Return whether it is a word with other meanings: "tests pass: 120"."""
+    """Return whether the match has another meaning, as in "tests pass: 120"."""
     return key.casefold() in ("pass", "pw", "clave", "psk")
 
 
-# In English, hyphenated words may describe a password; in other languages hardly any do.
+# In English, hyphenated words may describe a password. In other languages, this is very rare.
 _JOINED_WORDS = re.compile(r"(?=.{6})[^\W\d_]{2,20}(?:[-_.][^\W\d_]{2,20}){1,4}")
 _ENGLISH = frozenset(
     "password passwords pass word passphrase passcode passwd pwd pw token tokens secret secrets key keys api key access token psk".split()
@@ -193,7 +201,7 @@ _FILE_OR_HOST = re.compile(
 
 
 def _is_joined(match: re.Match[str]) -> bool:
-    """Return whether hyphenated words are given as a password in a language other than English."""
+    """Return whether the value consists of hyphenated words that are given as a password in a language other than English."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"].casefold()
     if not _JOINED_WORDS.fullmatch(value) or not _is_password_key(key) or _is_short_key(key) and key not in ("clave",):
         return False
@@ -216,10 +224,13 @@ def _is_joined(match: re.Match[str]) -> bool:
 
 
 def _accept_told(match: re.Match[str]) -> bool:
-    """Accept a value in prose, after "is" or a colon: anything that is not a word, or a word that can't describe a password."""
+    """Accept a value in prose that follows "is" or a colon.
+
+    The value must not be a word, or it must be a word that can't describe a password.
+    """
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
     if key.casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", match.string[match.end("key") : match.start("secret")]):
-        return False  # "pass" as a verb
+        return False  # "pass" is used as a verb
     named = key.casefold() == "clave" and _OF_WHAT.search(match[0]) is not None
     if _is_short_key(key) and not named and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
@@ -256,7 +267,10 @@ def _accept_quoted(match: re.Match[str]) -> bool:
 
 
 def _accept_bare(match: re.Match[str]) -> bool:
-    """Accept an unquoted value only if it looks random: in code it is usually an expression, in prose a word."""
+    """Accept an unquoted value only if it looks random.
+
+    In code, other values are usually expressions. In prose, they are words.
+    """
     key, value = match["key"], match["secret"].rstrip(".,;")
     if is_placeholder(value) or is_lookup(value) and match["sep"] != "=":
         return False
@@ -271,7 +285,7 @@ def _accept_bare(match: re.Match[str]) -> bool:
     tight = match["sep"] == "=" and len(value) >= 6 and _KEY_WORD.search(value) is None
     if tight or is_mixed(value) or value.isdigit() and len(value) >= 6:
         return True
-    # "password: swordfish" on its own line; a type or a sentence would continue, or be known.
+    # "password: swordfish" is alone on its line. A type or a sentence would continue or be a known word.
     return (
         _begins_line(match)
         and len(value) >= 6
@@ -282,7 +296,7 @@ def _accept_bare(match: re.Match[str]) -> bool:
 
 
 def _is_compound_name(match: re.Match[str]) -> bool:
-    """Return whether the name says whose password it is: "adminPassword", "db_password"."""
+    """Return whether the name says whose password it is, as in "adminPassword" or "db_password"."""
     before = match.string[match.start() - 1 : match.start()] if match.start() else ""
     return before in ("_", "-", ".") or before.islower() and match["key"][:1].isupper()
 
@@ -297,7 +311,7 @@ def _begins_line(match: re.Match[str]) -> bool:
 
 
 def _accept_base64(match: re.Match[str]) -> bool:
-    """Accept base64 of a key, of `user:password`, or of an assignment of one."""
+    """Accept base64 that encodes a key, a pair `user:password`, or an assignment of one of these."""
     value = match["secret"]
     try:
         data = base64.b64decode(value[:400][: len(value[:400]) // 4 * 4], validate=True)
@@ -326,7 +340,10 @@ _SECRET_BLOCK = re.compile(
 
 
 def _in_secret_block(match: re.Match[str]) -> bool:
-    """Return whether the line is part of a Kubernetes secret, whose kind may follow the data, or of a block of that name."""
+    """Return whether the line is part of a Kubernetes secret or of a block with that name.
+
+    The kind of a Kubernetes object may follow its data.
+    """
     before, after = match.string[max(0, match.start() - 3_000) : match.start()], match.string[match.end() : match.end() + 3_000]
     before, after = before[before.rfind("\n---") + 1 :], after.partition("\n---")[0]
     return _SECRET_BLOCK.search(before) is not None or _KIND_SECRET.search(after) is not None
@@ -341,7 +358,7 @@ def _accept_credentials(match: re.Match[str]) -> bool:
 
 
 def _is_strong(value: str) -> bool:
-    """Return whether it combines letters, digits and signs as neither words nor names in code do."""
+    """Return whether the value mixes letters, digits and punctuation in a way that words and names in code don't."""
     value = value.rstrip(".,;!?)")
     if is_placeholder(value) or is_lookup(value) or "(" in value:
         return False
@@ -350,7 +367,7 @@ def _is_strong(value: str) -> bool:
 
 
 def _accept_phrase(match: re.Match[str]) -> bool:
-    """Accept words without function words of a sentence."""
+    """Accept a phrase if none of its words is a function word, since those occur in ordinary sentences."""
     words = match["secret"].casefold().split()
     return not _SENTENCE.intersection(words) and not is_placeholder(match["secret"])
 
@@ -364,7 +381,7 @@ _ANOTHER_FIELD = re.compile(r"https?:|/|[A-Za-z_]\w{0,40}[=:]")
 
 
 def _is_key_body(value: str) -> bool:
-    """Return whether it is a run that no name contains: upper and lower case mixed with digits throughout."""
+    """Return whether the value mixes upper case, lower case and digits throughout, as no name does."""
     halves = value[: len(value) // 2], value[len(value) // 2 :]
     return all(
         any(c.isdigit() for c in half) and any(c.isupper() for c in half) and any(c.islower() for c in half) for half in halves
@@ -419,7 +436,7 @@ _SAYS = (
     r"lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasanani?|şifre(?:m|si|miz)?|parolası|jelszó|пароль|пароля|паролем|geheimzahl|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
     r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?![A-Za-z0-9_\u00c0-\u04ff])"
 )
-# Nouns that turn it into a statement about passwords instead of one that contains a password.
+# Nouns that turn the text into a statement about passwords instead of one that contains a password.
 _ABOUT = (
     r"(?!\s{0,2}(?:hash|algo|length|policy|policies|field|manager|column|table|type|format|cost|reset|check|page|rule|strength|entropy|generator|"
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
@@ -437,7 +454,7 @@ _CLAUSE_END = r"(?=[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{1,3}(?:\s|$)|\s{0,3}(?:\
 _CJK_KEY = r"(?P<key>密码|密碼|口令|密钥|秘钥|令牌|验证码|金鑰|私钥|凭证|凭据|パスワード|暗証番号|秘密鍵|トークン|合言葉|シークレット(?:キー)?|キー|鍵|クレデンシャル|パスフレーズ|비밀번호|암호|비밀 ?키|토큰|시크릿|(?<=API )키|(?<=API)키|액세스 ?키)"
 _CJK_IS = r"[^\s，。,.!?！？：:=A-Za-z0-9]{0,14}\s{0,2}(?:是|为|為|就是|=|：|:|は|が|を|이|은|는|가)?[\s「『“\"'`：:]{0,3}"
 
-# Keys with a vendor's prefix
+# Keys with a prefix that identifies their vendor
 
 _PREFIXED = (
     r"sk-ant-[\w-]{8,300}",
@@ -498,7 +515,7 @@ PREFIX_WORDS = (
     " aio_ ltai atctt3 v1.0- pat. api_org_ s-s4t2 nral nrbr- sha256~ sm_pat_ sm_aat_ sm_sat_ aqvn t1. lip_ k-lf- fc- mlsn. napi_ standard_ vk1.a. shpua_ lin_oauth_ amzn.mws. exo scw gloas-"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
-# Starts of these, for keys that are split by a line end or by concatenation.
+# Prefixes of these, for keys that are split by a line end or by concatenation.
 KEY_START = (
     r"(?:sk-(?:ant-|proj-|or-)?|gh[pousr]_|github_pat_|xox[abposr]-|AKIA|ASIA|AIza|ya29\.|gl(?:pat|dt|rt|ft|soat|ptt)-|npm_|hf_|pypi-|[srp]k_(?:live|test)_|whsec_|SG\.|"
     r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss)_|lin_api_|figd_|gsk_|r8_|glsa_|xai-|nvapi-|pplx-|hv[sb]\.|ATATT3|eyJ)"
@@ -510,7 +527,7 @@ _KNOWN_PREFIX = re.compile(
 )
 PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PREFIXED)})")
 
-# One-time codes, PINs, seeds
+# One-time codes, PINs and seed phrases
 
 _PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk|Geheimzahl|Geheimnummer|code confidentiel|código secreto|codice segreto|clave numérica|пин)(?:[ -]?(?:code|number|nummer|Code|Nummer|번호|番号|号码|コード|码))?(?![A-Za-z])"
 _PIN_IS = (
@@ -541,13 +558,16 @@ def _rule(
     stems: str = "",
     also: str = "",
 ) -> SecretRule:
-    """Create a rule. One of `words`, and one of `also`, must occur: literals in lower case, or names of SHAPES."""
+    """Create a rule.
+
+    One entry of `words`, and one of `also`, must occur in the text. Entries are literals in lower case or names of SHAPES.
+    """
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     needs = tuple(frozenset(group.casefold().split()) for group in (words, also) if group)
     return SecretRule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
 
 
-# Shapes of words that a rule requires where no literal is specific enough. None of them matches a space.
+# Shapes of words, for rules that have no sufficiently specific literal. None of the shapes matches a space.
 SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "<user@>": re.compile(r"://[^\s'\"<>`]{1,300}@"),
@@ -567,7 +587,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
         "<digits>": re.compile(r"\d{2,400}"),
         "<number>": re.compile(r"\d{4,400}"),
-        # Patterns of detect-secrets
+        # Patterns taken from detect-secrets
         "<artifactory>": re.compile(r"AKC[a-zA-Z0-9]{10}|AP[\dABCDEF][a-zA-Z0-9]{8}"),
         "<discord>": re.compile(r"[MNO][\w-]{23,25}\.[\w-]{6}\."),
         "<mailchimp>": re.compile(r"-us\d"),
@@ -586,7 +606,7 @@ RULES: tuple[SecretRule, ...] = (
         _accept_url_key,
     ),
     _rule("password", "<user@>", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
-    # A slash should be encoded here, but base64 is often pasted unencoded.
+    # A slash should be encoded here, but base64 is often pasted without encoding.
     _rule(
         "password",
         "<user@>",
@@ -654,7 +674,7 @@ RULES: tuple[SecretRule, ...] = (
     ),
     # Prefixes
     _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_prefixed, ignore_case=False),
-    # Of vendors that are not in the table
+    # Of vendors that are not in the table above
     _rule(
         "api-key",
         "<prefixed>",
@@ -1355,16 +1375,22 @@ RULES: tuple[SecretRule, ...] = (
 
 
 def _is_whole(match: re.Match[str]) -> bool:
-    """Return whether a value is not a word, or nothing makes it part of a sentence. A German noun needs an article."""
+    """Return whether the value is a secret, since it is not a word or is not used as part of a sentence.
+
+    A German noun in a sentence needs an article.
+    """
     value = match["secret"]
     german = match["key"].casefold() in ("passwort", "kennwort", "losungswort") and value.istitle()
     return german or is_mixed(value) or looks_random(value) or _ends_clause(match)
 
 
 def _is_code_or_purpose(match: re.Match[str]) -> bool:
-    """Return whether a word does not describe the password: "username, password = split", "the password to authenticate"."""
+    """Return whether the word belongs to code or states a purpose, and does not describe the password.
+
+    Examples are "username, password = split" and "the password to authenticate".
+    """
     value = match["secret"]
-    if _NO_SPACES.search(value):  # in scripts without spaces, the match is longer than the value
+    if _NO_SPACES.search(value):  # in scripts without spaces, the match extends beyond the value
         return True
     if is_mixed(value) or value.isdigit() or match["open"].strip():
         return False

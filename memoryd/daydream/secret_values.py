@@ -1,4 +1,4 @@
-"""Distinguish a secret value from a placeholder, code, or a name chosen by people. Pure functions."""
+"""Distinguish a secret value from a placeholder, from code, or from a name that people chose. Pure functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_VALUES = frozenset(
     aes-256-gcm oauth oauth2 oidc saml2 jwt totp mfa 2fa u2f fido2 ed25519 rsa2048 rsa4096 x509 hs256 rs256 es256 http2 ipv4 ipv6 k8s s3 ec2
     oauth2.0 v1 v2 v3 p256 secp256k1 1password bitwarden keepass i18n l10n pkcs8 pkcs12 crc32 hex32 ascii85 option options flag flags argument arguments parameter parameters""".split()
 )
-# Predicates in sentences about passwords: "the password is too short", in the supported languages.
+# Predicates in sentences about passwords, such as "the password is too short", in the supported languages.
 _PREDICATES = frozenset(
     """a an the in on at of to for too so very only also always never still now then used same different secure strong weak long short old new
     correct sent stored safe public private up per from with without that this there where what when how why being been
@@ -66,7 +66,7 @@ _DATE = re.compile(
 _UNIT = re.compile(r"^\d{1,12}(?:ms|s|m|h|d|kb|mb|gb|px|em|rem|k|x|min|sec|days?|hours?|chars?|bytes?|bits?)?$", re.IGNORECASE)
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _CONSONANTS = re.compile(r"(?=([bcdfghjklmnpqrstvwxz]{3}))", re.IGNORECASE)
-# Clusters of three consonants that occur in words.
+# Clusters of three consonants that occur in ordinary words.
 _CLUSTERS = frozenset(
     """str scr spr spl thr shr chr sch nst rst ntr mpl ngl ght rch nch tch lth nth rth dth pth rld rds rks rts cts pts nts nds ngs cks lls sts mpt nct
     mps rms rns hts tts sks phr sph ckl ttl ddl ppl bbl ffl ggl ntl ldr ndr mbl ngr nsp xpl xtr bst ckg tpl ffs rsh ssw wsk rkf rkb rkd rkp cht hts nks
@@ -84,7 +84,7 @@ _LONG = 200
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value is a placeholder: a type, a template, a path, a lookup of something else."""
+    """Return whether a value is a placeholder, such as a type, a template, a path, or a lookup of something else."""
     bare = value.strip("\"'`<>[]{}().,;:!?-_ ").casefold()
     if not bare or bare in _NOT_VALUES or len(set(bare)) <= 2:
         return True
@@ -98,7 +98,7 @@ def is_placeholder(value: str) -> bool:
     return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
 
 
-# Names of algorithms with a number, "bcrypt12", "jwt-rs256"
+# Names of algorithms with a number, such as "bcrypt12" and "jwt-rs256"
 _ALGORITHM = re.compile(
     r"(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
     r"[-_]?(?:sha|rs|hs|es|ps|gcm|cbc|v)?[-_]?\d{0,4}(?:-?(?:gcm|cbc|ctr))?",
@@ -111,34 +111,37 @@ _COMPOUND = re.compile(
 
 
 def is_compound(value: str) -> bool:
-    """Return whether hyphenated words describe something: "base64-encoded", "up-to-date"."""
+    """Return whether hyphenated words describe something, as in "base64-encoded" and "up-to-date"."""
     return "-" in value and _COMPOUND.search(value.rstrip(".,;:!?")) is not None
 
 
 def is_lookup(value: str) -> bool:
-    """Return whether an unquoted value is a code expression. Words with dots that end in a number are chosen by people."""
+    """Return whether an unquoted value is an expression in code.
+
+    Words with dots that end in a number are not, since people choose these.
+    """
     head = value[:_LONG]
     return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
 
 
 def is_told_lookup(value: str) -> bool:
-    """Like `is_lookup` in prose, where words with dots and a digit may be a password."""
+    """Do the same as `is_lookup` for prose, where words with dots and a digit may be a password."""
     return is_lookup(value) and not (_DOTTED.match(value) and any(c.isdigit() for c in value) and not _NAMESPACE.match(value))
 
 
 def is_measure(value: str) -> bool:
-    """Return whether it is a date, a version, or a number with a unit."""
+    """Return whether the value is a date, a version, or a number with a unit."""
     return _DATE.match(value) is not None or _UNIT.match(value) is not None
 
 
 def is_mixed(value: str) -> bool:
-    """Return whether it contains letters with digits, or with signs that words don't have."""
+    """Return whether the value contains letters together with digits, or with signs that words don't have."""
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     return letters and (digits or any(c in _SIGNS for c in value[:-1])) and not is_measure(value)
 
 
 def is_wordy(value: str) -> bool:
-    """Return whether most letters are in pieces that look like words, as in a name chosen by people."""
+    """Return whether most letters are in pieces that look like words, as in a name that people chose."""
     pieces = _PIECE.findall(value)
     letters = sum(map(len, pieces))
     return letters >= 3.2 * len(pieces) > 0 and sum(len(piece) for piece in pieces if _is_word(piece)) >= 0.6 * letters
@@ -151,14 +154,17 @@ def _is_word(piece: str) -> bool:
 
 
 def looks_random(value: str) -> bool:
-    """Return whether a key looks random: the longer, the fewer digits are required; names chosen by people don't."""
+    """Return whether a key looks random.
+
+    The longer the key is, the fewer digits it needs. Names that people chose don't look random.
+    """
     if is_measure(value) or not any(c.isalpha() for c in value):
         return False
     digits = sum(c.isdigit() for c in value)
     if _BASE32.fullmatch(value) or _UUID.fullmatch(value) or (digits and len(value) >= 16 and _HEX.fullmatch(value)):
         return True
     if is_wordy(value):
-        # Words with as many digits between them are not a name.
+        # With this many digits between the words, the value is not a name.
         return digits >= 6 and len(value) >= 16 and digits * 4 >= len(value) and "-" not in value and "_" not in value
     if digits >= 3 and len(value) >= 8 or digits >= 2 and len(value) >= 12 or digits >= 1 and len(value) >= 20:
         return True
@@ -171,19 +177,20 @@ def is_predicate(value: str) -> bool:
     return word in _PREDICATES or word in _NOT_VALUES or len(word) < 5 or _PREDICATE_ENDING.search(word) is not None
 
 
-# The literals that patterns need: which of them occur in a text, and where.
+# Find out which literals that patterns need occur in a text, and where.
 #
-# A text is processed word by word. Most words of a log are known already, so that most of a text costs one set operation,
-# and a pattern whose literals are missing is not tried at all.
-# The cache is limited: only short words, and a maximum number of them.
+# A text is processed word by word. Most words of a log are already known, so most of a text costs one set operation. A pattern is
+# not tried at all if its literals are missing. The size of the cache is limited: it holds a maximum number of words, and only
+# short ones.
 _LONGEST_KNOWN = 24
 _MOST_KNOWN = 40_000
 
 
 class Anchors:
-    """Finds literals (in lower case, without spaces) and shapes (patterns that match no space) in texts.
+    """Finds literals and shapes in texts.
 
-    Thread-safe: concurrent updates store the same values.
+    Literals are in lower case and contain no spaces. Shapes are patterns that match no space. The class is thread-safe, since
+    concurrent updates store the same values.
     """
 
     def __init__(self, literals: Iterable[str], shapes: Mapping[str, re.Pattern[str]]) -> None:
@@ -197,7 +204,7 @@ class Anchors:
         self._with: dict[str, frozenset[str]] = {}
 
     def within(self, text: str) -> frozenset[str]:
-        """Return the literals that occur in the text, in any case, and the names of the shapes."""
+        """Return the literals that occur in the text, ignoring case, and the names of the shapes that occur."""
         found, new, known = set[str](), list[str](), self._with
         for word in set(text.split()) - self._without:
             anchors = known.get(word)
@@ -210,7 +217,7 @@ class Anchors:
         return frozenset(found)
 
     def _look(self, words: list[str]) -> set[str]:
-        """Return the anchors of new words, and cache them."""
+        """Find the anchors of new words and cache them."""
         ends = list(accumulate(len(word) + 1 for word in words))
         joined = "\n".join(words)
         of = dict[int, set[str]]()
@@ -247,7 +254,7 @@ class Anchors:
 
 
 def _any_of(literals: Iterable[str]) -> str:
-    """Return a pattern for the longest of the literals at a position, which compares each character only once."""
+    """Return a pattern that matches the longest of the literals at a position. It compares each character only once."""
     by_first: dict[str, list[str]] = {}
     ends = False
     for literal in sorted(literals):
@@ -260,7 +267,10 @@ def _any_of(literals: Iterable[str]) -> str:
 
 
 class Stems:
-    """Prefixes of a pattern's matches. They may contain spaces; each is searched for where its longest part occurs."""
+    """The prefixes of a pattern's matches.
+
+    They may contain spaces. To find a prefix, its longest part without spaces is searched for.
+    """
 
     def __init__(self, stems: Iterable[str]) -> None:
         parts = [(max(stem.split(), key=len).casefold(), stem) for stem in stems]
@@ -271,7 +281,7 @@ class Stems:
         self.parts = frozenset(self._by_part)
 
     def positions(self, low: str, there: frozenset[str]) -> list[int]:
-        """Return the positions of the prefixes in a lower-case text, given the literals that occur in it."""
+        """Return the positions of the prefixes in a lower-case text. `there` contains the literals that occur in it."""
         at: set[int] = set()
         for part in self.parts & there:
             for stem in self._by_part[part]:
@@ -284,12 +294,12 @@ class Stems:
 
 @lru_cache(maxsize=64)
 def stems_in(line: str) -> Stems:
-    """Return the stems of a list in which `~` is a space; equal lists share one object."""
+    """Return the stems of a list in which `~` represents a space. Equal lists share one object."""
     return Stems(stem.replace("~", " ") for stem in line.split())
 
 
 class ScannedText:
-    """A text with the literals that occur in it; results needed by several patterns are computed once."""
+    """A text and the literals that occur in it. Results that several patterns need are computed once."""
 
     __slots__ = ("_low", "_positions", "deadline", "text", "there")
 
@@ -301,7 +311,7 @@ class ScannedText:
         self._positions: dict[Stems, list[int]] = {}
 
     def low(self) -> str:
-        """The text in lower case, with all positions unchanged."""
+        """The text in lower case, in which all positions are unchanged."""
         if not self._low:
             self._low = self.text.replace("İ", "I").lower()
         return self._low
@@ -314,7 +324,7 @@ class ScannedText:
         return known
 
     def has(self, anchors: frozenset[str]) -> bool:
-        """Return whether one of the literals occurs."""
+        """Return whether one of the literals occurs in the text."""
         return not self.there.isdisjoint(anchors)
 
     def changed(self, text: str) -> ScannedText:
@@ -323,5 +333,5 @@ class ScannedText:
 
 
 def fold(text: str) -> str:
-    """Fold a text for case-insensitive comparison, as patterns do."""
+    """Fold a text in the same way as patterns do when they ignore case."""
     return text.lower() if text.isascii() else text.replace("İ", "I").casefold()

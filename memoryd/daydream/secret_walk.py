@@ -1,9 +1,8 @@
 """Find the value of a named credential, in any syntax.
 
-Constants, flags, headers, attributes and words of a sentence name a credential in the same way: its value is the next thing
-after the name, or before it, that is neither a sign of some syntax nor a joining word. A walk over a few tokens on each side
-therefore covers all syntaxes and languages; the requirements on the value depend on the name and on how closely both are
-joined.
+Constants, flags, headers, attributes and words of a sentence all name a credential in the same way. Its value is the nearest
+token after or before the name that is neither punctuation nor a joining word. A walk over a few tokens on each side therefore
+covers all syntaxes and languages. What the value must look like depends on the name and on how closely the two are joined.
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ from memoryd.daydream.secret_words import (
     is_strong,
 )
 
-_REACH = 220  # characters to walk on each side of a name
+_REACH = 220  # the number of characters to search on each side of a name
 _MOST_TOKENS = 14
-_MOST_WORDS = 6  # plain words between a name and a sign that joins its value
+_MOST_WORDS = 6  # the maximum number of plain words between a name and the sign that joins its value to it
 _LONGEST_NAME = 60
 _SHORTEST = 6
 _SHORTEST_KEY = 16
-_DIGITS = 3  # minimum in a run of letters that is not a word
+_DIGITS = 3  # the minimum length of a run of letters that is not a word
 _SHORTEST_BARE_KEY = 20
 
 
 class Required(Enum):
-    """What a name requires as its value."""
+    """What the value of a name must look like."""
 
     PASSWORD = auto()
-    SECRET = auto()  # a key that people may also choose themselves
+    SECRET = auto()  # a key that people may also have chosen themselves
     KEY = auto()
     ANY_KEY = auto()  # "key" alone, which names many things
 
@@ -69,11 +68,11 @@ _KEY = re.compile(
     r"schlüssel|jeton|токен\w{0,3}|секрет\w{0,2})"
 )
 _CHOSEN = frozenset("secret cookie credential credentials".split())
-# Qualifiers of a key that is a password
+# Qualifiers that make a key a password
 _OF_NETWORK = frozenset("wpa wpa2 wpa3 wifi wlan network ssid hotspot".split())
 _BARE_KEY = frozenset("key keys schlüssel clé llave chave chiave klucz ключ ключа clef".split())
 _TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex list b64 base64".split())
-# Qualifiers of a key that gives access
+# Qualifiers that make a key give access
 _ACCESS = frozenset(
     """api app auth admin access account service signing sign encryption encrypt aes hmac cipher fernet crypt master shared
     deploy storage client bot webhook license licence licen recovery unseal root personal session bearer refresh jwt
@@ -88,7 +87,7 @@ _NO_KEY = frozenset(
     turn answer""".split()
 )
 
-# Another name, which is walked separately
+# Another name, whose value is searched for separately
 _OTHER = re.compile(rf"{_PASSWORD.pattern}|{_KEY.pattern}|login")
 
 # Signs and words between a name and its value
@@ -141,8 +140,8 @@ _NOT_ABOUT = re.compile(
 class _Join:
     """How a value is joined to its name."""
 
-    hard: bool  # by a sign, a quote or "is"
-    words: int  # plain words in between
+    hard: bool  # they are joined by a sign, a quote or "is"
+    words: int  # there are plain words in between
     quoted: bool
     prose: bool = False  # an article precedes the name
 
@@ -186,7 +185,10 @@ def _name_around(text: str, at: int) -> tuple[int, int]:
 
 
 def _asked(text: str, start: int, end: int) -> Required | None:
-    """Return what a name requires, by its last part; None if it names something else."""
+    """Return what the value of a name must look like, judging by the last part of the name.
+
+    Return None if the name is not that of a credential.
+    """
     pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
     while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
         pieces.pop()
@@ -228,13 +230,13 @@ def _word_after(text: str, at: int) -> str:
 
 @dataclass(slots=True)
 class _Way:
-    """What was passed between a name and its value."""
+    """The tokens between a name and its value, as far as the search has passed them."""
 
-    loose: bool  # the name is also a verb: only a sign or "is" joins a value to it
-    syntax: bool = False  # a sign of some syntax
+    loose: bool  # the name is also a verb, so only a sign or "is" joins a value to it
+    syntax: bool = False  # there was a sign of some syntax
     joined: bool = False  # the last word or sign joins what follows to the name
-    changed: bool = False  # "changed", "set"
-    words: int = 0  # plain words
+    changed: bool = False  # there was a word like "changed" or "set"
+    words: int = 0  # the number of plain words
 
     def passes(self, word: str, core: str, hard: bool) -> None:
         """Record a word that may occur between a name and its value."""
@@ -247,7 +249,7 @@ class _Way:
 
 
 def _behind(text: str, at: int, asked: Required, loose: bool) -> tuple[int, int] | None:
-    """Return the value after a name."""
+    """Return the value that follows a name."""
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MOST_TOKENS):
         between, raw = text[end : token.start()], token[0]
@@ -260,7 +262,7 @@ def _behind(text: str, at: int, asked: Required, loose: bool) -> tuple[int, int]
         ):
             return None
         end = token.end()
-        if between.endswith("<"):  # the name of an element
+        if between.endswith("<"):  # the name of an XML element
             way.syntax = True
             continue
         core = raw.lstrip(_SIGNS) if raw != "/" else ""
@@ -305,7 +307,10 @@ _ARTICLE = re.compile(
 
 
 def _may_cross(between: str, way: _Way) -> bool:
-    """Return whether a line end is allowed between a name and its value: in a block, an element, or after a colon."""
+    """Return whether a line end is allowed between a name and its value.
+
+    It is allowed in a block, in an element, and after a colon.
+    """
     if "\n" not in between:
         return True
     return (
@@ -316,7 +321,7 @@ def _may_cross(between: str, way: _Way) -> bool:
 
 
 def _ahead(text: str, at: int, asked: Required) -> tuple[int, int] | None:
-    """Return the value before a name: "put X in API_KEY", "X as the token"."""
+    """Return the value that precedes a name, as in "put X in API_KEY" and "X as the token"."""
     left = max(0, text.rfind("\n", max(0, at - _REACH // 2), at) + 1, at - _REACH // 2)
     tokens = [*_TOKEN.finditer(text, left, at)]
     end, joins, comment = at, 0, False
@@ -348,7 +353,7 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
 
 
 def _entered(text: str, at: int) -> tuple[int, int] | None:
-    """Return what the sentence says to enter: "type X when it asks for the password"."""
+    """Return the value that the sentence asks the reader to enter, as in "type X when it asks for the password"."""
     left = max(0, at - _REACH // 2)
     if _VERB.search(text, left, at) is None:
         return None
@@ -362,12 +367,15 @@ def _entered(text: str, at: int) -> tuple[int, int] | None:
 
 
 def _trimmed(raw: str) -> str:
-    """Remove what ends a sentence or a line of code."""
+    """Remove punctuation that ends a sentence or a line of code."""
     return raw.rstrip(".,:…")
 
 
 def _is_value(value: str, asked: Required, join: _Join) -> bool:
-    """Return whether a value matches what the name requires; the more loosely they are joined, the stricter."""
+    """Return whether a value matches what its name requires.
+
+    The more loosely the two are joined, the stricter the check is.
+    """
     if len(value) < _SHORTEST or value[0] in "\\$" or is_placeholder(value) or is_measure(value) or MARK in value:
         return False
     if (
@@ -391,7 +399,7 @@ _NAME_OF_ONE = re.compile(
 
 
 def is_picked(value: str) -> bool:
-    """Return whether it looks like a password chosen by people, in any context."""
+    """Return whether the word looks like a password that somebody chose, in any context."""
     return (_WEAK.fullmatch(value) is not None or is_strong(value) or is_chosen(value)) and not is_placeholder(value)
 
 
@@ -406,7 +414,7 @@ def _is_key(value: str, asked: Required, join: _Join) -> bool:
     return plain or looks_random(value) and not is_wordy(value)
 
 
-# Arguments of calls that log in
+# Arguments of calls that log somebody in
 
 _CALL_WORDS = frozenset(("<call>",))
 _CALL = re.compile(
@@ -414,14 +422,14 @@ _CALL = re.compile(
     r"register)\((?P<arguments>[^()\n]{3,300})",
     re.IGNORECASE,
 )
-# Calls that are given a key first: clients of services, and cryptography
+# Calls that take a key as their first argument, such as clients of services and cryptographic functions
 _KEYED = re.compile(
     r"(?:\b(?:stripe|openai|anthropic|twilio|sendgrid|mailgun|algolia\w{0,6}|bot|fernet|aes\.new|hmac\.new|secretbox|"
     r"bcrypt\.hash\w{0,4}|hash_?password))\(\s{0,3}b?"
     r"[\"'`](?P<secret>[^\"'`\s]{6,200})[\"'`]",
     re.IGNORECASE,
 )
-# A flag for a password and its value, in a list
+# A flag for a password and its value, as items of a list
 _FLAGGED = re.compile(r"[\"'](?:-p|-pw|-P|-a|--pass\w{0,8})[\"']\s{0,2},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']")
 _ARGUMENT = re.compile(r"(?P<quote>[\"'`])(?P<secret>[^\"'`\s]{6,200})(?P=quote)")
 
@@ -445,7 +453,7 @@ def _keyed(text: str) -> Iterator[Found]:
             yield *match.span("secret"), "password"
 
 
-# A name and a password next to each other
+# A user name and a password next to each other
 
 _PAIR_WORDS = frozenset("<pair> admin root postgres deploy administrator".split())
 _PAIR = re.compile(
@@ -480,5 +488,5 @@ def _pairs(text: str) -> Iterator[Found]:
             yield pair.start("secret"), pair.start("secret") + len(value), "password"
 
 
-# Literals that must occur in a text for a walk to start
+# The search only runs on texts that contain one of these literals
 ANCHORS = _STEMS.parts | _CALL_WORDS | _PAIR_WORDS

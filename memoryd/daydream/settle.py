@@ -1,7 +1,8 @@
-"""Apply a session model's answers to an offer: candidates become memories in its wording, or are dropped.
+"""Apply a session model's answers to the candidates that it was offered.
 
-The model chooses the wording; its authority is decided here. Only what the user's own turn says completely counts as the
-user's. Dropping removes a candidate and binds models, but never refuses what the user says again.
+Each candidate becomes a memory in the model's wording, or is dropped. The model chooses the wording, but this module decides how
+much authority the memory has. A statement only counts as the user's if a single turn of the user contains all of it. Dropping
+removes a candidate and prevents models from proposing it again. It never prevents the user from saying it again.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ MOST_BYTES = 200_000_000
 USER_CONFIDENCE = 0.9
 AGENT_CONFIDENCE = 0.75
 KEPT_ACTIONS = frozenset({KeepAction.NEW, KeepAction.CONTRADICTS, KeepAction.SUPERSEDES, KeepAction.CONFIRMS})
-# Turns before and after one of the user in which a tool may have said the same first.
+# The number of turns before and after a turn of the user that are searched for the same statement in a tool's output.
 AROUND = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SettleAnswer:
-    """The model's answer about one candidate, or a statement of its own (`id` empty). None keeps the candidate's value."""
+    """The model's answer about one candidate, or a statement of its own if `id` is empty.
+
+    None keeps the candidate's value.
+    """
 
     id: str = ""
     keep: bool = True
@@ -46,7 +50,7 @@ class SettleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The outcome of one answer. `status` is kept, minor, known, dropped, refused, unknown or settled (already).
+    """The outcome of one answer. `status` is kept, minor, known, dropped, refused, unknown, or settled if it already was.
 
     `statement` is the text of a dropped candidate.
     """
@@ -61,7 +65,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a session works, and its log."""
+    """The folder in which a session works, and its log."""
 
     session: str
     project: str
@@ -96,7 +100,7 @@ class Settler:
             return self._keep(answer, entry, item, origin)
 
     def add(self, answer: SettleAnswer, origin: Origin) -> Settled:
-        """Keep an additional statement of the model."""
+        """Keep an additional statement that the model made itself."""
         base = MemoryItem(
             content=answer.content,
             kind=Kind.NOTE,
@@ -114,7 +118,10 @@ class Settler:
         return _settled("own", outcome)
 
     def _reword(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, source: Source) -> Settled:
-        """Keep a minor statement as a candidate in the model's wording: only found by search, and removed after a while."""
+        """Keep a minor statement as a candidate in the model's wording.
+
+        It is only found by search, and is removed after a while.
+        """
         if item.id not in self._state.ledger.edited():
             changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
             self._service.update(item.id, source=source, **{name: value for name, value in changes.items() if value})
@@ -140,20 +147,23 @@ class Settler:
         return settled
 
     def _target(self, given: str, entry: OfferedCandidate) -> str:
-        """Return the memory to replace: by its id, or by the prefix shown with the line."""
+        """Return the memory to replace. It is named by its id, or by the prefix that was shown with the line."""
         if given and entry.known.removeprefix("mem_").startswith(given.removeprefix("mem_")):
             return entry.known
         return given
 
     def _finish(self, entry: OfferedCandidate, item: MemoryItem, outcome: str, memory: str = "") -> None:
-        """Record the lines first, so that after a kill the candidate is offered again, but a dropped one never returns."""
+        """Record the lines first.
+
+        If the process is killed, the candidate may be offered again, but a dropped one never returns.
+        """
         self._state.offers.settle_lines(item.evidence.lines, item.content)
         if memory != item.id:
             self._service.delete(item.id)
         self._state.offers.close(entry, outcome, memory)
 
     def _write(self, answer: SettleAnswer, item: MemoryItem, id: str, origin: Origin) -> Outcome:
-        """Compare with known memories and write."""
+        """Compare the statement with the known memories and write it."""
         content, polarity = answer.content or item.content, answer.polarity or item.polarity
         source, lines = self._source(content, polarity, item, origin)
         candidate = Candidate(
@@ -185,10 +195,10 @@ class Settler:
     # Source
 
     def _source(self, content: str, polarity: Polarity, item: MemoryItem, origin: Origin) -> tuple[Source, tuple[str, ...]]:
-        """Return the source and the evidence's lines: the user's if one turn of the user says it completely, else the agent's.
+        """Return the source of the statement and the lines of its evidence.
 
-        The turns that a candidate cites are checked first, then the ones after them, as a candidate may only refer to the turn
-        before.
+        The source is the user if one turn of the user says it completely, and the agent otherwise. The turns that a candidate
+        cites are checked first. The turns after them are checked next, as a candidate may only refer to the turn before.
         """
         cited = set(item.evidence.lines)
         turns = self._log(item.evidence.transcript)
@@ -203,19 +213,22 @@ class Settler:
         return Source.AGENT_STEP, item.evidence.lines
 
     def _log(self, transcript: str) -> Sequence[Turn]:
-        """Read a log again, as a candidate's own text is no evidence."""
+        """Read a log again, since a candidate's own text is no evidence."""
         if transcript not in self._turns:
             self._turns[transcript] = list(_turns_of(Path(transcript))) if transcript else []
         return self._turns[transcript]
 
 
 def _turns_of(path: Path) -> Iterable[Turn]:
-    """Return the turns of a log; none if it was deleted or is too large to be read while a model waits."""
+    """Return the turns of a log.
+
+    The result is empty if the log was deleted, or is too large to read while a model waits.
+    """
     try:
         if path.stat().st_size > MOST_BYTES:
             return
         pieces = list(read_all(path))
-        left = frozenset().union(*(piece.left for piece in pieces))  # rewound lines don't count
+        left = frozenset().union(*(piece.left for piece in pieces))  # lines that the user rewound don't count
         yield from (turn for piece in pieces for turn in piece.turns if short_hash(turn.uuid) not in left)
     except (OSError, TranscriptError):
         return

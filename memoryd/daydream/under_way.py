@@ -15,7 +15,7 @@ _CAREFUL, _GIVE_UP = 2, 3
 
 
 class UnderWay:
-    """Counts how often reading started at one position without finishing. One log at a time."""
+    """Counts how often reading started at a position without finishing. It handles one log at a time."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -25,7 +25,10 @@ class UnderWay:
 
     @contextmanager
     def of(self, transcript: str, offset: int) -> Iterator[None]:
-        """Enter reading at this position; the count remains if the process ends within the block."""
+        """Start reading at this position.
+
+        If the process ends within the block, the count remains.
+        """
         place, _, count = self._state.note(READING).rpartition(" ")
         self._attempts = int(count) + 1 if place == f"{offset} {transcript}" else 1
         self._transcript, self._after = transcript, ""
@@ -38,25 +41,31 @@ class UnderWay:
 
     @property
     def ended_before(self) -> bool:
-        """Return whether the process ended here before, so that lines must be read one by one."""
+        """Return whether the process ended at this position before. Lines must then be read one by one."""
         return self._attempts >= _CAREFUL
 
     @property
     def ended_again(self) -> bool:
-        """Return whether it ended although only one line was read."""
+        """Return whether the process ended again although only one line was read."""
         return self._attempts >= _GIVE_UP
 
     def is_done(self) -> None:
-        """Mark the critical part of the piece as done; the rest can't crash the process, or may take long."""
+        """Mark the critical part of the piece as done.
+
+        The rest of the work can't crash the process, or may legitimately take long.
+        """
         self._state.set_note(READING, "")
 
     def moved_to(self, offset: int) -> None:
-        """Move to the next position; the cause of an earlier crash may still follow, as long as no line was skipped."""
+        """Move to the next position.
+
+        As long as no line was skipped, the line that caused an earlier crash may still follow.
+        """
         if self.ended_before and not self.ended_again:
             self._after = f"{offset} {self._transcript} 1"
 
     def give_up(self, transcript: str, line: int, at: str) -> None:
-        """Record a line that took too long or crashed the process; the last few are kept."""
+        """Record a line that took too long or crashed the process. Only the last few such lines are kept."""
         known = orjson.loads(self._state.note(GIVEN_UP) or "[]")
         entry = {"transcript": transcript, "line": line, "at": at}
         self._state.set_note(GIVEN_UP, orjson.dumps([*known, entry][-_MOST_GIVEN_UP:]).decode())
