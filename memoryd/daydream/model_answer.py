@@ -1,6 +1,7 @@
 """Check a model's answer strictly and link it to its evidence. Pure functions.
 
-The model proposes wordings and line numbers; who said it, and thus its authority, is derived here from the cited turns.
+The model proposes wordings and line numbers. This module derives from the cited turns who made the statement, and thus how much
+authority it has.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.language import language, lexicon, read
 from memoryd.language.stems import root, roots
 
-# Rendering of a passage for a model: known memories, then numbered turns, tool output cut first. Pure functions.
+# Render a passage for a model. The known memories come first, followed by numbered turns. Tool output is cut first. Pure
+# functions.
 
 SPEAKER = {
     TurnKind.USER: "USER",
@@ -41,14 +43,14 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum characters of one turn, by speaker."""
+    """The maximum number of characters of one turn for each speaker."""
 
     user: int
     assistant: int
     tool: int
 
 
-# Tried in order until the piece fits: tool output is cut first, the user's text last.
+# These are tried in order until the piece fits. Tool output is cut first, and the user's text last.
 STEPS = (
     Limits(8_000, 3_000, 500),
     Limits(8_000, 2_000, 200),
@@ -61,7 +63,10 @@ STEPS = (
 
 
 def middle_cut(text: str, limit: int) -> str:
-    """Cut a text to about `limit` characters, keeping head and tail, since errors and conclusions are at the end."""
+    """Cut a text to about `limit` characters.
+
+    The head and the tail are kept, since errors and conclusions are at the end.
+    """
     if len(text) <= limit:
         return text
     if limit <= 0:
@@ -71,14 +76,17 @@ def middle_cut(text: str, limit: int) -> str:
 
 
 def render(passage: Passage, budget_tokens: int) -> str:
-    """Render a passage as a message: known memories, the turns as data, and whether the session ends here."""
+    """Render a passage as a message.
+
+    It contains the known memories, the turns as data, and whether the session ends here.
+    """
     parts = [f"<known>\n{_known(passage.known)}\n</known>"] if passage.known else []
     parts.append(f"<session>\n{render_turns(passage, budget_tokens)}\n</session>")
     return "\n".join([*parts, END_MARK] if passage.ends else parts)
 
 
 def alias(position: int) -> str:
-    """Return the name of the known memory at a position (from 0) in the prompt, independent of the store's ids."""
+    """Return the name of the known memory at a position (from 0) in the prompt. The name does not depend on the store's ids."""
     return f"m{position + 1}"
 
 
@@ -107,7 +115,7 @@ def _harmless(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """Indent further lines of a text, so that they can't pass for separate turns."""
+    """Indent all lines of a text but the first, so that they can't pass for separate turns."""
     return CONTINUED.join(line.rstrip() for line in _harmless(text).splitlines())
 
 
@@ -150,15 +158,16 @@ MAX_CANDIDATES = 40
 MAX_HANDOFF = 1_200
 MAX_KEYS = 8
 MAX_KEY_CHARS = 200
-# Minimum share of a statement's keywords in its evidence; a paraphrase reaches a third, an invention nearly nothing.
+# The minimum share of a statement's keywords that its evidence must contain. A paraphrase reaches a third, and an invention
+# nearly nothing.
 MIN_SUPPORT = 0.25
-# To count as the user's own words, at least half of it must be in the user's turns.
+# For a statement to count as the user's own words, at least half of it must be in the user's turns.
 ESSENTIAL, USEFUL = 3, 2
 SURE = 0.75
 MIN_USER_SUPPORT = 0.5
-# With less, it may still be the user's, in other words or another language, but some of it was said.
+# With a smaller share, the statement may still be the user's in other words or another language, but some of it must occur.
 MIN_REWORDED = 0.2
-# A line of tool output with this share of a statement is its origin, unless the user said as much of it.
+# A line of tool output that contains this share of a statement is its origin, unless the user said just as much of it.
 MIN_TOOL_SUPPORT = 0.6
 LONGEST_READ = 24_000
 
@@ -176,7 +185,7 @@ _ENTRY: dict[str, Any] = {
     "replaces": _TEXTS,
     "closes": _TEXTS,
 }
-# An endpoint that enforces the schema must return all keys; in other answers these may be missing.
+# An endpoint that enforces the schema must return all keys. In other answers, these may be missing.
 _OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes"})
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -197,7 +206,7 @@ _CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
 
 
-# Words that a reader may add itself; not the names of things to choose from, such as tools.
+# Words that a reader may add itself. The names of things that one chooses, such as tools, are not among them.
 _PLAIN_WORDS = (
     BARE_WORDS | META_WORDS | OPENERS | frozenset(f"{lexicon.SYNONYMS} {lexicon.LIGHT} {lexicon.WEAK}".replace("-", " ").split())
 ) - frozenset(lexicon.CHOICES.split())
@@ -213,12 +222,15 @@ _INFLECTED = {
 
 
 class InvalidAnswerError(ValueError):
-    """The answer does not follow the schema; the text says where."""
+    """The answer does not follow the schema. The text of the error says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedMemory:
-    """One entry of a valid answer. `evidence` are turn numbers from 1; the last three fields are ids as in the prompt."""
+    """One entry of a valid answer.
+
+    `evidence` contains turn numbers, starting at 1. The last three fields are ids as given in the prompt.
+    """
 
     content: str
     kind: Kind
@@ -235,14 +247,14 @@ class ProposedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A valid answer: the proposals, and the summary of the session as a handoff."""
+    """A valid answer, with the proposals and a summary of the session as a handoff."""
 
     proposals: tuple[ProposedMemory, ...]
     handoff: str = ""
 
 
 def parse_answer(text: str) -> ModelAnswer:
-    """Parse a model's answer. Raises InvalidAnswerError that names the invalid place.
+    """Parse a model's answer. Raises InvalidAnswerError, which names the invalid place.
 
     Any unknown key makes the answer invalid, so that an invented format is not mistaken for an answer without proposals.
     """
@@ -316,7 +328,10 @@ def _texts(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 
 
 def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return the keys; as they only help search and are no evidence, invalid ones are dropped instead of asking again."""
+    """Return the keys without invalid ones.
+
+    Keys only help search and are no evidence, so it is not worth asking the model again.
+    """
     return tuple(text for text in _texts(entry, "asked_as", where) if len(text) <= MAX_KEY_CHARS)[:MAX_KEYS]
 
 
@@ -328,12 +343,16 @@ def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: fl
 
 
 def support(content: str, evidence: str) -> float:
-    """Return the share of the content's keywords that the evidence contains, 0..1."""
+    """Return the share (0..1) of the content's keywords that the evidence contains."""
     return containment(roots(content), roots(evidence))
 
 
 def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
-    """Return the candidates whose evidence exists and supports them, in the order of their evidence, and the others."""
+    """Return two lists of candidates.
+
+    The first contains those whose evidence exists and supports them, in the order of the evidence. The second contains the
+    others.
+    """
     kept: list[tuple[int, Candidate]] = []
     refused: list[Refused] = []
     known = {alias(position): item for position, item in enumerate(passage.known)}
@@ -371,14 +390,20 @@ def _problem(proposal: ProposedMemory, turns: Sequence[Turn], everything: str) -
 
 
 def source_of(turn: Turn) -> Source:
-    """Return who speaks in a turn. Prompts of sub-agents and chosen options count as the agent's, not the user's."""
+    """Return who speaks in a turn.
+
+    Prompts of sub-agents and options that the user chose count as the agent's, not the user's.
+    """
     if turn.kind is TurnKind.TOOL_RESULT:
         return Source.TOOL
     return Source.USER if turn.kind is TurnKind.USER and not turn.sidechain and not turn.offered else Source.AGENT_STEP
 
 
 def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -> Source:
-    """Return who said it: the user only if the user's own turns say all of it and no tool output matches better."""
+    """Return who made the statement.
+
+    This is only the user if the user's own turns say all of it and no tool output matches better.
+    """
     if is_users(proposal.content, proposal.polarity, turns, passage):
         return Source.USER
     if any(source_of(turn) is Source.AGENT_STEP and support(proposal.content, _words(turn)) >= MIN_SUPPORT for turn in turns):
@@ -390,9 +415,9 @@ def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -
 
 
 def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
-    """Return whether the user's own turns among `turns` say a statement, and nothing else in the passage matches better.
+    """Return whether the user's own turns among `turns` say a statement and nothing else in the passage matches better.
 
-    Names, hosts, commands, flags, numbers and negations must all be there; the rest may be in other words. What the user
+    Names, hosts, commands, flags, numbers and negations must all occur, while the rest may be in other words. What the user
     only asks or supposes does not count.
     """
     own = [turn for turn in turns if source_of(turn) is Source.USER]
@@ -409,7 +434,7 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
 
 
 def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
-    """Return whether somebody else, but not the user, said an uncommon word of the statement, such as a lower-case name."""
+    """Return whether an uncommon word of the statement was said by somebody else but not by the user."""
     code = language(content)
     missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said)
     if not missing:
@@ -418,26 +443,32 @@ def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
 
 
 def _may_be_a_name(word: str, code: str) -> bool:
-    """Return whether a word of a statement may be the name of a thing. Names of tools are written in Latin letters."""
+    """Return whether a word of a statement may be the name of a thing.
+
+    Names of tools are written in Latin letters.
+    """
     if not word.isascii() or word in _PLAIN_WORDS:
         return False
     return code not in _INFLECTED or not word.endswith(_INFLECTED[code])
 
 
 def _foreign_texts(turn: Turn) -> tuple[str, ...]:
-    """Return the parts of a turn that are not the user's: all of it, or the question that the user answers."""
+    """Return the parts of a turn that are not the user's.
+
+    This is the whole turn, or only the question that the user answers.
+    """
     return (turn.detail[:LONGEST_READ],) if source_of(turn) is Source.USER else (_words(turn)[:LONGEST_READ],)
 
 
 def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
-    """Return the agent's lines that the user had seen before."""
+    """Return the lines of the agent that the user had seen before."""
     last = max((n for n, turn in enumerate(passage.turns) if any(turn is one for one in own)), default=0)
     earlier = (*passage.context, *passage.turns[:last])
     return [line for turn in earlier if turn.kind is TurnKind.ASSISTANT for line in turn.text[:LONGEST_READ].splitlines()]
 
 
 def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
-    """Return whether a sentence of the user says the same in other words or another language, and as a statement."""
+    """Return whether a sentence of the user says the same in other words or another language. It must be a statement."""
     if _best_line(content, before) > max(share, MIN_USER_SUPPORT):
         return False
     words, code = roots(content), language(content)
@@ -449,12 +480,15 @@ def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -
 
 
 def _folder(passage: Passage) -> str:
-    """Return the name of the project's folder, which a self-contained statement may add to the user's words."""
+    """Return the name of the project's folder.
+
+    A self-contained statement may add it to the user's words.
+    """
     return passage.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _lacks_a_name(content: str, said: str, folder: str) -> bool:
-    """Return whether a name, host, path, command, flag or number of the statement is missing in the text."""
+    """Return whether a name, host, path, command, flag or number of the statement is missing from the text."""
     heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
@@ -467,7 +501,7 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
 
 
 def _is_exact(token: str) -> bool:
-    """Return whether a token must occur literally: it contains a digit, a code character or inner capitals."""
+    """Return whether a token must occur literally, since it contains a digit, a code character or inner capitals."""
     return (
         any(sign.isdigit() for sign in token)
         or re.search(r"\w[./_@:\\=]\w|\A-{1,2}\w|\A[~/.]{1,3}\w", token) is not None
@@ -488,9 +522,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
-    """Return whether only one of the statement and the user's sentence forbids or denies something."""
+    """Return whether only one of the two, the statement or the user's sentence, forbids or denies something."""
     denies = polarity is Polarity.DONT or _denies(content)
-    if denies:  # line by line, since the language may change within a session
+    if denies:  # each line is checked, since the language may change within a session
         return not any(_denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
@@ -512,11 +546,12 @@ def _best_line(content: str, lines: Sequence[str]) -> float:
 
 
 def status_by_worth(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
-    """Decide whether a model's statement becomes active, or a candidate that is only found by search.
+    """Decide whether a model's statement becomes active or remains a candidate that is only found by search.
 
     In a blind review (docs/quality.md), 94 % of what a model rated essential (3) was worth keeping, 74 % of what it rated
     useful (2) with confidence, 51 % of the other useful ones, and 38 % of the minor ones. What the user said is never held
-    back, nor is what replaces, closes or confirms a known memory (`refers`), as the outdated one would remain.
+    back. Neither is a statement that replaces, closes or confirms a known memory (`refers`), as the outdated memory would
+    otherwise remain.
     """
     sure = importance >= ESSENTIAL or (importance >= USEFUL and confidence >= SURE)
     return Status.ACTIVE if sure or refers or source is Source.USER else Status.CANDIDATE
@@ -549,7 +584,10 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
 
 
 def restrain(candidate: Candidate) -> Candidate:
-    """Restrict a candidate: only the user makes rules, so others' become facts, and tool output never gives instructions."""
+    """Restrict a candidate that is not the user's.
+
+    Only the user can make rules, so rules by others become facts. Tool output never gives instructions.
+    """
     if candidate.source is Source.USER:
         return candidate
     changes: dict[str, Any] = {}
@@ -558,7 +596,7 @@ def restrain(candidate: Candidate) -> Candidate:
     if candidate.source is Source.TOOL:
         changes["polarity"] = Polarity.KNOW
     if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
-        # "Use emojis" under "don't" would otherwise become the opposite.
+        # Listed under "don't", the text "use emojis" would become the opposite.
         changes["content"] = f"To avoid: {candidate.content}"
     if candidate.scope is Scope.USER:
         changes["scope"] = Scope.PROJECT

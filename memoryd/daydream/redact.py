@@ -25,7 +25,7 @@ from memoryd.daydream.secret_walk import ANCHORS as NAMES
 from memoryd.daydream.secret_walk import find_named
 from memoryd.daydream.secret_words import ANCHORS, find_by_words
 
-# Adjacent secrets may hide each other, so a text is searched repeatedly; only an artificial text needs more rounds.
+# Adjacent secrets may hide each other, so a text is searched repeatedly. Only artificial texts need more rounds than this.
 MOST_ROUNDS = 6
 MOST_KNOWN_CLEAN = 10_000
 Span = tuple[int, int]
@@ -40,7 +40,10 @@ class Redacted:
 
 
 def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
-    """Replace each secret in the text by `[redacted:<kind>]`. Idempotent. Raises TooSlowError."""
+    """Replace each secret in the text by `[redacted:<kind>]`.
+
+    The function is idempotent. Raises TooSlowError.
+    """
     clean = _clean()
     if clean.has(text):
         return Redacted(text)
@@ -54,7 +57,10 @@ def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
 
 
 class _Clean:
-    """Remembers by hash which recent texts contain no secret, as a turn is checked when read and before it is stored or sent."""
+    """Remembers, by hash, which recent texts contain no secret.
+
+    This saves time since each turn is checked twice: when it is read and before it is stored or sent.
+    """
 
     def __init__(self) -> None:
         self._known = set[tuple[int, int]]()
@@ -74,14 +80,17 @@ def _clean() -> _Clean:
 
 
 def keepable(text: str) -> Redacted:
-    """Return the part of a statement that may be kept, without secrets and closed private blocks."""
+    """Return the part of a statement that may be kept. Secrets and closed private blocks are removed."""
     public = strip_whole_private(text)
     safe = redact(public)
     return safe if public == text else Redacted(safe.text.strip(), MappingProxyType({**safe.found, "private": 1}))
 
 
 def left_out(found: Mapping[str, int]) -> dict[str, str]:
-    """Return the notice for whoever provided a text with secrets; empty without any."""
+    """Return the notice for whoever provided a text with secrets.
+
+    The result is empty if the text had none.
+    """
     if not found:
         return {}
     if set(found) == {"private"}:
@@ -118,7 +127,7 @@ def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
-    """Return the anchors of all detectors, searched in a single pass."""
+    """Return the anchors of all detectors. They are searched for in a single pass."""
     literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
@@ -135,7 +144,10 @@ def _numbers(there: frozenset[str]) -> list[int]:
 
 @lru_cache(maxsize=1)
 def _by_anchor() -> Mapping[str, tuple[int, ...]]:
-    """Return the numbers of the rules that start with an anchor or require it; under an empty word those that follow a mark."""
+    """Return, for each anchor, the numbers of the rules that start with it or require it.
+
+    Rules that follow a mark are listed under an empty text.
+    """
     out: dict[str, list[int]] = {"": []}
     for number, rule in enumerate(RULES):
         anchors = rule.stems.parts if rule.stems else rule.needs[0] if rule.needs else ("",)
@@ -145,7 +157,7 @@ def _by_anchor() -> Mapping[str, tuple[int, ...]]:
 
 
 def _replace(rule: SecretRule, scanned: ScannedText, found: Counter[str]) -> str:
-    """Replace the rule's secrets in the text."""
+    """Replace the secrets in the text that the rule finds."""
     text = scanned.text
 
     def put(match: re.Match[str]) -> str:
@@ -167,7 +179,7 @@ def _replace(rule: SecretRule, scanned: ScannedText, found: Counter[str]) -> str
 
 
 def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> str:
-    """Replace these spans of the text; they must be in order and not overlap."""
+    """Replace these spans of the text. They must be in order and must not overlap."""
     return _cut_kinds(text, ((start, end, kind) for start, end in spans), found)
 
 
@@ -180,17 +192,17 @@ def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[
     return "".join([*out, text[at:]]) if out else text
 
 
-# Split keys
+# Keys that are split into parts
 
 _KEY_WORDS = frozenset(PREFIX_WORDS.split())
-# Zero-width characters and soft hyphens between characters of keys.
+# Zero-width characters and soft hyphens between the characters of a key.
 _HIDDEN = re.compile("(?<=[!-~])[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{1,8}(?=[!-~])")
 _QUOTES_BETWEEN = (
     r"[\"']\s{0,3}(?:[+.&~]|<>|\|\|){0,2}\s{0,3}(?:\\?\r?\n[ \t]{0,12})?[+.&]?[ \t]{0,3}[\"']|"
     r"[\"'];?\s{0,3}\n\s{0,12}[\w.$]{1,40}\s{0,3}\+=\s{0,3}[\"']|"
     r"[\"']\s{0,3},\s{0,3}[\"']"
 )
-# A line end with what editors, terminals, quotes and diffs add before and after it.
+# A line end, with what editors, terminals, quotes and diffs add before and after it.
 _LINE_BETWEEN = (
     r"=?[ \t]{0,4}[│|]?\r?\n(?:[ \t]{0,8}\d{1,5}[\t:|→ ]{1,4})?[ \t>|│+#*]{0,12}"
     r"(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}[│|]?(?:\r?\n|$))"
@@ -203,7 +215,10 @@ _ANOTHER = re.compile(KEY_START)
 
 
 def _without_hidden(text: str) -> str:
-    """Remove invisible characters inside of a run, where copying puts them, or which hide a key."""
+    """Remove invisible characters inside a run of characters.
+
+    They are put there by copying, or to hide a key.
+    """
     return text if text.isascii() else _HIDDEN.sub("", text)
 
 
@@ -212,7 +227,10 @@ def _split_keys(text: str) -> list[Span]:
 
 
 def _is_split_key(text: str) -> bool:
-    """Return whether the parts form a key and the last part belongs to it: the next line may be a separate word."""
+    """Return whether the parts form a key and the last part belongs to it.
+
+    The last part may also be a separate word on the next line.
+    """
     parts = _JOINTS.split(text)
     if MARK in text or not PREFIXED.match("".join(parts)) and not "".join(parts).startswith("eyJ"):
         return False
@@ -237,7 +255,10 @@ _HEAD_OF_A_LINE = 200
 
 
 def _key_blocks(text: str) -> list[Span]:
-    """Return private keys with both marks, with one of them (long outputs are cut in the middle), or as bare lines."""
+    """Return private keys.
+
+    A key may have both marks, only one of them (long outputs are cut in the middle), or consist of bare lines.
+    """
     edges = [edge for edge in _EDGE.finditer(text) if "PRIVATE KEY" in edge[2]] if "----" in text else []
     spans: list[Span] = []
     at = 0
@@ -264,13 +285,13 @@ def _key_blocks(text: str) -> list[Span]:
 
 
 def _start_of_tail(text: str, end: int, least: int) -> int:
-    """Return where the body before an END mark starts, if its BEGIN was cut off; else `end`."""
+    """Return where the body before an END mark starts if its BEGIN mark was cut off. Otherwise return `end`."""
     least = max(least, end - MOST_OF_A_KEY)
     start, shortest, seen = end, 1, False
     while run := _last_run(text, least, _without_gap(text, start, least)):
         if len(run[0]) < shortest:
             at_line = run.start() == least or text[run.start() - 1] in "\n]"
-            return (run.start() if at_line else start) if seen else end  # half a line, at the cut
+            return (run.start() if at_line else start) if seen else end  # half a line, where the text was cut
         start, shortest, seen = run.start(), _FULL_RUN, seen or len(run[0]) >= _FULL_RUN
     return start if seen else end
 
@@ -280,7 +301,7 @@ def _last_run(text: str, least: int, end: int) -> re.Match[str] | None:
 
 
 def _without_gap(text: str, end: int, least: int) -> int:
-    """Return the end without the whitespace before it, including escaped whitespace."""
+    """Return the end of the text without whitespace. Escaped whitespace is removed, too."""
     while end > least and (text[end - 1] in " \t\r\n>|" or text.endswith(("\\n", "\\r"), least, end)):
         end -= 1 if text[end - 1] in " \t\r\n>|" else 2
     return end
@@ -294,7 +315,10 @@ def _bare_lines(text: str) -> list[Span]:
 
 
 def _is_bare_key(text: str, match: re.Match[str]) -> bool:
-    """Distinguish keys from certificates, public keys and images, by the first line or the text before it."""
+    """Return whether the lines are a private key, and not a certificate, a public key or an image.
+
+    This is decided by the first line or the text before it.
+    """
     first, before = match["first"], text[max(0, match.start() - _HEAD_OF_A_LINE) : match.start()].casefold()
     if any(
         word in before
@@ -316,7 +340,7 @@ def _merged(first: list[Span], second: list[Span]) -> list[Span]:
 
 # detect-secrets
 
-# Excluded: noise in sessions, detectors covered by the rules, and patterns with quadratic time.
+# These are excluded because they cause noise in sessions, are covered by the rules, or have patterns with quadratic time.
 _UNUSED_DETECTORS = frozenset(
     {
         "Base64 High Entropy String",
@@ -332,7 +356,7 @@ _UNUSED_DETECTORS = frozenset(
 )
 _SHORTEST_FOUND = 10
 _DIGIT = re.compile(r"[0-9]")
-# What a text must contain for a detector to run, one of each group. Detectors that are not listed always run.
+# For each detector, what a text must contain: one literal from each group. Detectors that are not listed always run.
 _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
     {
         kind: tuple(frozenset(group.split()) for group in groups)
@@ -362,7 +386,10 @@ _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def _detectors() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
-    """Return the patterns of detect-secrets in use, with their kinds. Its detectors, which use the network, are not run."""
+    """Return the patterns of detect-secrets in use, with their kinds.
+
+    The detectors themselves are not run, as they use the network.
+    """
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
     classes: Mapping[str, Any] = get_mapping_from_secret_type_to_class()
@@ -375,7 +402,7 @@ def _slug(name: str) -> str:
 
 
 def _detect(scanned: ScannedText, found: Counter[str]) -> str:
-    """Redact what detect-secrets finds in addition."""
+    """Redact what detect-secrets finds in addition to the other detectors."""
     text = scanned.text
     for kind, patterns in _detectors():
         scanned.deadline.check()
@@ -386,7 +413,10 @@ def _detect(scanned: ScannedText, found: Counter[str]) -> str:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
-    """Return the spans of the pattern's secrets: its groups as the library uses them, or the whole match without groups."""
+    """Return the spans of the secrets that the pattern matches.
+
+    These are its groups, as the library uses them, or the whole match if there are no groups.
+    """
     out = []
     for match in pattern.finditer(text):
         group = next((number for number in range(1, pattern.groups + 1) if match[number]), 0)
@@ -401,7 +431,7 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
     return out
 
 
-# What a user keeps private: `<private>` blocks, and secrets, removed before any extractor sees a text.
+# What a user keeps private. `<private>` blocks and secrets are removed before any extractor sees a text.
 
 # Invisible characters that copying puts between letters.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
@@ -410,9 +440,9 @@ _SPACING = rf"[\s\\{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
-# The word in other languages or abbreviated, as users type it by habit; such a tag only counts if it is closed.
+# The word in other languages, or abbreviated, as users type it by habit. Such a tag only counts if it is closed.
 _OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|priv|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
-# Alternative names of such a block; with another word (`<private-key>`), a tag only counts if it is closed.
+# Alternative names of such a block. Followed by another word (`<private-key>`), a tag only counts if it is closed.
 _NOTE = (
     "notes?|texts?|stuff|parts?|info|sections?|blocks?|data|bits?|only|memos?|messages?|comments?|contents?|things?|details?|"
     "notiz(?:en)?|begin|start"
@@ -424,7 +454,8 @@ _PRIVATE = re.compile(
     rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}[-–—]{{0,4}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))"
     rf"(?:(?P<end>(?(square)[\]］】》]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
 )
-# What each tag holds, and with what one begins at most so far before it: the pattern above is tried there only.
+# For each word that tags contain, the opening character that precedes it and the maximum distance. The pattern above is only
+# tried there.
 _PRIVATE_WORD = re.compile(
     rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
 )
@@ -441,17 +472,20 @@ _LINKS = ("(", "[", ":")
 
 
 def strip_private(text: str) -> str:
-    """Remove `<private>` blocks in any spelling; an unclosed one extends to the end. Blocks may be nested."""
+    """Remove `<private>` blocks in any spelling.
+
+    An unclosed block extends to the end of the text. Blocks may be nested.
+    """
     return "".join(_outside(text, to_the_end=True))
 
 
 def strip_whole_private(text: str) -> str:
-    """Remove closed blocks; in text that is not the user's, a lone tag is only a mention."""
+    """Remove closed private blocks. In text that is not the user's, a lone tag only mentions the feature."""
     return "".join(_outside(text, to_the_end=False))
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
-    """Yield the text outside of blocks. A tag must be closed by one with the same kind of brackets."""
+    """Yield the text outside of private blocks. A tag must be closed by one with the same kind of brackets."""
     found = [(match, _family(match)) for match in _private_tags(text)] if _may_hold_private(text) else []
     last_close = {family: match.start() for match, family in found if match["close"]}
     depth: Counter[str] = Counter()
@@ -470,7 +504,10 @@ def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
 
 
 def _private_tags(text: str) -> Iterator[re.Match[str]]:
-    """Yield the tags in order. Looking for the word first costs a tenth of trying each bracket of a text."""
+    """Yield the tags in order.
+
+    Looking for the word first takes a tenth of the time of trying each bracket of a text.
+    """
     end = 0
     for word in _PRIVATE_WORD.finditer(text):
         for begin in _BEGINS_TAG.finditer(text, max(end, word.start() - _LONGEST_HEAD), word.start()):
@@ -485,7 +522,10 @@ def _family(match: re.Match[str]) -> str:
 
 
 def _counts_alone(match: re.Match[str], family: str) -> bool:
-    """Return whether an unclosed tag counts: `<private key>` may be a placeholder, `[private]` a word."""
+    """Return whether an unclosed tag counts.
+
+    `<private key>` may be a placeholder, and `[private]` may be a word.
+    """
     text = match.string
     before = text[max(0, match.start() - _HEAD) : match.start()]
     if match["other"] or match["behind"]:
@@ -493,7 +533,7 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
     if family == "comment":
         return True
     words_only = _WORD.search(match["rest"]) and not _SIGN_OF_ATTRIBUTE.search(match["rest"])
-    if not match["end"]:  # without its closing bracket: "<private my salary"
+    if not match["end"]:  # the closing bracket is missing, as in "<private my salary"
         return not before or before[-1].isspace()
     if words_only:
         return False
@@ -503,14 +543,14 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
 
 
 def _may_hold_private(text: str) -> bool:
-    """Check quickly for what every tag contains; most texts have none and are not scanned."""
+    """Check quickly for the words that tags contain. Most texts have none of them and are not scanned."""
     low = text.lower()
     named = "priv" in low or (not text.isascii() and (any(word in low for word in _PLAIN_WORDS) or _DISGUISED.search(text)))
     return bool(named) and any(sign in text for sign in (*_OPENING, "&lt;", "&#60;", *"[［【《{｛"))
 
 
 def redacted_passage(passage: Passage) -> Passage:
-    """Redact each turn of the passage as a whole, since half a secret in a cut text is not recognised."""
+    """Redact each turn of the passage as a whole, since half a secret in a text that was cut would not be recognised."""
     return replace(passage, turns=_redacted(passage.turns), context=_redacted(passage.context))
 
 

@@ -1,7 +1,8 @@
-"""Find secrets by nearby words: before or after the value in a clause, in a column, or as the name of a value.
+"""Find secrets by nearby words.
 
-`secret_rules` covers how secrets are written; this module only uses what a word such as "password" implies about its
-neighbours. Words are looked up in sets, for a few words on each side, so that the time stays linear.
+Such a word may be before or after the value in a clause, in a column head, or in the name of a value. `secret_rules` covers how
+secrets are written. This module only uses what a word such as "password" implies about the words next to it. Words are looked up
+in sets, for a few words on each side, so that the time stays linear.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from memoryd.daydream.secret_values import (
 Found = tuple[int, int, str]
 
 MARK = "[redacted:"
-_REACH = 120  # characters to examine on each side of a word
+_REACH = 120  # the number of characters to examine on each side of a word
 _WORDS_BACK = 6
 _WORDS_ON = 9
 _LEAST = 4
@@ -41,7 +42,7 @@ _KEY = (
     r"(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|licen[sc]e|recovery|unseal|rescue|emergency|root|activation|personal access|session|bearer|refresh|hmac|jwt|cookie)"
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
-# At the start of a word, or of a German noun after a hyphen: "WLAN-Passwort"
+# Matches at the start of a word, or of the last part of a German compound with a hyphen, as in "WLAN-Passwort"
 NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
 _KEYWORD = re.compile(rf"{NOT_WITHIN}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _PASSWORD_STEMS = stems_in(
@@ -54,7 +55,7 @@ _KEY_STEMS = stems_in(
 # Every name of a key contains one of these.
 _KEY_ENDS = frozenset("key token secret cookie session schlüssel jeton clé llave chave chiave ключ токен секрет".split())
 
-# "X is the password", "the password is X"
+# Constructions such as "X is the password" and "the password is X"
 _IS = frozenset(
     """is was are be be: = := => -> → ⇒ : — – - == ist war lautet lauten heißt heisst wäre est était es sera será sería era é è sarà sarebbe seria são sono это является jest reads equals
     remains became wird wurde bleibt reste devient queda quedó quedo ficou fica foi rimane diventa стал будет теперь остался now: jetzt: that's thats c'est it's""".split()
@@ -82,7 +83,7 @@ _WORKS = frozenset(
     "works work worked serves served dient diente funktioniert marche fonctionne sert sirve funciona serve funziona служит подходит still now also again here auch jetzt".split()
 )
 _BETWEEN = frozenset({*_POINTS, *_IS, *_WORKS, ""})
-# Words in the position of a value that are none.
+# Words in the position of a value that are not values.
 _NO_VALUE = frozenset(
     """that this here there which what where when who whose why how it its he she they you we i das dies dieses hier was wer wo wie es welches ce cela ça voici quel quelle esto eso esta este cual cuál isso isto esta essa
     qual quale questa questo это что вот here's email e-mail username user name names value string text plaintext default input field length bcrypt argon2 scrypt vault keycloak ldap
@@ -90,7 +91,7 @@ _NO_VALUE = frozenset(
     not never always also still identity authentication authorization oauth saml sso basic bearer cookie header query uuid jwt json yaml base64 hex number numbers letters digits part
     used stored known required needed expected given validated sent there allowed hidden shown treated defined mandatory optional important problem question answer point goal aim issue reason""".split()
 )
-# What joins a value to a name
+# Words and signs that join a value to a name
 JOINS = _IS | _AS | TO | _AFTER_IS | CHANGED
 _ABOUT = frozenset(
     """hash hashes algorithm length policy policies field fields manager column table type format cost reset check page rule rules strength entropy generator input form prompt count budget limit file
@@ -136,7 +137,7 @@ def _in_mark(text: str, start: int) -> bool:
 
 
 class _Words:
-    """The words of a text, split and folded once."""
+    """The words of a text, which are split and folded only once."""
 
     def __init__(self, text: str) -> None:
         self._chosen: dict[int, bool] = {}
@@ -161,7 +162,7 @@ class _Words:
         return known
 
     def random(self, number: int) -> bool:
-        """Return whether a word is a run of high entropy."""
+        """Return whether a word is a run of characters with high entropy."""
         known = self._random.get(number)
         if known is None:
             raw = self.raws[number]
@@ -180,7 +181,7 @@ class _Words:
         return first, min(most, last + 1)
 
     def before(self, at: int) -> list[tuple[int, str]]:
-        """Return the last words before a position, unchanged."""
+        """Return the last few words before a position, unchanged."""
         number = bisect_left(self.starts, at)
         if number and self.starts[number - 1] + len(self.raws[number - 1]) > at:
             number -= 1
@@ -188,7 +189,7 @@ class _Words:
         return [*zip(self.starts[least:number], self.raws[least:number], strict=True)]
 
     def after(self, at: int) -> list[tuple[int, str, str]]:
-        """Return the next words of the sentence, each also folded."""
+        """Return the next few words of the sentence, each together with its folded form."""
         number, out = bisect_left(self.starts, at), []
         if number and (rest := self.raws[number - 1][at - self.starts[number - 1] : at - self.starts[number - 1] + _REACH]):
             out.append((at, rest, rest.casefold().strip(_STRIPPED)))
@@ -230,13 +231,13 @@ def _near_words(scanned: ScannedText) -> Iterator[Found]:
 
 
 def _before(text: str, word: re.Match[str], words: _Words, password: bool) -> tuple[int, int] | None:
-    """Return the value in "X is the password", "use X as the password", "X — that's the password"."""
+    """Return the value in clauses such as "X is the password", "use X as the password" and "X — that's the password"."""
     if not word.start() or not (text[word.start() - 1].isspace() or text[word.start() - 1] in _QUOTES):
         return None
     tokens = words.before(word.start())
     for steps in range(1, min(_WORDS_BACK, len(tokens))):
         joint = tokens[-steps][1].casefold().strip(_QUOTES)
-        if joint in ("=", ":="):  # what precedes it is a name
+        if joint in ("=", ":="):  # the word before it shows that it is a name
             return None
         if joint in _AS or joint in _IS:
             return _joined_before(text, word, tokens[:-steps], joint, password)
@@ -274,7 +275,7 @@ def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tupl
 
 
 def _random_near(word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
-    """Yield runs of high entropy next to the name of a key, in the same sentence."""
+    """Yield runs of high entropy that are next to the name of a key, in the same sentence."""
     first, last = words.sentence(word.start(), word.end())
     for number in range(first, last):
         if words.random(number) and not word.start() <= words.starts[number] < word.end():
@@ -282,7 +283,10 @@ def _random_near(word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]
 
 
 def _is_random(value: str) -> bool:
-    """Return whether it can't be a name: upper and lower case mixed with digits, and no word in it."""
+    """Return whether the value can't be a name.
+
+    It must mix upper case, lower case and digits, and must not contain a word.
+    """
     if not _RUN.fullmatch(value) or sum(c.isdigit() for c in value) < 3 or is_placeholder(value) or _UUID.match(value):  # noqa: PLR2004
         return False
     return any(c.isupper() for c in value) and any(c.islower() for c in value) and not is_wordy(value) and looks_random(value)
@@ -292,7 +296,10 @@ _RUN = re.compile(r"[A-Za-z0-9_+=~-]{14,200}")
 
 
 def is_chosen(value: str) -> bool:
-    """Return whether it looks chosen: a long word with digits and perhaps signs, but not a name of a machine or branch."""
+    """Return whether the value looks like a chosen password.
+
+    Such a value is a long word with digits and perhaps punctuation. It must not look like the name of a machine or branch.
+    """
     if _SIGN_INSIDE.fullmatch(value):
         return not is_placeholder(value)
     if (
@@ -355,7 +362,7 @@ def _begins_line(text: str, tokens: list[tuple[int, str]]) -> bool:
 
 
 def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tuple[int, int] | None:
-    """Return the value in "the password for X will be Y", "the password was changed to Y"."""
+    """Return the value in clauses such as "the password for X will be Y" and "the password was changed to Y"."""
     if "?" in text[word.end() : word.end() + 2] and (answer := _ANSWER.match(text, word.end())) is not None:
         return answer.span("secret") if password and _is_told(answer["secret"], password, near=True) else None
     if (
@@ -369,7 +376,7 @@ def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tup
 
 
 def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[int, int] | None:
-    """Return the first value that "is" or similar joins to the words before it."""
+    """Return the first value that "is" or a similar word joins to the words before it."""
     joined = changed = False
     before = ""
     for number, (start, raw, folded) in enumerate(tokens):
@@ -392,7 +399,7 @@ def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[i
 
 
 def _is_joined(value: str, raw: str, before: str, number: int, password: bool) -> bool:
-    """Return whether a value after "is" is a secret; for a password also a word in quotes."""
+    """Return whether a value after "is" is a secret. For a password, a word in quotes is also accepted."""
     near = (number <= _CLAUSE_WORDS or before in _IS) and (password or before.isalpha())
     if value and (is_strong(value) or _is_told(value, password, near=near)):
         return True
@@ -414,7 +421,10 @@ _TIES = frozenset(
 
 
 def _is_phrase_told(text: str, word: re.Match[str], phrase: str) -> bool:
-    """Return whether the words after "with passphrase" contain no function words of a sentence."""
+    """Return whether the words after "with passphrase" form a passphrase.
+
+    They do if none of them is a function word.
+    """
     before = text[max(0, word.start() - 30) : word.start()].casefold().split()
     return "phrase" in word[0].casefold() and bool(ASKS_FOR.intersection(before[-2:])) and not _TIES.intersection(phrase.split())
 
@@ -424,7 +434,7 @@ def _quoted(raw: str) -> bool:
 
 
 def _bare(start: int, raw: str) -> tuple[int, str]:
-    """Return a word without quotes and end marks of a sentence."""
+    """Return a word without quotes and without punctuation that ends a sentence."""
     if _CALL.search(raw):
         return start, ""
     head = len(raw) - len(raw.lstrip(_QUOTES))
@@ -436,7 +446,7 @@ _CALL = re.compile(r"[A-Za-z_]\(")
 
 
 def is_about(text: str, at: int) -> bool:
-    """Return whether the next word turns it into a statement about passwords: "the password policy"."""
+    """Return whether the next word turns the text into a statement about passwords, as in "the password policy"."""
     if text[at : at + 2] in ("'s", "’s"):
         return text[at + 2 : at + 3] == " " and is_about(text, at + 2)
     if _FILE_NAME.match(text, at):
@@ -462,12 +472,12 @@ def _clause_ends(text: str, at: int) -> bool:
 
 
 def is_said(value: str) -> bool:
-    """Return whether a value may be a password where one is expected."""
+    """Return whether a value may be a password where a password is expected."""
     return _is_told(value, password=True, near=True)
 
 
 def _is_told(value: str, password: bool, *, near: bool) -> bool:
-    """Return whether a value is not a word, name, measure or placeholder."""
+    """Return whether a value is not a word, a name, a measure or a placeholder."""
     if len(value) < _LEAST or MARK in value or _IS_CODE.search(value):
         return False
     if value.isdigit() and len(set(value)) > 1:
@@ -483,12 +493,15 @@ def _is_told(value: str, password: bool, *, near: bool) -> bool:
     return looks_random(value) and not is_wordy(value) or near and is_strong(value) or near and is_mixed(value) and len(value) >= 8 and _DIGITS_IN.search(value) is not None  # fmt: skip
 
 
-# Quoted text and code without spaces; a number with a grouping character
+# Quoted text, code without spaces, and numbers with a grouping character
 _IS_CODE = re.compile(r"[\\→\"`]|[\w\]]\[|\w\(|\{.*\}|^\d{1,3}(?:_\d{3})+$|…")
 
 
 def _is_pair(value: str) -> bool:
-    """Return whether it is two words joined by a dot, neither common in code nor in sentences about passwords."""
+    """Return whether the value consists of two words joined by a dot.
+
+    Neither word may be common in code or in sentences about passwords.
+    """
     parts = value.split(".")
     return len(parts) == 2 and all(
         len(part) >= 4
@@ -517,7 +530,7 @@ _WORD_DIGITS = re.compile(r"[A-Za-z]{4,20}\d{1,2}$")
 
 
 def is_name(value: str) -> bool:
-    """Return whether it is the name of software, a version, a machine, a ticket or a hash."""
+    """Return whether the value is the name of software, a version, a machine, a ticket or a git hash."""
     if len(value) > _LONGEST_NAME:
         return False
     if _UUID.match(value):
@@ -537,18 +550,18 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{3,20}(?:[-_.][^\W\d_]{3,20}){1,4}")
 
 
 def _is_chosen_words(value: str) -> bool:
-    """Return whether it consists of words joined by hyphens or similar that don't describe a password."""
+    """Return whether the value consists of words joined by hyphens or similar signs that don't describe a password."""
     return _TWO_WORDS.fullmatch(value) is not None and not is_compound(value) and not is_placeholder(value) and not is_lookup(value) or _TWO_WORDS.fullmatch(value) is not None and "." in value and not _NAME.match(value)  # fmt: skip
 
 
 def _may_be_word(value: str) -> bool:
-    """Return whether a plain word may be a password, and does not describe one."""
+    """Return whether a plain word may be a password and does not describe one."""
     word = value.casefold()
     return len(value) >= 5 and value.isalpha() and word not in _NO_VALUE and word not in _ABOUT and not is_predicate(value) and not is_placeholder(value)  # fmt: skip
 
 
 def is_strong(value: str) -> bool:
-    """Return whether it combines letters, digits and signs as neither words nor names in code do."""
+    """Return whether the value mixes letters, digits and punctuation in a way that words and names in code don't."""
     if is_placeholder(value) or is_lookup(value) or is_name(value) or "(" in value or "/" in value or _IS_CODE.search(value):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
@@ -607,7 +620,7 @@ def _near_cjk(text: str) -> Iterator[Found]:
             yield from _cjk_value(after, 0, password)
 
 
-# "makes X the password"
+# As in "makes X the password"
 _MADE = re.compile(
     r"(?:を|设为|设成|设置为|设置成|改为|改成|定为|作为|作為|用作|設為|当|當|做|를|을|로|으로|という|이라는)[^!-~]{0,8}$"
 )
@@ -633,7 +646,7 @@ _COLUMN = re.compile(
     re.IGNORECASE,
 )
 _COLUMN_CJK = re.compile(r"[^\x00-\x7f]{0,6}(?:密码|密碼|口令|密钥|パスワード|暗証番号|비밀번호|암호)")
-# Every column head for secrets contains one of these.
+# Every head of a column that contains secrets has one of these.
 _HEADS = stems_in(
     "pass pwd pw kennwort losungswort mot~de mdp code phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin key token secret cookie "
     "session schlüssel jeton clé llave chave chiave ключ токен секрет otp 2fa 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호"
@@ -642,7 +655,7 @@ _NO_CSV = re.compile(r"^\s|[\"'()=.:]|[,;]\s*$")
 _RULED = re.compile(r"[\s|:│┃+=─━┼-]*$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "¦": "|"})
 _MOST_ROWS = 200
-_LONGEST_ROW = 4_000  # longer lines are not tables by people
+_LONGEST_ROW = 4_000  # longer lines are not rows of a table that a person wrote
 _MOST_CELLS = 40
 
 
@@ -652,7 +665,7 @@ def _in_columns(scanned: ScannedText) -> Iterator[Found]:
         return
     lines = scanned.text.splitlines(keepends=True)
     starts = list(accumulate(map(len, lines), initial=0))
-    least = 0  # the lines before were rows of a table
+    least = 0  # the preceding lines were rows of a table
     for number in sorted({bisect_right(starts, at) - 1 for at in heads}):
         if number < least or len(lines[number]) > _LONGEST_ROW:
             continue
@@ -675,7 +688,7 @@ def _plain(line: str) -> str:
 
 
 def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
-    """Return the columns of secrets, the separator, and a value in the line itself."""
+    """Return the columns that contain secrets, the separator, and a value in the line itself."""
     line, value = _plain(line), None
     for bar in _bars(line):
         columns, found = _header(line, bar)
@@ -686,7 +699,7 @@ def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
 
 
 def _bars(line: str) -> Iterator[str]:
-    """Yield the characters that may separate a line into cells."""
+    """Yield the characters that may separate the cells of a line."""
     if (" | " in line or line.lstrip().startswith("| ")) and line.count("|") <= _MOST_CELLS:
         yield "|"
     if "\t" in line and line.count("\t") <= _MOST_CELLS:
@@ -705,7 +718,7 @@ def _cells(line: str, bar: str) -> list[tuple[int, str]]:
 
 
 def _header(line: str, bar: str) -> tuple[dict[int, bool], tuple[int, int] | None]:
-    """Return the columns of secrets in a table's head, or the value after a name in a row."""
+    """Return the columns that contain secrets if this is the head of a table, or the value after a name in a row."""
     cells = _cells(line, bar)
     filled = [cell for _, cell in cells if cell]
     columns: dict[int, bool] = {}
@@ -779,7 +792,7 @@ _NUMBERED_BY = re.compile(
 _CODE_GOES_ON = frozenset(
     "is as was for when if to and on that this but it i from your my the just now again works expires this in please der die as ist als war und wenn est et si es y e é è это и если — – - that's".split()
 )
-# What a number counts: plurals, and units that have no plural.
+# What a number may count: plurals, and units that have no plural.
 _COUNTED = re.compile(
     r"(?:[a-z]{2}s|[a-z]{3}en|[a-z]{3}er|ов|ей|ых|нд|ут|и|ы)$|^(?:people|chars?|ms|px|kb|mb|gb|sec|min|mal|times|секунд|минут|of|lines?|percent|prozent|byte|bytes|euro|dollar|usd|eur|mal|zeichen|oder|or|x|до|или)$"
 )
@@ -863,7 +876,7 @@ def _next_word(text: str, at: int) -> str:
 
 
 def _number_ends(text: str, match: re.Match[str]) -> bool:
-    """Return whether a number is neither a count nor an ordinal."""
+    """Return whether nothing after the number shows that it is a count or an ordinal."""
     if (
         _YEAR.match(match["secret"])
         or _NUMBERED_BY.search(text[max(0, match.start() - 14) : match.start()])
@@ -874,7 +887,7 @@ def _number_ends(text: str, match: re.Match[str]) -> bool:
     return following is None or (after := following[1].casefold()) in _CODE_GOES_ON or _COUNTED.search(after) is None
 
 
-# Seeds
+# Seed phrases
 
 _SEED_STEMS = stems_in(
     "twelve~words 24~words 12~words twenty-four~words zwölf~wörter 12~wörter 24~wörter douze~mots 12~mots 24~mots doce~palabras 12~palabras 24~palabras 12~слов 24~слов двенадцать~слов "
@@ -889,7 +902,7 @@ _SEED_REACH = 400
 
 
 def _without_ties(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield runs of twelve and more words between function words of a sentence."""
+    """Yield runs of twelve or more words that contain no function words."""
     stretch: list[re.Match[str]] = []
     for word in [*_SEED_WORD.finditer(match.string, match.start(), match.end()), None]:
         if word is not None and word[0] not in _NO_SEED:
@@ -986,7 +999,7 @@ _ASSIGNED_WORDS = frozenset("pass pwd pw _pat secret token key cred auth salt ds
 
 
 def _names(text: str) -> Iterator[Found]:
-    """Yield values of names that end in a word for secrets; a plain word also counts if it is alone on the line."""
+    """Yield values of names that end in a word for secrets. A plain word only counts if it is alone on the line."""
     if "=" not in text:
         return
     for match in _ASSIGNED.finditer(text):
@@ -994,7 +1007,7 @@ def _names(text: str) -> Iterator[Found]:
         upper = match["key"].isupper() and name.isupper() or match["key"].isupper() and not name
         tight = "=" + match["secret"][:1] in match[0]
         loose = not tight and not upper and value.isalpha() and match.start() and text[match.start() - 1] != "\n"
-        if loose or match["quote"] is None and value[-1] in ",)" and not is_mixed(value[:-1]):  # an argument of a call
+        if loose or match["quote"] is None and value[-1] in ",)" and not is_mixed(value[:-1]):  # it is an argument of a call
             continue
         if not _is_assigned(name, key, value, upper, match["quote"] is not None, tight):
             continue
@@ -1044,7 +1057,7 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
     return len(value) >= 5 and not (quoted and not upper and not key.startswith(("PA", "PW")) and not is_mixed(value))  # noqa: PLR2004
 
 
-# "apiKey = a + b": the strings that were assigned to these names
+# For "apiKey = a + b", find the strings that were assigned to these names
 _COMPOSED = re.compile(
     r"(?:key|token|secret|passw\w{0,6}|pwd)\w{0,8}[\"']?[ \t]{0,3}(?:=|:|:=)[ \t]{0,3}[fb]?[\"'`]?(?P<parts>(?:[$#]?\{?[A-Za-z_]\w{0,40}\}?(?:[ \t]{0,3}(?:\+|\.{1,2}|&|<>|~)[ \t]{0,3}|(?<=\})(?=[$#{])|(?=\$))){1,8}[$#]?\{?[A-Za-z_]\w{0,40}\}?)",
     re.IGNORECASE,
@@ -1079,7 +1092,7 @@ def _hooks(text: str) -> Iterator[Found]:
             yield match.start("secret"), match.end("secret"), "webhook"
 
 
-# Literals of which one must occur in a text for a search
+# A search only runs on texts that contain one of these literals
 ANCHORS = frozenset().union(
     *(stems.parts for stems in (_PASSWORD_STEMS, _KEY_STEMS, _CODE_STEMS, _SEED_STEMS, _HEADS)),
     _KEY_ENDS,

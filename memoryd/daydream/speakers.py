@@ -1,7 +1,8 @@
-"""Convert one line of a session log to turns: by their actual speaker, without the text that the client added.
+"""Convert one line of a session log to turns.
 
-Supports the lines of Claude Code 1.0 to 2.1, and the `stream-json` output of `claude -p`. Unknown lines are counted by
-reason and skipped; nothing here raises on unexpected values.
+Each turn belongs to its actual speaker and does not contain the text that the client added. Supports the lines of Claude Code 1.0
+to 2.1, and the `stream-json` output of `claude -p`. Unknown lines are counted by reason and skipped. Nothing here raises on
+unexpected values.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from memoryd.daydream.quoted import Instructions, own_words
 from memoryd.daydream.redact import redact, strip_private, strip_whole_private
 from memoryd.llm import is_internal_text
 
-# The reader's memory between two readings of a log, stored as JSON in the cursor. Limited in size.
+# What the reader remembers between two readings of a log, stored as JSON in the cursor. Its size is limited.
 #
-# Everything here only depends on the lines before the cursor, never on how reading was divided.
+# Everything here depends only on the lines before the cursor, never on how the reading was divided.
 
 VERSION = 2
 SEEN_LIMIT = 1_200
@@ -42,12 +43,12 @@ CONTEXT_CHARS = 1_000
 
 
 def short_hash(text: str) -> str:
-    """Return ten hex digits, sufficient to distinguish the lines of one log."""
+    """Return ten hex digits, which are sufficient to distinguish the lines of one log."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=5).hexdigest()
 
 
 def queued_uuid(text: str) -> str:
-    """Return the identity of a queued prompt, whose line has none."""
+    """Return the identity of a queued prompt, whose line in the log has no uuid."""
     return f"queued {short_hash(text.strip())}"
 
 
@@ -56,9 +57,9 @@ class Memo:
     """Identities of recent lines, names of called tools, expected repetitions of prompts, the last turns, and the branch.
 
     Attributes:
-        queued: Offset, line and hash of queued prompts that are pending; their text stays in the log.
-        heard: Hashes of those that were read when a session ended with them in the queue; they may still be withdrawn.
-        path: The lines from the root to the newest one as short hashes, with the prefix `p` for a prompt and `-` for others.
+        queued: The offset, line and hash of pending queued prompts. Their text stays in the log.
+        heard: Hashes of the prompts that were read because a session ended with them in the queue. They may still be withdrawn.
+        path: The lines from the root to the newest line, as short hashes. Prompts have the prefix `p`, and other lines `-`.
         chained: Whether a line named its parent, so that a prompt without one starts at the root.
 
     """
@@ -79,10 +80,10 @@ class Memo:
     latest: str = ""
 
     def in_order(self, at: datetime | None, not_after: datetime | None) -> datetime | None:
-        """Return the time of a line, but never before that of the lines above it, as the clock may have been set back.
+        """Return the time of a line, but never a time before that of the lines above it, as the clock may have been set back.
 
-        A time after the log's last modification is not trusted: such a line, and one without a time, gets the time of the line
-        above.
+        A time after the log's last modification is not trusted. A line with such a time, or without a time, gets the time of the
+        line above.
         """
         latest = from_iso(self.latest) if self.latest else None
         if at is None or (not_after is not None and at > not_after):
@@ -93,7 +94,7 @@ class Memo:
         return at
 
     def is_known(self, identity: str) -> bool:
-        """Return whether a line with this identity (uuid, or time and words) gave turns recently."""
+        """Return whether a line with this identity (its uuid, or its time and words) recently yielded turns."""
         return bool(identity) and short_hash(identity) in self.seen
 
     def remember(self, identity: str) -> None:
@@ -102,7 +103,7 @@ class Memo:
             _put(self.seen, short_hash(identity), None, SEEN_LIMIT)
 
     def remember_tool(self, use: str, name: str) -> None:
-        """Record the name of a tool call, for its result."""
+        """Record the name of a called tool, so that its result can be attributed to it."""
         if use:
             _put(self.tools, use, name, TOOLS_LIMIT)
 
@@ -111,7 +112,7 @@ class Memo:
         self.echoes = [*self.echoes, short_hash(text)][-ECHO_LIMIT:]
 
     def take_echo(self, text: str) -> bool:
-        """Return whether the text is the second occurrence of a queued prompt."""
+        """Return whether the text repeats a queued prompt. The expected repetition is then removed."""
         code = short_hash(text)
         if code not in self.echoes:
             return False
@@ -123,14 +124,17 @@ class Memo:
         self.queued = [*self.queued, (offset, line, short_hash(text.strip()))][-QUEUE_LIMIT:]
 
     def unqueue(self, text: str, *, strict: bool = False) -> None:
-        """Remove a withdrawn or delivered prompt: the one with this text, else (unless `strict`) the oldest."""
+        """Remove a prompt that was withdrawn or delivered.
+
+        This is the prompt with this text. If there is none, the oldest one is removed, unless `strict` is set.
+        """
         code = short_hash(text.strip())
         place = next((n for n, entry in enumerate(self.queued) if entry[2] == code), -1)
         if place >= 0 or (self.queued and not strict and not text.strip()):
             del self.queued[max(place, 0)]
 
     def withdraw(self, text: str) -> str:
-        """Withdraw a queued prompt; return the hash of its line if it was already read, else an empty text."""
+        """Withdraw a queued prompt. Return the hash of its line if it was already read, and an empty text otherwise."""
         code = short_hash(queued_uuid(text))
         if code not in self.heard:
             return ""
@@ -138,9 +142,10 @@ class Memo:
         return code
 
     def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
-        """Add a line to the branch; return the short hashes of the lines that a prompt abandons by continuing an older line.
+        """Add a line to the branch.
 
-        Lines of parallel tools form branches as well, but only a rewound prompt abandons one.
+        A prompt that continues an older line abandons the lines after it. Return the short hashes of these lines. Lines of
+        parallel tools form branches as well, but only a rewound prompt abandons one.
         """
         left = self._leave(parent) if prompt else set()
         self.chained = self.chained or bool(parent)
@@ -153,7 +158,7 @@ class Memo:
         if parent:
             code = short_hash(parent)
             end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
-        else:  # The first prompt was edited. After several prompts it is a new start in the same log, which abandons nothing.
+        else:  # The first prompt was edited. Otherwise it is a new start.
             prompts = sum(mark[0] == "p" for mark in self.path)
             end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
         if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
@@ -199,7 +204,10 @@ def _put(table: OrderedDict[str, Any], key: str, value: Any, limit: int) -> None
 
 
 def load_memo(text: str) -> Memo | None:
-    """Load the output of `Memo.dump`; None for another version or damaged data, so that reading starts over."""
+    """Load the output of `Memo.dump`.
+
+    Return None if the data is damaged or from another version, so that reading starts over.
+    """
     if not text:
         return Memo()
     try:
@@ -249,10 +257,10 @@ def turn_from_dict(values: Mapping[str, Any]) -> Turn:
     )
 
 
-# Extraction of what the user really typed from texts with the role `user`.
+# Extract what the user really typed from texts with the role `user`.
 #
-# The client wraps commands, adds reminders and hook output, and puts its own notices in place of prompts.
-# Their text is never the user's. Pure functions.
+# The client wraps commands, adds reminders and hook output, and puts its own notices in place of prompts. This text is never the
+# user's. Pure functions.
 
 OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer tool for creating searchable memory")
 INTERRUPTED = "[Request interrupted by user"
@@ -263,7 +271,7 @@ _CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{NAMES})(?![\w-])", re.
 _COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
 _ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
-# Not if a colon follows: then its text comes next.
+# A colon must not follow, since the text would then come next.
 _PLACEHOLDER = re.compile(
     r"\[(?:Image #\d{1,9}|Image: [^\[\]\n]{0,1000}|Pasted text #\d{1,9}[^\[\]\n]{0,200}|Audio #\d{1,9})\](?!\s{0,3}[:：=])"
 )
@@ -287,7 +295,7 @@ _CLIENT_STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """The typed text (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
+    """What the user typed (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
 
     text: str = ""
     command: str = ""
@@ -295,10 +303,10 @@ class UserText:
 
 
 def strip_client(text: str) -> str:
-    """Remove the blocks added by the client, its hooks or memoryd, each up to the last closing tag of its name.
+    """Remove the blocks that the client, its hooks or memoryd added.
 
-    A block's content may contain closing tags. An unclosed block is kept in text that is not the user's; only what memoryd
-    injected then extends to the end.
+    Each block extends to the last closing tag of its name, since its content may contain closing tags. In text that is not the
+    user's, an unclosed block is kept, unless memoryd injected it. Such a block extends to the end.
     """
     return _scan(text, unclosed=False)[0] if "<" in text else text
 
@@ -306,7 +314,7 @@ def strip_client(text: str) -> str:
 def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
     """Return the text outside of the client's blocks, and whether there is a closing tag without an opening one.
 
-    With `unclosed`, a block without its end extends to the end of the text.
+    With `unclosed`, a block without a closing tag extends to the end of the text.
     """
     found = _client_tags(text)
     last = {match["name"].casefold(): match.end() for match in found if match["close"]}
@@ -337,13 +345,16 @@ def _client_tags(text: str) -> list[re.Match[str]]:
 
 
 def _typed_in(text: str) -> str:
-    """Return what the user typed of one text of the log; nothing if its parts can't be distinguished."""
+    """Return what the user typed in one text of the log. The result is empty if the parts of the text can't be distinguished."""
     rest, stray = _scan(text, unclosed=True)
     return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
 
 
 def well_formed(text: str) -> str:
-    """Make a text encodable as UTF-8: replace lone surrogates, remove NULs and terminal colours."""
+    """Make a text encodable as UTF-8.
+
+    Lone surrogates are replaced. NULs and terminal colours are removed.
+    """
     text = text.replace("\x00", "")
     if "\x1b" in text:
         text = _ANSI.sub("", text)
@@ -351,13 +362,13 @@ def well_formed(text: str) -> str:
 
 
 def plain_signs(text: str) -> str:
-    """Remove invisible characters that could disguise a tag; joiners of scripts and emojis are kept."""
+    """Remove invisible characters that could disguise a tag. Joiners that scripts and emojis need are kept."""
     text = well_formed(text)
     return without_hidden(text)
 
 
 def clean(text: str) -> str:
-    """Clean text that is not the user's: remove injected and client text, and complete private blocks."""
+    """Clean text that is not the user's. Injected text, text of the client and complete private blocks are removed."""
     text = strip_whole_private(well_formed(text))
     if "<" not in text:
         return text.strip()
@@ -365,7 +376,7 @@ def clean(text: str) -> str:
 
 
 def is_client_text(text: str) -> bool:
-    """Return whether the whole text is a notice of the client, recognised by its start."""
+    """Return whether the whole text is a notice of the client. It is recognised by its start."""
     return text.lstrip().startswith(_CLIENT_STARTS)
 
 
@@ -396,19 +407,19 @@ def typed_text(texts: Sequence[str]) -> UserText:
 
 
 def without_colours(text: str) -> str:
-    """Return the text up to the first line with terminal control or bidirectional characters, which nobody types."""
+    """Return the text before the first line with terminal control or bidirectional characters, since nobody types these."""
     match = _CONTROL.search(text)
     return text if match is None else text[: text.rfind("\n", 0, match.start()) + 1]
 
 
 def _is_balanced(text: str) -> bool:
-    """Return whether each client block of the text is closed in it."""
+    """Return whether each of the client's blocks in the text is also closed in it."""
     names = [(match["name"].casefold(), bool(match["close"])) for match in _client_tags(text)]
     return {name for name, close in names if close} == {name for name, close in names if not close}
 
 
 def _command(text: str) -> UserText:
-    """Return the arguments typed after a slash command."""
+    """Return the arguments that were typed after a slash command."""
     name = _COMMAND_NAME.search(text)
     start, end = text.find(_ARGS_OPEN), text.rfind(_ARGS_CLOSE)
     args = text[start + len(_ARGS_OPEN) : end if end > start else len(text)] if start >= 0 else ""
@@ -416,13 +427,16 @@ def _command(text: str) -> UserText:
 
 
 def foreign_run(text: str) -> str:
-    """Return why a session with this first prompt is not a person's: own_run, observer, or empty."""
+    """Return why a session with this first prompt is not a person's.
+
+    The result is own_run, observer, or empty for a person's session.
+    """
     if is_internal_text(text.lstrip()):
         return "own_run"
     return "observer" if any(marker in text for marker in OBSERVER_MARKERS) else ""
 
 
-# The user's answers to the client's questions (AskUserQuestion), with the text of the options. Pure functions.
+# The user's answers to the client's questions (AskUserQuestion), together with the texts of the options. Pure functions.
 
 _ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
 _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)", re.IGNORECASE)
@@ -430,7 +444,10 @@ _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|р
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question and its answer. `offered`: the answer is an option in the agent's words, not typed text."""
+    """A question and its answer.
+
+    `offered` means that the answer is an option in the agent's words, and not typed text.
+    """
 
     question: str
     text: str
@@ -438,7 +455,7 @@ class AnsweredQuestion:
 
 
 def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
-    """Return the answers of a result of AskUserQuestion; none for another tool.
+    """Return the answers in a result of AskUserQuestion. The result is empty for other tools.
 
     Args:
         tool: The tool's name.
@@ -469,7 +486,10 @@ def _string(value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return an answer as text; it may be a text, a list of texts, or (in early versions) blocks with a text."""
+    """Return an answer as text.
+
+    It may be a text, a list of texts, or, in early versions of the client, a list of blocks with a text.
+    """
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
         return ", ".join(part for part in map(_string, parts) if part)
@@ -489,7 +509,7 @@ def _options(questions: Any) -> dict[str, dict[str, str]]:
 
 
 def _with_descriptions(answer: str, options: Mapping[str, str]) -> str:
-    """Add the descriptions of the options that the answer names; the record joins several by commas."""
+    """Add descriptions of the options that the answer names. The client's record joins several options by commas."""
     chosen = [answer] if answer in options else [label for label in options if _names(answer, label)]
     if not chosen:
         return answer
@@ -497,7 +517,7 @@ def _with_descriptions(answer: str, options: Mapping[str, str]) -> str:
 
 
 def _names(answer: str, label: str) -> bool:
-    """Return whether the label is one of the answer's parts; a label may contain commas."""
+    """Return whether the label is one of the answer's parts. A label may contain commas."""
     return re.search(rf"(?:\A|, ){re.escape(label)}(?:\Z|, )", answer) is not None
 
 
@@ -513,7 +533,7 @@ _REJECTED = (
     "The user doesn't want to take this action right now",
     "[Request interrupted by user for tool use]",
 )
-# The client's own record of a rejection; the result's text can be imitated by any tool.
+# The client's own record of a rejection. Any tool could imitate the text of the result.
 _REJECTION_MARK = "User rejected tool use"
 _REJECTS = frozenset({"reject", "rejected", "deny", "denied"})
 _SAID = "the user said:\n"
@@ -529,7 +549,7 @@ _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Maximum characters of one turn's text and of one tool result, and seconds for one line."""
+    """The limits on the characters of one turn's text and of one tool result, and on the seconds for one line."""
 
     turn: int = 24_000
     result: int = 800
@@ -537,7 +557,10 @@ class TextLimits:
 
 
 def _cut_middle(text: str, limit: int) -> str:
-    """Cut the middle of a text: in a long paste or output, the start matters as well as the end with the errors."""
+    """Cut out the middle of a text.
+
+    In a long paste or output, both the start and the end, which contains the errors, matter.
+    """
     if len(text) <= limit:
         return text
     head = limit * 2 // 3
@@ -558,7 +581,10 @@ def _moment(turn: Turn) -> str:
 
 
 def _blocks(content: Any) -> list[Mapping[str, Any]]:
-    """Return the content as a list of blocks; a plain text becomes one block, anything else is dropped."""
+    """Return the content as a list of blocks.
+
+    A plain text becomes one block. Anything else is dropped.
+    """
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
@@ -581,19 +607,19 @@ def _uncoloured(content: Any) -> list[str]:
 
 
 def _joined(content: Any) -> str:
-    """Join all text blocks, so that a fence across blocks is recognised."""
+    """Join all text blocks, so that a code fence that spans several blocks is recognised."""
     return "\n".join(_texts(content))
 
 
 class EntryReader:
-    """Converts entries to turns without secrets, one after another.
+    """Converts the entries of a log, one after another, to turns without secrets.
 
     Attributes:
-        skipped: Numbers of skipped lines, by reason.
-        redacted: Numbers of secrets, by kind.
+        skipped: The number of skipped lines for each reason.
+        redacted: The number of secrets of each kind.
         left: Short hashes of the uuids of lines on branches that the user left (/rewind, edit and send again).
-        at: Offset of the current line.
-        not_after: Time up to which the lines can have been written.
+        at: The offset of the current line.
+        not_after: The latest time at which the lines can have been written.
 
     """
 
@@ -618,7 +644,10 @@ class EntryReader:
         }
 
     def read(self, entry: Entry, line: int) -> list[Turn]:
-        """Return the entry's turns in order; empty if there is nothing for an extractor. Raises TooSlowError."""
+        """Return the entry's turns in order.
+
+        The result is empty if the entry contains nothing for an extractor. Raises TooSlowError.
+        """
         self._deadline = Deadline(self._limits.seconds)
         self._cwd = _string(entry.get("cwd")) or self._memo.cwd
         turns = self._new_turns(entry, line)
@@ -630,7 +659,7 @@ class EntryReader:
         return turns
 
     def _follow(self, entry: Entry, turns: list[Turn]) -> None:
-        """Track the active branch, and record the lines that a prompt on an older line abandons."""
+        """Track the active branch. If a prompt continues an older line, record the lines that it abandons."""
         uuid, sidechain = _string(entry.get("uuid")), entry.get("isSidechain") is True
         if not uuid or sidechain or "parentUuid" not in entry:
             return
@@ -651,7 +680,7 @@ class EntryReader:
         turns = list(reader(entry, base))
         if not turns:
             return []
-        # A resumed session may repeat lines under new uuids, with the same time and words.
+        # A resumed session may repeat lines under new uuids but with the same time and words.
         moment = _moment(turns[0])
         if self._memo.is_known(moment):
             return self._skip("duplicate")
@@ -668,7 +697,10 @@ class EntryReader:
         return []
 
     def _safe(self, text: str, limit: int) -> str:
-        """Redact, then cut; a first, generous cut limits the work without leaving half a secret in the result."""
+        """Redact the text, then cut it.
+
+        A first, generous cut limits the work without leaving half a secret in the result.
+        """
         if not text:
             return ""
         self._deadline.check()
@@ -715,7 +747,7 @@ class EntryReader:
             yield from self._typed(texts, base)
 
     def _typed(self, texts: list[str], base: Turn, via: str = "prompt") -> Iterator[Turn]:
-        """Yield typed text as turns: the user's own words, then what was pasted or quoted."""
+        """Yield typed text as turns. The user's own words come first, followed by what was pasted or quoted."""
         typed = typed_text(texts)
         if typed.interrupt:
             yield replace(base, kind=TurnKind.INTERRUPT)
@@ -736,7 +768,7 @@ class EntryReader:
             yield replace(base, kind=TurnKind.TOOL_RESULT, text=pasted, tool=PASTE)
 
     def _check_foreign(self, text: str) -> None:
-        """Detect from the first prompt whether a session is our own or another tool's observer."""
+        """Detect from the first prompt whether a session belongs to memoryd itself or to another tool's observer."""
         if not self._memo.prompted and not self._memo.foreign:
             self._memo.foreign = foreign_run(text)
 
@@ -796,7 +828,10 @@ class EntryReader:
             yield from self._answers(tool, text, entry.get("toolUseResult"), base)
 
     def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
-        """Yield the user's answers to AskUserQuestion, options with their description; `detail` contains the question."""
+        """Yield the user's answers to AskUserQuestion, where options include their description.
+
+        `detail` contains the question.
+        """
         for answer in answers_of(tool, text, result):
             for turn in self._typed([answer.text], base, "answer"):
                 if turn.kind is TurnKind.USER:
@@ -812,7 +847,10 @@ class EntryReader:
             self._skip("system")
 
     def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
-        """Handle a queued prompt: it counts when it is delivered, as a prompt or an attachment, and may be withdrawn before."""
+        """Handle a queued prompt.
+
+        It counts once it is delivered, as a prompt or an attachment. It may be withdrawn before that.
+        """
         operation, text = entry.get("operation"), _joined(entry.get("content"))
         if operation == "enqueue" and not _by_machine(entry):
             self._check_foreign(text)
@@ -828,7 +866,7 @@ class EntryReader:
         yield from ()
 
     def undelivered(self, entry: Entry, line: int) -> list[Turn]:
-        """Return the turns of a queued prompt that was pending when the session ended. Raises TooSlowError."""
+        """Return the turns of a queued prompt that was still pending when the session ended. Raises TooSlowError."""
         self._deadline = Deadline(self._limits.seconds)
         identity = queued_uuid(_joined(entry.get("content")))
         self._memo.heard = [*self._memo.heard, short_hash(identity)][-QUEUE_LIMIT:]
@@ -851,7 +889,7 @@ class EntryReader:
 def _is_rejection(entry: Entry, tool: str) -> bool:
     """Return whether the client itself records that the user rejected this call.
 
-    The log may contain a tool server's result unchanged, so only the client's own record counts.
+    The log may contain the unchanged result of a tool server, so only the client's own record counts.
     """
     decision = entry.get("permissionDecision")
     if isinstance(decision, Mapping):
@@ -871,7 +909,7 @@ def _is_queued_prompt(attachment: Entry) -> bool:
 
 
 def _not_spoken(text: str, entry: Entry) -> str:
-    """Return why a text with the role `user` is not a person's prompt, or an empty text."""
+    """Return why a text with the role `user` is not a person's prompt. The result is empty if it is one."""
     if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
         return "compaction"
     if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:

@@ -1,8 +1,8 @@
 """Read the new part of a session log.
 
-A log is read by byte offset. The cursor contains a fingerprint of the bytes before the offset: if it no longer matches,
-or the file is shorter, the log was rewritten and is read again (`Piece.reset`); writing the same memory twice has no
-effect downstream. A line that is still being written is left for the next time.
+A log is read by byte offset. The cursor contains a fingerprint of the bytes before the offset. If the fingerprint no longer
+matches, or the file is shorter, the log was rewritten and is read again (`Piece.reset`). Writing the same memory twice has no
+effect. A line that is still being written is left for the next time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.redact import redact
 from memoryd.daydream.speakers import EntryReader, Memo, TextLimits, load_memo, short_hash, turn_from_dict, turn_to_dict
 
-# Complete lines of a growing file, in bounded memory.
+# Read the complete lines of a growing file, in bounded memory.
 #
 # An incomplete line is left alone. A line over the limit is skipped without being stored, even if it is incomplete.
 
@@ -42,13 +42,14 @@ TAIL_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line without its end.
+    """One line without its line end.
 
     Attributes:
-        end: The offset after it.
-        data: None if it exceeded the limit.
-        number: Line number from 1.
-        complete: False if no line end was found: for an over-long line that continues, and for the last line of the file.
+        end: The offset after the line.
+        data: The content, or None if it exceeded the limit.
+        number: The line number, starting at 1.
+        complete: Whether a line end was found. It is False for an over-long line that continues, and for the last line of a
+            file without a line end.
 
     """
 
@@ -59,7 +60,7 @@ class LogLine:
 
 
 class _Assembler:
-    """Joins blocks to lines and discards over-long ones."""
+    """Assembles lines from blocks of a file. Lines that are too long are discarded."""
 
     def __init__(self, start: int, number: int, limit: int, skipping: bool) -> None:
         self.end = start
@@ -86,7 +87,7 @@ class _Assembler:
         return line
 
     def feed(self, block: bytes) -> Iterator[LogLine]:
-        """Yield the lines that the block completes."""
+        """Yield the lines that are completed by this block."""
         start = 0
         while (stop := block.find(b"\n", start)) >= 0:
             self._hold(block[start:stop])
@@ -104,14 +105,14 @@ class _Assembler:
 def read_lines(
     stream: BinaryIO, start: int, number: int, *, limit: int, block_bytes: int, skipping: bool = False
 ) -> Iterator[LogLine]:
-    """Yield the lines from offset `start` on.
+    """Yield the lines that start at offset `start` or later.
 
     Args:
         stream: The file.
-        start: Offset of the first line.
-        number: Number of lines before `start`.
-        limit: Maximum bytes of a line.
-        block_bytes: Bytes to read at once.
+        start: The offset of the first line.
+        number: The number of lines before `start`.
+        limit: The maximum number of bytes in a line.
+        block_bytes: The number of bytes to read at once.
         skipping: Whether `start` is inside an over-long line.
     """
     stream.seek(start)
@@ -123,7 +124,10 @@ def read_lines(
 
 
 def fingerprint(stream: BinaryIO, offset: int) -> str:
-    """Return a hash of the file's first bytes and of those right before `offset`, to distinguish growth from a rewritten file."""
+    """Return a hash that distinguishes a file that grew from one that was rewritten.
+
+    It covers the first bytes of the file and the bytes right before `offset`.
+    """
     hasher = hashlib.blake2b(f"{offset}:".encode(), digest_size=16)
     stream.seek(0)
     hasher.update(stream.read(min(HEAD_BYTES, offset)))
@@ -133,16 +137,17 @@ def fingerprint(stream: BinaryIO, offset: int) -> str:
     return hasher.hexdigest()
 
 
-# The part of the reader's memory that is stored in the cursor: no text of the log, only positions of the last turns.
+# The part of the reader's memory that is stored in the cursor. It contains no text of the log, only the positions of the last
+# turns.
 #
-# The turns are read again from there when reading continues, so that no table contains a prompt.
+# When reading continues, the turns are read again from there, so that no table contains a prompt.
 
-# Returns the turns of the line at this offset; the second argument is its number.
+# A function that returns the turns of the line at this offset. The second argument is the number of the line.
 TurnsAt = Callable[[int, int], list[Turn]]
 
 
 def without_text(context: str, starts: Mapping[int, int]) -> str:
-    """Replace texts in the dumped memory by positions; `starts` gives the offset of each line."""
+    """Replace the texts in the dumped memory by positions. `starts` contains the offset of each line."""
     values = orjson.loads(context)
     found = [(turn, starts.get(turn["line"])) for turn in values["turns"]]
     values["turns"] = [{"kind": turn["kind"], "line": turn["line"], "at": at} for turn, at in found if at is not None]
@@ -150,7 +155,7 @@ def without_text(context: str, starts: Mapping[int, int]) -> str:
 
 
 def places(context: str) -> dict[int, int]:
-    """Return the offsets of the lines whose turns the context refers to, by line number."""
+    """Return the offsets of the lines whose turns are in the context, by line number."""
     try:
         values = orjson.loads(context) if context else {"turns": []}
         return {int(turn["line"]): int(turn["at"]) for turn in values["turns"]}
@@ -159,7 +164,7 @@ def places(context: str) -> dict[int, int]:
 
 
 def with_text(context: str, turns_at: TurnsAt) -> str:
-    """Invert `without_text`; turns that can't be read any more are omitted."""
+    """Restore the texts that `without_text` replaced. Turns that can't be read any more are omitted."""
     try:
         values = orjson.loads(context) if context else None
         if not isinstance(values, dict):
@@ -173,7 +178,7 @@ def with_text(context: str, turns_at: TurnsAt) -> str:
 def _read_carried(named: list[dict[str, Any]], turns_at: TurnsAt) -> list[Turn]:
     memo, lines = Memo(), dict[int, list[Turn]]()
     for values in named:
-        if "text" in values:  # from the memory of this process
+        if "text" in values:  # the text is still in the memory of this process
             memo.keep_context(turn_from_dict(values))
             continue
         at = int(values["at"])
@@ -191,7 +196,7 @@ _COUNTED_BYTES = 1 << 20
 _HEAD_BYTES = 65_536
 _FOLDER = re.compile(rb'"cwd"\s{0,3}:\s{0,3}("(?:[^"\\]|\\.){0,4000}")')
 _BOM = b"\xef\xbb\xbf"
-# Lines that start like this contain full prompts or file copies, never conversation, and are not parsed.
+# Lines that start like this contain full prompts or copies of files, never conversation. They are not parsed.
 _IRRELEVANT = re.compile(
     rb'\s*\{"type":\s?"(?:api-request|prompt_snapshot|cost-state|tools-used|mode|file-history|progress|summary|atis|last-prompt)'
 )
@@ -199,10 +204,10 @@ _IRRELEVANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Limits of one piece: estimated tokens of text, bytes of the file, bytes of one line, lines.
+    """The limits of one piece: estimated tokens of text, bytes of the file, bytes of one line, and lines.
 
-    `turn_chars` and `result_chars` limit the text of one turn and of one tool result; the middle is cut out. A line that
-    takes more than `line_seconds` is skipped; since all text functions are linear, this should not happen.
+    `turn_chars` and `result_chars` limit the text of one turn and of one tool result, whose middle is cut out. A line that takes
+    longer than `line_seconds` is skipped. Since all text functions are linear, this should not happen.
     """
 
     tokens: int = 6_000
@@ -217,16 +222,16 @@ class ReadLimits:
 
 @dataclass(frozen=True, slots=True)
 class LogChunk:
-    """New turns, with a few earlier ones as context, and the cursor after them.
+    """New turns, a few earlier turns as context, and the cursor after them.
 
     Attributes:
-        more: A limit was reached; continue from `cursor`.
-        reset: The log was rewritten and is read again.
-        skipped: Numbers of skipped lines, by reason.
-        redacted: Numbers of removed secrets, by kind.
+        more: Whether a limit was reached, so that reading must continue from `cursor`.
+        reset: Whether the log was rewritten and is read again.
+        skipped: The number of skipped lines for each reason.
+        redacted: The number of removed secrets of each kind.
         start: The offset at which reading began.
-        left: Short hashes of the uuids of lines of this or an earlier piece that the user has rewound since.
-        given_up: Numbers of the lines that took too long.
+        left: Short hashes of the uuids of lines, in this or an earlier piece, that the user has rewound since.
+        given_up: The line numbers of the lines that took too long.
 
     """
 
@@ -263,21 +268,22 @@ def read_transcript(
     Args:
         path: The log.
         cursor: Where to continue.
-        limits: Limits of the piece.
-        final: Whether nobody writes to the file any more, so that a complete last line without a line end is read.
-        known: Returns whether a line uuid was seen in another log (a resumed session may start with a copy of its lines).
-        apart: Returns whether a folder's lines must be skipped, as a session may enter an excluded folder and leave it again.
-        pass_over: Skip the first line, since reading it crashed the process before.
+        limits: The limits of the piece.
+        final: Whether nobody writes to the file any more. If so, a last line that is complete but has no line end is read.
+        known: Returns whether the uuid of a line was seen in another log, since a resumed session may start with a copy of
+            that log.
+        apart: Returns whether lines from a folder must be skipped. A session may enter an excluded folder and leave it again.
+        pass_over: Whether to skip the first line because reading it crashed the process before.
 
     Raises:
         TranscriptError: if it is not a regular file or can't be read.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # reading a pipe would block, and a device has no end
+        if not stat.S_ISREG(path.stat().st_mode):  # reading from a pipe would block, and a device has no end
             raise OSError("not a regular file")
         with path.open("rb", buffering=0) as stream:
             return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart, pass_over)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+    except (OSError, ValueError) as error:  # ValueError: the path contains a NUL
         raise TranscriptError(
             f"Can't read the session log {path}: {getattr(error, 'strerror', None) or error}.",
             fix="Check that the file exists and is readable.",
@@ -285,7 +291,7 @@ def read_transcript(
 
 
 def blind_cursor(transcript: str, session: str) -> Cursor | None:
-    """Return a cursor at the end of a log that must not be opened; None if there is no such file."""
+    """Return a cursor at the end of a log that must not be opened. Return None if there is no such file."""
     try:
         size = Path(transcript).stat().st_size
     except (OSError, ValueError):
@@ -294,7 +300,7 @@ def blind_cursor(transcript: str, session: str) -> Cursor | None:
 
 
 def first_folder(transcript: str) -> str:
-    """Return the folder that the first lines of a log name, or an empty text; nothing else of them is used."""
+    """Return the folder that the first lines of a log name, or an empty text. Nothing else of these lines is used."""
     try:
         if not stat.S_ISREG(Path(transcript).stat().st_mode):
             return ""
@@ -306,7 +312,7 @@ def first_folder(transcript: str) -> str:
 
 
 def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | None = None) -> dict[int, list[Turn]]:
-    """Return the turns of single lines by number, each read separately. Raises TranscriptError."""
+    """Return the turns of single lines by line number. Each line is read separately. Raises TranscriptError."""
     bounds, last, out = limits or ReadLimits(), max(lines, default=0), dict[int, list[Turn]]()
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -328,7 +334,7 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
 def read_all(
     path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known
 ) -> Iterator[LogChunk]:
-    """Yield the whole log in pieces, as a file that is complete. Raises TranscriptError."""
+    """Yield the whole log in pieces. The file is treated as complete. Raises TranscriptError."""
     cursor, more = Cursor(str(path)), True
     while more:
         piece = read_transcript(path, cursor, limits=limits, final=True, apart=apart)
@@ -382,9 +388,10 @@ def _read(
 
 
 def _after_blind(stream: BinaryIO, cursor: Cursor) -> Cursor:
-    """Complete a cursor that was moved while the log must not be opened: only count its lines, without a fingerprint.
+    """Complete a cursor that was moved while the log must not be opened.
 
-    If the log is shorter by now, reading starts at its end, as later text can't be distinguished from what must be skipped.
+    Its lines are only counted, and no fingerprint is computed. If the log is shorter by now, reading starts at its end, as later
+    text can't be distinguished from what must be skipped.
     """
     if cursor.fingerprint or not cursor.offset:
         return cursor
@@ -405,7 +412,7 @@ def _entry_at(stream: BinaryIO, offset: int, number: int, limits: ReadLimits) ->
 
 
 def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
-    """Return a function that reads the turns of one line again, independent of the lines before."""
+    """Return a function that reads the turns of one line again, independently of the lines before."""
     return lambda offset, number: _turns_of(_entry_at(stream, offset, number, limits), number, limits)
 
 
@@ -423,16 +430,16 @@ def _text_limits(limits: ReadLimits) -> TextLimits:
 
 
 def _written_by(path: Path) -> datetime | None:
-    """Return the time by which all lines of the log were written, plus a day for differing clocks."""
+    """Return the time by which all lines of the log were written. A day is added, since clocks may differ."""
     try:
         status = path.stat()
-    except (OSError, ValueError):  # it was deleted in the meantime
+    except (OSError, ValueError):  # the log was deleted in the meantime
         return None
     return datetime.fromtimestamp(max(status.st_mtime, status.st_ctime), UTC) + CLOCKS_DIFFER
 
 
 class _Reading:
-    """One pass over some lines."""
+    """A single pass over some lines of a log."""
 
     def __init__(
         self,
@@ -459,7 +466,7 @@ class _Reading:
         self._tokens = 0
 
     def take_all(self, lines: Iterator[LogLine], final: bool) -> bool:
-        """Take lines until a limit is reached (returns True) or the file ends."""
+        """Take lines until a limit is reached or the file ends. Return whether a limit was reached."""
         begun = time.monotonic()
         for taken, line in enumerate(lines, 1):
             if not line.complete and not self._may_take_unfinished(line, final):
@@ -468,12 +475,15 @@ class _Reading:
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
                 return line.complete
             slow = time.monotonic() - begun > self._limits.line_seconds
-            if slow or taken >= self._limits.lines:  # several slow lines: keep what was read first
+            if slow or taken >= self._limits.lines:  # several lines were slow: keep what was read first
                 return line.complete
         return False
 
     def _may_take_unfinished(self, line: LogLine, final: bool) -> bool:
-        """Return whether to take a line without its end: it is skipped if already too long, and read if complete and final."""
+        """Return whether to take a line without a line end.
+
+        If the line is already too long, it is skipped. If it is complete and the log is final, it is read.
+        """
         return line.data is None or (final and isinstance(_parse(line.data), Mapping))
 
     def _take(self, line: LogLine) -> None:
@@ -517,7 +527,7 @@ class _Reading:
         self._add(turns)
 
     def take_undelivered(self, stream: BinaryIO) -> None:
-        """Read the queued prompts that are still pending when the log is complete, from the log again."""
+        """Read, from the log again, the queued prompts that are still pending when the log is complete."""
         queued, self._memo.queued = self._memo.queued, []
         for offset, number, _ in queued:
             self._starts[number] = offset
@@ -534,7 +544,10 @@ class _Reading:
         self.given_up.append(number)
 
     def _is_apart(self, entry: Mapping[str, Any]) -> bool:
-        """Return whether the line was written in a folder that must not be read; without a folder, the previous line decides."""
+        """Return whether the line was written in a folder that must not be read.
+
+        For a line without a folder, the previous line decides.
+        """
         cwd = entry.get("cwd")
         if isinstance(cwd, str) and cwd:
             self._memo.apart = self._apart(cwd)
@@ -552,7 +565,7 @@ class _Reading:
             self.session = name if isinstance(name, str) and name.isascii() else ""
 
     def moved_cursor(self, stream: BinaryIO) -> Cursor:
-        """Return the cursor after the lines taken."""
+        """Return the cursor after the lines that were taken."""
         live = self._memo.dump()
         return replace(
             self._cursor,
@@ -569,7 +582,10 @@ _BROKEN = object()
 
 
 def _parse(data: bytes) -> Any:
-    """Parse JSON; return `_BROKEN` if that fails even after dropping invalid bytes and NUL padding."""
+    """Parse JSON.
+
+    Return `_BROKEN` if that fails even after invalid bytes and NUL padding were dropped.
+    """
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
     try:
@@ -578,18 +594,21 @@ def _parse(data: bytes) -> Any:
         return _BROKEN
 
 
-# The start of a session's log: whether it is one, and its first prompt, by which a user recognises the session.
+# The start of a session's log shows whether it is one, and contains the first prompt, by which a user recognises the session.
 #
-# Read each time; nothing of it is stored.
+# It is read each time, and nothing of it is stored.
 
 TITLE_CHARACTERS = 90
-# The first prompt is in the first lines of a log; a huge first line is not worth reading.
+# The first prompt is in the first lines of a log. A huge first line is not worth reading.
 
 _LIMITS = ReadLimits(tokens=2_000, bytes=512_000, line_bytes=200_000)
 
 
 def is_log(path: Path) -> bool:
-    """Return whether a file may be a session's log: it is empty, or a line in its first 64 kB starts a JSON object."""
+    """Return whether a file may be a session's log.
+
+    It may if it is empty, or if a line in its first 64 kB starts a JSON object.
+    """
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD_BYTES)
@@ -599,13 +618,16 @@ def is_log(path: Path) -> bool:
 
 
 def first_prompt(transcript: str) -> str:
-    """Return the first text that the user typed, on one line and without secrets; empty if there is none."""
+    """Return the first text that the user typed, on one line and without secrets.
+
+    The result is empty if there is none.
+    """
     if not transcript:
         return ""
     try:
         piece = read_transcript(Path(transcript), Cursor(transcript), limits=_LIMITS, final=True)
     except TranscriptError:
-        return ""  # the log was deleted: the session is named by its id instead
+        return ""  # the log was deleted, so the session is identified by its id instead
     for turn in piece.turns:
         if turn.kind is TurnKind.USER and not turn.sidechain:
             return shorten(one_line(redact(turn.text).text), TITLE_CHARACTERS)
