@@ -158,7 +158,9 @@ class Memo:
         if parent:
             code = short_hash(parent)
             end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
-        else:  # The first prompt was edited. Otherwise it is a new start.
+        else:
+            # After a single prompt, this means that the user edited it. After several prompts, it is a new start in the same
+            # log, which abandons nothing.
             prompts = sum(mark[0] == "p" for mark in self.path)
             end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
         if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):

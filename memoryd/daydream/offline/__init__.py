@@ -1,4 +1,4 @@
-"""Read sessions by rules, without a model: explicit statements become active, promising ones are proposed."""
+"""Read sessions by rules, without a model. Explicit statements become active, and promising ones are proposed."""
 
 from memoryd.daydream.offline.reader import HeuristicExtractor, Judge
 

@@ -1,8 +1,9 @@
-"""Acts of memory: statements that are meant to be lasting. Pure functions.
+"""Acts of memory, which are statements that are meant to be lasting. Pure functions.
 
-Only these become active without confirmation: remember, from now on, always or never with an action, a convention, a
-correction that names the old and the new, a decision with its reason, an environment fact, a todo; of the assistant a root
-cause with its fix and a dead end with its reason. In doubt, a sentence is not an act of memory.
+Only these become active without confirmation. They are requests to remember something, "from now on", "always" or "never" with an
+action, conventions, corrections that name the old and the new value, decisions with their reason, facts about the environment,
+and todos. From the assistant, they are root causes with their fixes and dead ends with their reasons. In doubt, a sentence is not
+an act of memory.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class Act:
     """A lasting statement.
 
     Attributes:
-        revises: It starts as a correction of what the speaker said before.
-        outright: It explicitly says that it is to be remembered or holds from now on, so no further check is needed.
+        revises: Whether it starts as a correction of what the speaker said before.
+        outright: Whether it explicitly asks to be remembered or applies from now on, so that no further check is needed.
 
     """
 
@@ -73,7 +74,7 @@ _REVISES = later(
 
 
 def without_openers(text: str) -> str:
-    """Remove introductory words without content: "No,", "Btw", "Leave it.", "对了，"."""
+    """Remove introductory words without content, such as "No,", "Btw", "Leave it." and "对了，"."""
     for _ in range(6):
         match = _OPENER.match(text)
         if not match or not text[match.end() :].strip():
@@ -139,8 +140,8 @@ _NOT_A_VERB = (
     r"something|everything|enough|"
     r"an?|more|less|most|much|many|one|two|and|or|but|love[ds]?|hate[ds]?|need(?:s|ed)?|want(?:s|ed)?|happens?|seems?|feels?"
 )
-# "always" or "never" with an action: a verb in its base form follows.
-# "always fails", "never seen" and "always the same" are reports.
+# "Always" or "never" with an action, which is a verb in its base form.
+# "Always fails", "never seen" and "always the same" are reports.
 _DO = (
     rf"(?!(?:{_NOT_A_VERB})\b)"
     r"(?!(?!embed|seed|feed|shed|speed|proceed|exceed|succeed|bring|string|ping)\w*(?:ed|ing)\b)"
@@ -153,7 +154,7 @@ _LEAD = (
 _ALWAYS = later(rf"{_LEAD}(?:please )?(?P<word>always|never(?: ever)?|don'?t ever|do not ever)\s+(?P<verb>{_DO})", _I)
 _ALWAYS_OTHER = later(
     r"^(?:bitte )?(?:immer|nie|niemals) (?:die|das|der|den|dem) [^.!?]{3,80}(?:en|ern|eln)[.!]?$|"
-    # German: the adverb precedes an infinitive, or follows an imperative.
+    # In German, the adverb precedes an infinitive or follows an imperative.
     r"^(?:bitte )?(?:immer|nie(?:mals)?|stets|grundsätzlich)\s+(?!(?:noch|das|der|die|dasselbe|wieder|mehr|wenn|gleich|"
     r"so|ein\w*|es|ich|diese\w*|war|im|mehr)\b)\w+|"
     r"^(?:bitte )?(?:benutze?|verwende?|nutze?|nimm|schreibe?|mache?|mach|führe?|lass|teste?|prüfe?|halte?|nenne?|"
@@ -171,7 +172,7 @@ _ALWAYS_OTHER = later(
     r"^(?:usa|utiliza|escribe|ejecuta|pon|haz|mantén|nombra|prueba|añade|responde|guarda|use|utilize|escreva|execute|"
     r"rode|faça|mantenha|responda|adicione)\b"
     r"[^.!?]{0,40}\b(?:siempre|sempre)\b|^no \w+ nunca\b|^não \w+ nunca\b|"
-    # Russian: an imperative or an infinitive follows.
+    # In Russian, an imperative or an infinitive follows.
     r"^(?:всегда|никогда(?: не)?) (?!(?:так|было|был|была|одно|это|та|тот|одна|хотел\w*|видел\w*)\b)\w*(?:й|йте|и|ите|ь|"
     r"ьте|ть|ти|ся|сь)\b|"
     r"^(?:используй|пиши|запускай|делай|проверяй|добавляй|отвечай|ставь|называй|храни)(?:те)?\b[^.!?]{0,40}\bвсегда\b|"
@@ -233,14 +234,14 @@ _IS = later(
     r"liegt|sind|ist|sont|est|se llaman?|están?|son|ficam?|são|лежат|называются|находятся)\b|叫|放在|位于|使用",
     _I,
 )
-# "The backup writes to the NAS, not to S3."
+# As in "The backup writes to the NAS, not to S3."
 _CONTRASTED = later(
     r"^(?:the|our|my|all|die|der|das|unsere?|le|la|les|notre|nos|el|los|las|nuestr[oa]s?|o|a|os|as|noss[oa]s?|наш\w*)\b "
     r"(?:[\w`'/.-]+ ){1,5}?(?!(?:should|must|needs?|looks?|seems?|shows?)\b)[\w]+ [^?!]{2,80}?(?:, |\s)"
     r"(?:not|nicht|pas|no|não|а не) \S+",
     _I,
 )
-# Only true at the moment: the server is down, the port is taken.
+# Only true at the moment, as in "the server is down" and "the port is taken".
 _TRANSIENT = later(
     r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
     r"done(?! by)|"
@@ -417,11 +418,14 @@ _PERSONAL = later(
 
 
 def is_negative(text: str) -> bool:
-    """Return whether a rule says what not to do. "From now on never …" does; "use A, never B" does not."""
+    """Return whether a rule says what not to do.
+
+    "From now on never …" does. "Use A, never B" does not.
+    """
     return forbids(moment.without_standing(text).strip(" ,，:"))
 
 
-# A separate denial ("No, …"); "No tests may …" is none.
+# A separate denial, as in "No, …". "No tests may …" is not one.
 _DENIAL = later(
     r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
     r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
@@ -434,7 +438,7 @@ _WRONG_VALUE = later(
     r" `?(?P<value>[\w./:-]*\w)`?",
     re.IGNORECASE,
 )
-# "The staging database runs on 5432": the subject of a claim, up to its verb.
+# In "The staging database runs on 5432", the subject of the claim, up to its verb.
 _ABOUT = later(
     r"^(?P<about>(?:the|our|your|this|its) [\w`'/. -]{2,60}?) (?:is|are|was|were|runs?|listens?|lives?|lies|uses?|points?|"
     r"stands?|sits?|comes?|goes|works?|needs?|starts?|reads?|writes?|has|stores?|expects?)\b",
@@ -446,7 +450,7 @@ _ABOUT = later(
 
 
 def act_of(sentence: str, before: str = "") -> Act | None:
-    """Return the act of memory in a sentence of the user, or None. `before` is the assistant's preceding text."""
+    """Return the act of memory in a sentence of the user, or None. `before` is the preceding text of the assistant."""
     core = without_openers(sentence)
     if not 2 <= size(core) <= MAX_WORDS or moment.asks(core) or moment.asks(sentence):
         return None
@@ -489,7 +493,7 @@ def _remembered(core: str) -> Act | None:
         return None
     if to_do or _IMPERATIVE.match(rest):
         return _rule(rest, "asked to remember")
-    # Polarity do: the user asked to remember it, so the next session gets it.
+    # The polarity is "do", since the user asked to remember it and the next session must get it.
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
 
 
@@ -502,7 +506,7 @@ _RECURS = later(
 )
 
 
-# What is wanted in each step of the work, not of the program.
+# What is wanted in each step of the work, not in the program.
 _AT_EACH_STEP = later(
     r"\b(?:after|before|on|with|for) (?:each|every|any) (?:\w+ )?(?:change|edit|commit|push|merge|release|"
     r"deploy(?:ment)?|session|task|step|feature|fix|refactor(?:ing)?|"
@@ -527,7 +531,7 @@ _ORDERS = later(
     r"^(?:lance|exécute|utilise|vérifie)\b|^(?:ejecuta|usa|lanza|revisa)\b|^(?:запускай|используй|проверяй)\b",
     _I,
 )
-# Explicit norms: "our convention is to …", "the only allowed client here is …".
+# Explicit norms, such as "our convention is to …" and "the only allowed client here is …".
 _LAID_DOWN = later(
     r"^(?:our|the) (?:\w+ )?(?:convention|rule|policy|standard|practice|agreement) (?:here )?is\b|^make it a (?:habit|"
     r"rule|point|practice)\b|"
@@ -541,7 +545,7 @@ _LAID_DOWN = later(
 
 
 def _strong(core: str) -> Act | None:
-    """Return a rule that explicitly says that it is lasting."""
+    """Return the rule in a text that explicitly says that it is lasting."""
     if _STANDING.search(core) and size(moment.without_standing(core)) >= 2:
         return _rule(core, "stated as a rule")
     if (_DONT_EVER.match(core) or _LAID_DOWN.match(core)) and size(core) >= 4:
@@ -563,12 +567,12 @@ def _strong(core: str) -> Act | None:
     return None
 
 
-# "The log says: always …" reports what something says.
+# "The log says: always …" reports what something else says.
 _QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
 
 
 def _from_clause(core: str, told: str) -> str:
-    """Return the rule's own clause if what precedes it only quotes or denies; else the whole text."""
+    """Return the clause that contains the rule if the text before it only quotes or denies. Otherwise return the whole text."""
     lead = core[: len(core) - len(told)]
     if re.search(r"[\"“”]|\bsays?\b|\bwrote\b", lead):
         return re.sub(r"^(?:and|but|so|then|please)\s+", "", told, flags=_I)
@@ -576,7 +580,7 @@ def _from_clause(core: str, told: str) -> str:
 
 
 def _weak(core: str) -> Act | None:
-    """Return an act without an explicit mark; any word that refers to the moment excludes it."""
+    """Return an act without an explicit mark. Any word that refers to the moment excludes it."""
     if moment.binds(core):
         return None
     if _PREFERS.search(core):
@@ -607,7 +611,7 @@ def _weak(core: str) -> Act | None:
     return _decided(core) or _reasoned(core) or _stated(core)
 
 
-# Says what to do or how things should be, so that with a reason it applies beyond the task.
+# Says what to do or how things should be. Together with a reason, this applies beyond the current task.
 _ORDAINS = later(
     r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
     r"the [\w -]{1,40}?) "
@@ -623,7 +627,7 @@ _ORDAINS = later(
     r".{2,30}(?:해야|하지 ?마|필요(?:가)? 없))",
     _I,
 )
-# An explicit reason: "as" and "so" alone are ambiguous.
+# An explicit reason. "As" and "so" alone are ambiguous.
 _BECAUSE_OF = later(
     r"\b(?:because|since (?:we|it|the|they|that|our|users?)|as (?:that|it|they|this|the|we|users?) \w+s?\b|so that|otherwise|"
     r"given (?:that|the)|that'?s why|due to|to avoid|to prevent|for (?:backwards? compatibility|privacy|security|"
@@ -635,7 +639,7 @@ _BECAUSE_OF = later(
 
 
 def _reasoned(core: str) -> Act | None:
-    """Return a wish or a norm with its reason; wishes for the moment are rarely explained."""
+    """Return a wish or a norm with its reason. Wishes for the moment are rarely explained."""
     reason = _BECAUSE_OF.search(core)
     if (
         reason is None
@@ -667,14 +671,14 @@ def _against(core: str) -> bool:
     return bool(re.search(r"\b(?:against|ruled out|not to|gegen|contre|contra|против|не )\b|不", core, _I))
 
 
-# A sentence with such a start describes a case, or hedges; general facts start with their subject.
+# A sentence that starts like this describes a case, or hedges. General facts start with their subject.
 _SETS_A_SCENE = re.compile(
     r"(?:for|in|when|if|with|after|before|as|while|during|bei|in|wenn|falls|nach|vor|soweit|pour|dans|quand|si|après|avant|"
     r"en|cuando|después|antes|para|por|que yo sepa|em|quando|depois|для|в|во|если|когда|после|перед|при|насколько)\b|"
     r"(?:在.{0,20}(?:时|中|里)|如果|当|对于|据我)|\S{0,20}(?:とき|場合)|만약",
     _I,
 )
-# What is seen on a screen is a bug report, not a fact.
+# What the user sees on a screen is a bug report, not a fact.
 _SYMPTOM = re.compile(
     r"\b(?:is|are|was|were)(?: not|n't)? (?:shown|displayed|visible|rendered|hidden|missing|broken|cut off)\b|"
     r"\b(?:doesn't|does not|don't|do not) (?:show|appear|load|render|work)\b|\bthere (?:is|are) no\b|"
@@ -720,7 +724,7 @@ def _stated(core: str) -> Act | None:
 
 
 def _corrected(sentence: str, core: str, before: str) -> Act | None:
-    """Return a correction that names the old and the new."""
+    """Return a correction that names the old and the new value."""
     said = corrected(sentence, before)
     if not 4 <= size(core) <= 40 or moment.reports(said) or moment.asks(core):
         return None
@@ -736,7 +740,7 @@ def _corrected(sentence: str, core: str, before: str) -> Act | None:
 
 
 def corrected(text: str, before: str) -> str:
-    """Return a correction without its denial, and with its subject as named in the corrected text `before`."""
+    """Return a correction without its denial. Its subject is named as in the corrected text `before`."""
     match = _DENIAL.match(text)
     rest = text[match.end() :] if match else text
     if size(rest) < LEAST_WORDS - 1:
@@ -751,7 +755,10 @@ def corrected(text: str, before: str) -> str:
 
 
 def _about(correction: str, before: str) -> str:
-    """Return the subject of the last claim with the value that the correction rejects, or an empty text."""
+    """Return the subject of the last claim that contains the value which the correction rejects.
+
+    The result is an empty text if there is none.
+    """
     wrong = _WRONG_VALUE.search(correction)
     if not wrong:
         return ""
@@ -786,7 +793,10 @@ _TAIL = later(
 
 
 def worded(text: str) -> str:
-    """Return the text as a sentence: with a capital letter, unless it starts with a name in code, and a full stop."""
+    """Return the text as a sentence that ends with a full stop.
+
+    It starts with a capital letter, unless its first word is a name in code.
+    """
     text = _TAIL.sub("", without_openers(text.strip()).strip().rstrip(" :：,;，；-—"))
     head = text[:1]
     if head.isascii() and head.islower() and re.match(r"[a-z]+(?:'[a-z]+)?[ ,]", text):
@@ -803,7 +813,7 @@ def is_rule(text: str) -> bool:
 
 
 def is_correction(text: str) -> bool:
-    """Return whether the text denies a claim and names both values ("No, it is on 5544, not on 5432.")."""
+    """Return whether the text denies a claim and names both values, as in "No, it is on 5544, not on 5432"."""
     return _corrected(text, without_openers(text), "") is not None
 
 
@@ -824,7 +834,7 @@ _SPLIT = later(
 
 
 def split_rules(sentence: str) -> list[str]:
-    """Split a sentence into rules if one part says what to do and another what not to do."""
+    """Split a sentence into rules if one part says what to do and another part says what not to do."""
     parts = [part.strip() for part in _SPLIT.split(sentence) if part.strip()]
     if len(parts) < 2 or any(size(part) < 3 for part in parts):
         return [sentence]
@@ -842,7 +852,7 @@ def split_rules(sentence: str) -> list[str]:
 
 
 def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
-    """Yield the acts in the sentences of a message, except one that jokes or quotes rules."""
+    """Yield the acts in the sentences of a message. A message that jokes or quotes rules yields none."""
     if any(_JOKE.search(text) for text in texts):
         return
     for text in texts:
@@ -851,7 +861,7 @@ def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
         parts = split_rules(text)
         acts = [act_of(part, before) for part in parts]
         if None in acts:
-            # Parts that are incomplete alone belong together.
+            # Parts that are incomplete on their own belong together.
             acts = [act_of(text, before)]
         yield from (act for act in acts if act is not None)
 
@@ -863,12 +873,15 @@ _QUOTED = later(
 
 
 def quotes_a_rule(text: str) -> bool:
-    """Return whether a rule only occurs in quotation marks, as what a page or a file says is not the user's wish."""
+    """Return whether a rule only occurs in quotation marks.
+
+    What a page or a file says is not the user's wish.
+    """
     quoted = [part[1:-1] for part in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" ", text)
     return any(says_to_hold(part) for part in quoted) and not says_to_hold(without_openers(rest))
 
 
 def says_to_hold(text: str) -> bool:
-    """Return whether a word of the text says that it is lasting, whoever says it."""
+    """Return whether a word of the text says that the statement is lasting, whoever makes it."""
     return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

@@ -1,4 +1,4 @@
-"""Build Candidates from findings: kind, polarity, wording, evidence."""
+"""Build candidates from findings, with their kind, polarity, wording and evidence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from memoryd.daydream.offline.sentences import sentences, size
 from memoryd.daydream.offline.unfit import asks
 from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, probability, without_marks
 
-# Turns words of a conversation into a sentence that can be understood without it. Pure functions.
+# Turn words of a conversation into a sentence that can be understood without it. Pure functions.
 #
-# Only safe changes: questions around a statement and a denial before a correction are removed, and "it" in a correction is
+# Only safe changes are made. Questions around a statement and a denial before a correction are removed. "It" in a correction is
 # replaced by the subject of the corrected claim. Everything else stays in the speaker's words.
 
 # Longer messages say more than which option they pick.
 PICK_WORDS = 9
 _WANTED = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# "I think we should …" is a wish of the user; "I think the port is 80" is a guess and stays one.
+# "I think we should …" is a wish of the user. "I think the port is 80" is a guess and remains one.
 _HEDGE = re.compile(
     r"^(?:(?:(?:I (?:do )?(?:think|guess|feel like|believe)|in my opinion|imh?o|personally|to be clear|honestly|basically)"
     r"(?: that)?\b|ich (?:finde|denke|glaube),?(?: dass)?\b|je pense que\b|creo que\b|(?:я )?думаю,?(?: что)?\b)[\s,]+|"
@@ -50,20 +50,23 @@ def stated(unit: Unit) -> str:
 
 
 def chosen(text: str) -> str:
-    """Return the option that a short message picks ("Let's take option 2: use a file" gives "use a file")."""
+    """Return the option that a short message picks.
+
+    "Let's take option 2: use a file" yields "use a file".
+    """
     pick, colon, option = text.partition(": ")
     return without_marks(option) if colon and size(pick) <= PICK_WORDS and picked(pick) and size(option) >= LEAST_WORDS else text
 
 
 def without_opener(text: str, wanted: bool) -> str:
-    """Remove introductory words without content; "I think" is only removed if something is `wanted`."""
+    """Remove introductory words without content. "I think" is only removed if something is `wanted`."""
     rest = _LABEL.sub("", text)
     rest = _HEDGE.sub("", rest) if wanted else rest
     return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= LEAST_WORDS else text
 
 
 def without_questions(text: str) -> str:
-    """Remove questions before and after a statement; a text with only questions is unchanged."""
+    """Remove questions before and after a statement. A text that only consists of questions is unchanged."""
     parts = sentences(text)
     said = [n for n, part in enumerate(parts) if not asks(part)]
     if not said or len(said) == len(parts) or sum(size(parts[n]) for n in said) < LEAST_WORDS:
@@ -115,7 +118,7 @@ _OF_PROJECT = re.compile(
 )
 SALIENT = -1.2
 _DECIDES = frozenset({"norm", "alternative", "proposal", "correction", "via answer"})
-# What the user is shown as the reason for a cue; cues of form are not named.
+# The reasons for cues that are shown to the user. Cues about form are not named.
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
         "standing rule": "standing rule",
@@ -152,7 +155,7 @@ def about_person(text: str) -> bool:
 
 
 def of_act(act: Act, turn: Turn) -> Candidate:
-    """Create the candidate of an act of memory of the user."""
+    """Create the candidate for an act of memory of the user."""
     wish = act.kind in (Kind.RULE, Kind.PREFERENCE)
     return Candidate(
         content=act.text,
@@ -168,7 +171,7 @@ def of_act(act: Act, turn: Turn) -> Candidate:
 
 
 def of_finding(finding: Finding, turn: Turn) -> Candidate:
-    """Create the candidate of a finding of the assistant."""
+    """Create the candidate for a finding of the assistant."""
     return Candidate(
         content=finding.text,
         kind=finding.kind,
@@ -182,7 +185,7 @@ def of_finding(finding: Finding, turn: Turn) -> Candidate:
 
 
 def of_choice(turn: Turn) -> Candidate:
-    """Create the candidate of an option that the user chose."""
+    """Create the candidate for an option that the user chose."""
     text = decided(turn)
     return Candidate(
         content=text,
@@ -197,7 +200,7 @@ def of_choice(turn: Turn) -> Candidate:
 
 
 def of_observation(one: Observation) -> Candidate:
-    """Create the candidate of what the assistant's own commands show."""
+    """Create the candidate for what the assistant's own commands show."""
     return Candidate(
         content=one.text,
         kind=one.kind,
@@ -212,7 +215,7 @@ def of_observation(one: Observation) -> Candidate:
 
 
 def proposal(unit: Unit, score: float, weights: CueWeights) -> Candidate:
-    """Create the candidate of a promising statement. Its confidence is the probability that it is worth keeping."""
+    """Create the candidate for a promising statement. Its confidence is the probability that it is worth keeping."""
     kind = kind_of(unit)
     trusted = unit.by_user and not unit.pasted
     return Candidate(
@@ -245,7 +248,7 @@ def _evidence(text: str, turn: Turn) -> _Evidence:
 
 
 def kind_of(unit: Unit) -> Kind:
-    """Return the kind by the strongest type of cue. Pasted and assistant text never becomes a rule."""
+    """Return the kind, which depends on the strongest type of cue. Pasted text and text of the assistant never become rules."""
     return _kind_by_user(unit) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
 
 
@@ -278,7 +281,7 @@ def _kind_by_agent(unit: Unit) -> Kind:
 
 
 def polarity_of(unit: Unit, kind: Kind) -> Polarity:
-    """Return do or don't for the user's requests, and know for the rest."""
+    """Return the polarity: do or don't for the user's requests, and know for everything else."""
     if kind is Kind.DEAD_END:
         return Polarity.DONT
     if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO) or not unit.by_user:
@@ -288,7 +291,7 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
 
 
 def reason_of(unit: Unit, weights: CueWeights) -> str:
-    """Describe up to three cues with the highest weights."""
+    """Describe up to three cues, which are those with the highest weights."""
     table = weights.user if unit.by_user else weights.agent
     best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))
     return ", ".join(list(dict.fromkeys(_REASONS[c] for c in best))[:3]) or "specific statement"

@@ -1,7 +1,7 @@
-"""Named cues: words that indicate that a statement is worth keeping, or that it is not.
+"""Named cues are words that indicate that a statement is worth keeping, or that it is not.
 
-English first; German, French, Spanish, Russian and Chinese where a cue has a stock phrase. Cues are general: they name no
-project, tool or person.
+Most cues are English. German, French, Spanish, Russian and Chinese are included where a cue has a stock phrase. Cues are general:
+they name no project, tool or person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _I = re.IGNORECASE
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
-    """Compile alternatives at word boundaries (Latin and Cyrillic); those of a string `=…|=…` match anywhere (CJK)."""
+    """Compile alternatives at word boundaries (Latin and Cyrillic).
+
+    The alternatives of a string `=…|=…` match anywhere (CJK).
+    """
     inside = [p[1:].replace("|=", "|") for p in patterns if p.startswith("=")]
     bounded = [p for p in patterns if not p.startswith("=")]
     parts = [rf"(?<![\w`])(?:{'|'.join(bounded)})(?!\w)"] if bounded else []
@@ -170,9 +173,9 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"ты (?:написал|сказал))\b|^你(?:说|写)(?:的|过|了)?[:：]",
             _I,
         ),
-        # "Title: …", "High severity - …": labels of a pasted report.
+        # Labels of a pasted report, such as "Title: …" and "High severity - …".
         "label": later(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
-        # A sentence whose subject is in another one, and an exclamation: alone they are meaningless.
+        # A sentence whose subject is in another sentence, and an exclamation. On their own, they are meaningless.
         "no subject": later(
             r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
             r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
@@ -278,13 +281,13 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
             _I,
         ),
-        # Said while searching.
+        # Said while the assistant is searching.
         "aloud": later(
             r"^(?:so|wait|hmm+|actually|oh|ah|aha|interesting(?:ly)?|ok(?:ay)?|but wait|looking at|i see|i understand|"
             r"the fact that|found it|there it is|got it|hold on|also ist|donc|entonces|так|значит|所以|等等|看来|原来)\b",
             _I,
         ),
-        # One of several offered options; only the choice counts.
+        # One of several offered options. Only the user's choice counts.
         "offer": later(r"^(?:option|alternative|approach|variante?|opción|вариант|选项|方案)\s*(?:\d|[a-d]\b|[一二三四])", _I),
         "promise": later(
             r"^(?:(?:ok|okay|sure|great|perfect|good|so|now|first|next|then)[,.! ]+)*(?:let me|let's|lets|i'll|i will|"
@@ -294,9 +297,9 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"^(?:давай|я (?:помогу|создам|сейчас))|^ich (?:helfe|werde)|^lass mich|^je vais|^voy a",
             _I,
         ),
-        # A sentence whose subject is in another one; alone it is meaningless.
+        # A sentence whose subject is in another sentence. On its own, it is meaningless.
         "no subject": later(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
-        # "My process has no terminal": later nobody knows whose.
+        # In "my process has no terminal", a later reader does not know whose process is meant.
         "speaks of itself": later(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
         "first person": later(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
@@ -310,7 +313,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# Starts of the assistant's replies when the user told it something that it did not know or had wrong.
+# Starts of the assistant's replies to something from the user that it did not know or had wrong.
 AGREEMENT = later(
     r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
     r"idea|thinking)|fair enough|agreed|got it|"
@@ -339,7 +342,7 @@ ERROR_REPORT = later(
     r"ошибк\w+|erreur)\b|报错|错误|失败|不对|问题|为什么",
     _I,
 )
-# Names of things: code, flags, variables, paths, files, tickets, acronyms, quoted labels, Latin names within CJK text.
+# Names of things: code, flags, variables, paths, files, tickets, acronyms, quoted labels, and Latin names within CJK text.
 IDENTIFIER = later(
     r"`[^`]+`|(?<!\w)--?[a-z][\w-]+|(?<![\w/.])/[a-z][\w-]+(?::[\w-]+)?(?![\w/.:])|\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b|"
     r"\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|"

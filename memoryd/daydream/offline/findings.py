@@ -1,4 +1,4 @@
-"""Findings of the assistant: root causes with fixes, dead ends with reasons, and retractions. Pure functions."""
+"""Findings of the assistant: root causes with their fixes, dead ends with their reasons, and retractions. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from memoryd.language.cues import negations
 from memoryd.language.patterns import later
 from memoryd.language.stems import roots
 
-# Refuted claims of the assistant: the user corrected them, or a later statement says the opposite.
+# Refuted claims of the assistant. Either the user corrected them, or a later statement says the opposite.
 
-# Minimum token F1 with an opposite statement, and with a correction. Number of later statements to compare.
+# The minimum token F1 with an opposite statement and with a correction, and the number of later statements to compare.
 OPPOSED, CORRECTED = 0.5, 0.3
 WINDOW = 400
 _MENDED = re.compile(
@@ -34,7 +34,7 @@ _CORRECTS = re.compile(
 
 
 def opposed(units: Sequence[Unit]) -> set[int]:
-    """Return the indexes of the assistant's claims for which a later statement says the opposite in nearly the same words."""
+    """Return the indexes of the assistant's claims that a later statement contradicts in nearly the same words."""
     negated = [negations(unit.text) > 0 for unit in units]
     out: set[int] = set()
     for index, unit in enumerate(units):
@@ -47,14 +47,17 @@ def opposed(units: Sequence[Unit]) -> set[int]:
 
 
 def _opposes(later: Unit, unit: Unit) -> bool:
-    """Return whether it is the opposite; neither a later fix nor a question refutes a statement."""
+    """Return whether the later statement says the opposite.
+
+    Neither a fix nor a question refutes an earlier statement.
+    """
     if later.turn is unit.turn or dice(unit.words, later.words) < OPPOSED:
         return False
     return not _MENDED.search(later.text) and "noise question" not in later.cues
 
 
 def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
-    """Return, by the id of an assistant's turn, the key words of the user's correction of it."""
+    """Return the key words of the user's corrections, by the id of the assistant's turn that is corrected."""
     out: dict[int, frozenset[str]] = {}
     for part, following in zip(parts, parts[1:], strict=False):
         said = [t.text for t in following.user if len(t.text) <= PASTE_CHARS and _CORRECTS.search(t.text)]
@@ -74,10 +77,10 @@ def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
 
 _I = re.IGNORECASE
 MAX_CHARS = 560
-# Number of sentences after a cause in which a fix is searched.
+# The number of sentences after a cause in which a fix is searched for.
 REACH = 3
 MOST_LISTED = 2
-# Number of words of its cause that a separate fix must name.
+# The number of words of its cause that a separate fix must name.
 SHARED = 2
 
 _LABEL = later(
@@ -195,7 +198,7 @@ _TAKES_BACK = later(
 _ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
 
 
-# A slip of the assistant that it fixed at once, and formatting by a tool: nobody needs these later.
+# A slip that the assistant fixed at once, or formatting by a tool. Nobody needs these later.
 _SLIP = later(
     r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
     r"typed|did)\b|"
@@ -205,7 +208,7 @@ _SLIP = later(
     _I,
 )
 _LEAD_IN = later(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
-# The assistant tells the user what to do.
+# The assistant says what the user should do.
 _ORDERS = later(
     r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
     r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
@@ -223,7 +226,10 @@ _LEANS = later(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding in one memory: what it is, and how it was fixed or why it is impossible. `indexes` are its sentences."""
+    """A finding in one memory.
+
+    It says what was found, and how it was fixed or why it is impossible. `indexes` are the positions of its sentences.
+    """
 
     text: str
     kind: Kind
@@ -233,7 +239,7 @@ class Finding:
 
 
 def is_echo(text: str) -> bool:
-    """Return whether a text of the assistant only repeats an error or data."""
+    """Return whether a text of the assistant only repeats an error message or data."""
     return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
 
 
@@ -248,7 +254,7 @@ def is_unsure(text: str) -> bool:
 
 
 def is_root_cause(text: str) -> bool:
-    """Return whether a sentence explicitly names a root cause; "reason:" alone is too general."""
+    """Return whether a sentence explicitly names a root cause. "Reason:" alone is too general."""
     return bool(_ROOT.search(text))
 
 
@@ -258,7 +264,10 @@ def names_cause(text: str) -> bool:
 
 
 def cure_in(parts: Sequence[Sentence], cause: str) -> str:
-    """Return the first sentence that says how a cause was fixed, if it is about the same things; else an empty text."""
+    """Return the first sentence that says how a cause was fixed, if it is about the same things.
+
+    Otherwise return an empty text.
+    """
     named = roots(cause)
     for part in parts:
         shared = named & roots(part.text)
@@ -273,7 +282,7 @@ def stands_alone(text: str) -> bool:
 
 
 def findings(parts: Sequence[Sentence]) -> Iterator[Finding]:
-    """Yield root causes with their fixes and dead ends with their reasons in one text of the assistant."""
+    """Yield the findings in one text of the assistant: root causes with their fixes, and dead ends with their reasons."""
     used: set[int] = set()
     for index, part in enumerate(parts):
         if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
@@ -297,7 +306,7 @@ def _dead_end(parts: Sequence[Sentence], index: int) -> Finding | None:
     return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
 
 
-# A limitation of a named thing, with another named thing.
+# A limitation of one named thing that mentions another named thing.
 _LIMIT = later(
     r"\b(?:does(?: not|n'?t)|do(?: not|n'?t)) (?:support|accept|allow|expose|honou?r|respect|work (?:with|without|in|on))\b|"
     r"\b(?:is|are)(?: not|n'?t) (?:supported|compatible|available|allowed)\b|\bcan(?:not|'t) be used\b|"
@@ -339,7 +348,7 @@ def _cause(parts: Sequence[Sentence], index: int) -> Finding | None:
 
 
 def _after_cause(text: str) -> str:
-    """Return the text after the first clause, where the fix is if it is in the same sentence."""
+    """Return the text after the first clause. If the fix is in the same sentence, it is there."""
     return text[len(text) // 3 :]
 
 

@@ -1,7 +1,7 @@
 """Words that tie a sentence to the moment, to one place, or to something pointed at. Pure functions.
 
-Statements with such a word are meant for the current task. English, German, French, Spanish, Portuguese, Russian, Chinese,
-Japanese and Korean.
+Statements with such a word are meant for the current task. The languages are English, German, French, Spanish, Portuguese,
+Russian, Chinese, Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
-# "from now on" contains "now" but means the opposite; so does "not … any more", which ends something.
+# "From now on" contains "now" but means the opposite. The same is true of "not … any more", which ends something.
 STANDING = later(
     r"\b(?:from (?:now|here|today|this point) on(?:wards?)?(?: out)?|going forward|(?:starting|beginning|"
     r"effective)(?: from)? (?:now|today|immediately|with this session)|"
@@ -36,7 +36,7 @@ STANDING = later(
     r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!.{0,6}再|会|希望)|今後|これから|앞으로|지금부터",
     _I,
 )
-# Valid for hours or for the thing under the cursor; excludes every act of memory.
+# Valid for hours, or for the thing under the cursor. A sentence with one of these is never an act of memory.
 _HARD = later(
     r"^wait\b|\bwait(?=[,!.:])|\b(?:no|,) ?wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
     r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
@@ -121,7 +121,7 @@ _QUESTION = later(
     r"(?:吗|呢|么|嗎)[。！]?$|(?:ですか|ますか|かな|でしょうか)[。]?$|(?:나요|까요|니|냐|가요)[.。]?$",
     _I,
 )
-# A complaint or a report: "it always fails" is not a rule.
+# A complaint or a report. "It always fails" is not a rule.
 _REPORT = later(
     r"\b(?:errors?|exceptions?|fail(?:s|ed|ing|ure)?|crash(?:es|ed|ing)?|broken?|breaks|bugs?|hangs?|stuck|wrong|"
     r"doesn'?t (?:work|show|load|start|compile)|"
@@ -154,24 +154,27 @@ _WHEN = later(
 
 
 def without_standing(text: str) -> str:
-    """Remove "from now on" and similar, whose words would otherwise tie the text to the moment."""
+    """Remove "from now on" and similar phrases, whose words would otherwise tie the text to the moment."""
     rest = STANDING.sub(" ", text)
     return _WHEN.sub(" ", rest) if rest != text else text
 
 
 def binds_hard(text: str) -> bool:
-    """Return whether the text is tied to the moment or to something pointed at, so that it is never an act of memory."""
+    """Return whether the text is tied to the moment or to something pointed at. Such a text is never an act of memory."""
     rest = without_standing(text)
     return bool(_HARD.search(rest) or _POINTS_AT.search(rest))
 
 
 def binds(text: str) -> bool:
-    """Return whether any word ties the text to the moment, including those that an explicit rule may contain."""
+    """Return whether any word ties the text to the moment.
+
+    This includes words that an explicit rule may contain.
+    """
     return binds_hard(text) or bool(_SOFT.search(without_standing(text)))
 
 
 def asks(text: str) -> bool:
-    """Return whether the text is a question, or a request in the form of one."""
+    """Return whether the text is a question, or a request in the form of a question."""
     return bool(_QUESTION.search(text.strip()))
 
 
@@ -181,5 +184,5 @@ def reports(text: str) -> bool:
 
 
 def only_points(text: str, content: int) -> bool:
-    """Return whether a text with this number of content words mainly consists of references ("never do that")."""
+    """Return whether a text with this number of content words mainly consists of references, as in "never do that"."""
     return content < 2 or (content < 3 and bool(_POINTS.search(text)))

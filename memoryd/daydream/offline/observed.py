@@ -1,10 +1,11 @@
-"""Derive statements from the commands of a session: how things are run here, and what this machine lacks. Pure functions.
+"""Derive statements from the commands of a session. Pure functions.
 
-What a command shows is certain only if the command succeeded, nothing in the session contradicts it, it is the only one of
-its slot, and it does not depend on what the assistant itself set up in that session. All else is only proposed.
+The statements say how things are run here and what this machine lacks. What a command shows is only certain under four
+conditions: the command succeeded, nothing in the session contradicts it, it is the only one of its slot, and it does not depend
+on what the assistant itself set up in that session. Everything else is only proposed.
 
-Certain by structure, in any language: only the assistant's own commands and their success are used. Of a command's output,
-only the name that the assistant had typed and the port of a server that it had started are used.
+This works in any language, since only the assistant's own commands and their success are used. Of a command's output, only two
+things are used: the name that the assistant had typed, and the port of a server that it had started.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _LONGEST_COMMAND = 2_000
 _LONGEST_SHOWN = 140
 _LONGEST_END = 3_000
 _CUT = "[…]"
-# Number of successes before a way of calling counts as the usual one here.
+# The number of successes after which a way of calling a program counts as the usual one here.
 OFTEN = 2
 
 
@@ -44,10 +45,10 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A statement, its kind, and the turn of the command that shows it. If it is not `sure`, it is only proposed.
+    """A statement, its kind, and the turn of the command that shows it. A statement that is not `sure` is only proposed.
 
     Attributes:
-        slot: What can have one value only: how the tests run, which Python is used.
+        slot: A question that has only one answer, such as how the tests run or which Python is used.
         value: The command, program, host or path that fills the slot.
 
     """
@@ -65,7 +66,8 @@ class Observation:
 def observations(turns: Sequence[Turn], commands: SessionCommands | None = None) -> list[Observation]:
     """Return what the commands in these turns show, without duplicates, in the order of the commands.
 
-    `commands` are those of the whole session, so that what came before and after is known; by default those of the turns.
+    `commands` are those of the whole session, so that it is known what came before and after. By default, they are those of
+    the turns.
     """
     runs = list(_runs(turns))
     session = commands or SessionCommands(turns)
@@ -77,7 +79,7 @@ def observations(turns: Sequence[Turn], commands: SessionCommands | None = None)
 
 
 def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
-    """Yield commands with their results, which arrive in the order of the calls."""
+    """Yield commands with their results. The results arrive in the order of the calls."""
     waiting: deque[tuple[int, Turn]] = deque()
     for number, turn in enumerate(turns):
         if turn.sidechain or turn.tool not in _SHELLS:
@@ -93,11 +95,11 @@ def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
 
 
 def _ends(output: str) -> str:
-    """Return the beginning and the end of a long output, where a failure shows."""
+    """Return the beginning and the end of a long output, since a failure shows there."""
     return output if len(output) <= 2 * _LONGEST_END else f"{output[:_LONGEST_END]}\n{output[-_LONGEST_END:]}"
 
 
-# A pipe hides the exit code, so a runner's own words for a failed or missing script count too.
+# A pipe hides the exit code, so a runner's own messages about a failed or missing script are used, too.
 _FAILED = later(
     r"^(?:Exit code [1-9]|Error: Exit code|Command timed out)|command not found|is not recognized as|"
     r"Traceback \(most recent|[Mm]issing script|[Ss]cript not found|No rule to make target|^make(?:\[\d+\])?: \*\*\*|"
@@ -106,7 +108,7 @@ _FAILED = later(
     r"\bBUILD FAILED\b|Build failed with|^FAIL(?:ED|URE)?\b|[Ee]xit(?:ed with)?(?: code| status)? (?:code )?[1-9]\d{0,2}\b",
     re.M,
 )
-# Words of trouble in the output of a line whose exit code says nothing about the command.
+# Words for problems, in the output of a line whose exit code says nothing about the command.
 _TROUBLE = later(
     r"(?<!\b0 )(?<!\bno )\b(?:errors?|fail(?:ed|ure|s)?|not found|no such|missing|cannot|unable to|denied|fatal)\b(?!:? 0\b)",
     re.I,
@@ -115,7 +117,7 @@ _HIDES_EXIT = re.compile(r"\||;|\n")
 
 
 def _proves(run: CommandRun) -> bool:
-    """Return whether a run shows that its commands work, also where a pipe or a list hides the exit code."""
+    """Return whether a run shows that its commands work, even if a pipe or a list hides the exit code."""
     return not run.failed and not (_HIDES_EXIT.search(run.line) and _TROUBLE.search(run.output))
 
 
@@ -123,7 +125,10 @@ _NOISE = later(r"^(?:\d?>.*|\d?>&\d|<.*|2>&1|>&2)$")
 
 
 def _simple_commands(line: str) -> Iterator[tuple[str, ...]]:
-    """Yield the simple commands of a line, each as its words. Unbalanced quotes give none; a heredoc ends the line."""
+    """Yield the simple commands of a line, each as its words.
+
+    A line with unbalanced quotes yields none. A heredoc ends the line.
+    """
     lexer = shlex.shlex(line.split("<<", 1)[0].replace("\n", " ; "), posix=True, punctuation_chars=";&|")
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -147,7 +152,7 @@ _PREFIXES = frozenset({"time", "nohup", "command", "exec", "env", "sudo"})
 
 
 def _head(words: Sequence[str]) -> int:
-    """Return the position of the program's name, after assignments and prefixes."""
+    """Return the position of the program's name, which follows assignments and prefixes."""
     index = 0
     while index < len(words) - 1:
         if _ASSIGNS.match(words[index]) or words[index] in _PREFIXES:
@@ -164,7 +169,7 @@ def _program(words: Sequence[str]) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """Return the command for display: without a time limit, and at most one line long."""
+    """Return the command for display. It has no time limit and is at most one line long."""
     kept = list(words)
     if "timeout" in kept[: _head(words)]:
         at = kept.index("timeout")
@@ -193,7 +198,7 @@ _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", 
 
 
 def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """Yield programs that the shell did not find, with what works instead; not those that were found later."""
+    """Yield programs that the shell did not find, with alternatives that work. Programs that were found later are omitted."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
         called = {_program(words) for words in run.parts}
@@ -212,7 +217,10 @@ def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
-    """Return how a command calls the missing program otherwise: by its path, another version or a runner; else an empty text."""
+    """Return another way in which a command calls the missing program.
+
+    It may use the program's path, another version or a runner. The result is an empty text if the command does not call it.
+    """
     at = _head(words)
     head = words[at]
     base = head.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe")
@@ -244,7 +252,10 @@ ALIKE = 0.5
 
 
 def _works_instead(runs: Sequence[CommandRun], edits: Sequence[int]) -> Iterator[Observation]:
-    """Yield calls that failed because of their environment, with the next similar one that worked without other changes."""
+    """Yield calls that failed because of their environment.
+
+    Each is followed by the next similar call that worked without other changes.
+    """
     for index, run in enumerate(runs):
         if not run.failed or not (cause := _ENVIRONMENTAL.search(run.output)) or "not found" in cause.group():
             continue
@@ -291,7 +302,7 @@ _WAYS: Sequence[tuple[str, re.Pattern[str]]] = (
     ("It is started with", later(r"\b(?:dev|start|serve|runserver|uvicorn|gunicorn|streamlit|flask run)\b")),
     ("It is deployed with", later(r"\bdeploy(?::[\w:-]+)?\b|\brsync\b|\bvercel\b|\bfly(?:ctl)?\b|\bwrangler\b")),
 )
-# A tool's own plain call is what the assistant would try first anyway.
+# The assistant would try a tool's plain call first anyway.
 _PLAIN = later(
     r"^(?:npm (?:run )?(?:test|build|lint|dev|start)|yarn \w+|pnpm (?:run )?\w+|go (?:test|build|vet)(?: -v)? \./\.\.\.|"
     r"go test(?: -\w+)* \./\S+|cargo (?:test|build|clippy|check|run)(?: --release)?|"
@@ -303,14 +314,14 @@ _BY_RUNNER = frozenset(
     "make mise just task npm pnpm yarn bun uv poetry docker docker-compose tox nox gradle gradlew mvn mvnw conda hatch pdm nx "
     "turbo bazel dotnet cargo go pytest".split()
 )
-# The form shows that it is the project's own way: once is sufficient.
+# The form of the command shows that it is the project's own way, so that one success is sufficient.
 _OWN_WAY = later(
     r"^(?:[A-Z_]+=\S+ )*(?:mise|just|task|uv|poetry|pdm|hatch|tox|nox|nx|turbo|docker compose|docker-compose|conda)\b|"
     r"^\w+ (?:run )?[\w-]+:[\w:-]+|--(?:filter|prefix|workspace|project|features)\b|^[A-Z_]{3,}=\S+ \w+"
 )
 _PYTHON = re.compile(r"(?:[\w.~:/\\-]{0,120}[/\\])?py(?:thon)?[\d.]*(?:\.exe)?")
 _BARE = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?")
-# Programs of every machine, which say nothing about the project.
+# Programs that every machine has. They say nothing about the project.
 _SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/opt/homebrew/bin/")
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
@@ -336,13 +347,13 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
 
 
 def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
-    """Return whether a command runs the whole of something, as tests, linter or build, and not one file of it."""
+    """Return whether a command runs all tests, the whole linter or the whole build, and not only a single file."""
     named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
     call = words[_head(words) :][:6]
     return bool(named and pattern.search(" ".join(call))) and not any(_ONE_FILE.search(word) for word in words[1:])
 
 
-# A script's own failure says nothing about the interpreter; a lacking module, file or environment does.
+# A script's own failure says nothing about the interpreter. A missing module, file or environment does.
 _LACKS = later(
     r"No module named|ModuleNotFoundError|ImportError|command not found|No such file or directory|EnvironmentLocationNotFound|"
     r"[Nn]ot a conda environment|is not recognized as|Permission denied"
@@ -366,7 +377,7 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
                 calls[f"conda run -n {words[3]}"] += 1
                 last[f"conda run -n {words[3]}"] = run
     plain = sum(bool(_BARE.fullmatch(words[_head(words)])) for run in runs if not run.failed for words in run.parts)
-    # The last one called: earlier ones may have been wrong.
+    # The last one that was called is used, since earlier ones may have been wrong.
     for call in sorted(calls, key=lambda call: last[call].place)[-1:]:
         if calls[call] >= OFTEN and calls[call] > plain:
             text = f"Python is run here by `{call}`."
@@ -383,7 +394,7 @@ _TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
 
 
 def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """Yield servers and containers that commands reached."""
+    """Yield the servers and containers that commands reached."""
     containers: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
     for run in runs:
@@ -413,7 +424,7 @@ def _ssh_host(words: Sequence[str]) -> str:
     return rest[0] if rest and _HOST.fullmatch(rest[0]) else ""
 
 
-# Commits with a reason
+# Commits that state a reason
 
 _MESSAGE = re.compile(r"<<-?\s*['\"]?EOF['\"]?\n(?P<heredoc>.{10,1800}?)\n\s*EOF|-m\s+\"(?P<plain>[^\"$`]{10,1500})\"", re.S)
 _WHY = later(
@@ -428,7 +439,7 @@ _TYPE = re.compile(r"^(?P<type>[a-z]{2,10})(?:\([^)\n]{1,60}\))?!?:\s+")
 
 
 def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """Yield the subject and first paragraph of commits that say why something was done."""
+    """Yield the subject and the first paragraph of commits that say why something was done."""
     for run in runs:
         if run.failed or "git commit" not in run.line or not (match := _MESSAGE.search(run.line)):
             continue
@@ -448,12 +459,12 @@ def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
 # What the whole session says about an observation
 
 _PYTHON_SLOT = "python"
-# The assistant chose where programs are found, in the shell or for one command.
+# The assistant chose where programs are found, for the shell or for one command.
 _SETS_PATH = later(
     r"\bPATH=|\benv -i\b|\bunset\b|\b(?:conda|mamba|micromamba|pyenv|workon|nvm|fnm|volta|asdf|module|mise) "
     r"(?:activate|deactivate|use|shell|load|local|global)\b|(?:^|[\s;&|])(?:source|\.) \S*(?:activate|nvm\.sh|env|rc|profile)\b"
 )
-# Where an environment keeps its programs: one is missing because the environment is not activated, not from the machine.
+# Where an environment keeps its programs. If one is missing, the environment is not activated, but the machine may have it.
 _IN_ENVIRONMENT = re.compile(r"(?:^|/)(?:\.?v?envs?|\.?virtualenvs?|node_modules|[\w.-]{1,60}[-_.]?v?env)/")
 _OF_THE_MOMENT = re.compile(r"(?:^|[\s=:\"'/])(?:tmp|temp|scratchpad)/|\$")
 _CREATES = later(
@@ -464,7 +475,7 @@ _MANAGED = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", 
 
 
 class SessionCommands:
-    """All commands of a session, to tell whether a fact that some of them show is certain."""
+    """All commands of a session. They show whether a fact that some of them suggest is certain."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         runs = list(_runs(turns))
@@ -494,7 +505,7 @@ class SessionCommands:
                 self._values.setdefault("copy", set()).add(target.group())
 
     def confirms(self, one: Observation) -> bool:
-        """Return whether nothing in the session speaks against an observation."""
+        """Return whether nothing in the session contradicts an observation."""
         if _OF_THE_MOMENT.search(one.value) or self._is_created(one.value):
             return False
         if one.slot.startswith(_MISSING):
@@ -506,7 +517,7 @@ class SessionCommands:
         return not any(_differs(one.value, other) for other in others)
 
     def _is_created(self, value: str) -> bool:
-        """Return whether the assistant itself made the program, environment or container that a value names."""
+        """Return whether the assistant itself created the program, environment or container that a value names."""
         name = value.rsplit(" ", 1)[-1]
         folder = re.sub(r"/(?:bin|Scripts)/[^/]*$", "", name)
         return len(folder) > 1 and any(_names(line, folder) for line in self._created)
@@ -521,9 +532,10 @@ _ONE_LINERS = frozenset({"-c", "-", "-V", "--version", "json.tool"})
 
 
 def _any_python(words: Sequence[str], run: CommandRun) -> bool:
-    """Return whether a plain `python` is no choice of an interpreter.
+    """Return whether a plain `python` says nothing about the choice of an interpreter.
 
-    Any Python runs a one-liner; in a line that activates an environment it is that one; and one that failed is none.
+    Any Python runs a one-liner. In a line that activates an environment, the environment's Python is used. A Python that failed
+    was no choice either.
     """
     if not _BARE.fullmatch(words[_head(words)]):
         return False
@@ -532,7 +544,10 @@ def _any_python(words: Sequence[str], run: CommandRun) -> bool:
 
 
 def _python_way(words: Sequence[str]) -> str:
-    """Return by which interpreter or environment a command runs Python; an empty text if it does not."""
+    """Return the interpreter or environment with which a command runs Python.
+
+    The result is an empty text if the command does not run Python.
+    """
     head = words[_head(words)]
     if _PYTHON.fullmatch(head):
         return head
@@ -546,7 +561,7 @@ def _python_way(words: Sequence[str]) -> str:
 
 
 def _differs(value: str, other: str) -> bool:
-    """Return whether two commands are different ways, and not one way with other options."""
+    """Return whether two commands are really different, and not the same command with other options."""
     mine = {word for word in value.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
     its = {word for word in other.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
     return not (mine <= its or its <= mine)

@@ -1,4 +1,4 @@
-"""The reader without a model: acts of memory become active, other promising statements are proposed."""
+"""The reader without a model. Acts of memory become active, and other promising statements are proposed."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, CueWeights, Uni
 from memoryd.daydream.secret_rules import MARK
 from memoryd.language.stems import roots
 
-# Statements that were left out: counts by reason, and the texts of the most promising ones.
+# Statements that were left out. Counts are kept by reason, together with the texts of the most promising statements.
 
 MOST = 60
 _CHARS = 600
 
 
 class Skipped:
-    """Collects the units of one passage that are left out. Memory use is bounded."""
+    """Collects the units of one passage that are left out. Its memory use is bounded."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -53,7 +53,7 @@ class Skipped:
         self._number = 0
 
     def add(self, unit: Unit, reason: str, score: float = -math.inf) -> None:
-        """Record why a unit is left out; without a score, earlier units rank higher."""
+        """Record why a unit is left out. Units without a score rank in the order in which they were added."""
         self._counts[reason] += 1
         self._number += 1
         entry = (score, -self._number, unit, reason)
@@ -61,11 +61,11 @@ class Skipped:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of units left out, by reason."""
+        """Return the number of units that were left out for each reason."""
         return dict(self._counts)
 
     def nearest(self) -> tuple[Refused, ...]:
-        """Return up to 60 units, the most promising first."""
+        """Return up to 60 units, starting with the most promising ones."""
         return tuple(_refused(unit, reason) for _, _, unit, reason in sorted(self._nearest, key=lambda e: e[:2], reverse=True))
 
 
@@ -76,23 +76,29 @@ def _refused(unit: Unit, reason: str) -> Refused:
 
 # Which statements are proposed: the most promising ones, without duplicates, and no more than a reader can judge.
 
-# A model that settles proposals reads eight per three prompts of the user; measured in docs/quality.md.
+# A model that settles proposals reads eight for every three prompts of the user, as measured in docs/quality.md.
 PER_PROMPT, PER_THREE = 3, 8
-# Minimum log odds of a proposal: on labelled logs it costs no recall, and leaves room for later prompts.
+# The minimum log odds of a proposal. On labelled logs it costs no recall, and it leaves room for later prompts.
 LEAST = -2.7
-# Two statements are the same if the key words of one are contained in the other's by `WITHIN`, or their token F1 is `ALIKE`.
+# Two statements are the same if `WITHIN` of the key words of one are contained in the other's, or if their token F1 is `ALIKE`.
 WITHIN, ALIKE = 0.8, 0.5
 
 
 def room(proposed: int) -> int:
-    """Return the number of statements that may be proposed for the next prompt, given those of the session: three, three, two."""
+    """Return the number of statements that may be proposed for the next prompt.
+
+    For successive prompts of a session this is three, three and two.
+    """
     return min(PER_PROMPT, PER_THREE - proposed % PER_THREE)
 
 
 def best(
     scored: Iterable[tuple[float, Unit]], known: Sequence[frozenset[str]], most: int, skipped: Skipped
 ) -> list[tuple[float, Unit]]:
-    """Return the best `most` units, best first. `known` are the key words of the session's earlier statements."""
+    """Return the best `most` units, starting with the best.
+
+    `known` contains the key words of the session's earlier statements.
+    """
     out: list[tuple[float, Unit]] = []
     words = list(known)
     for score, unit in sorted(scored, key=lambda pair: -pair[0]):
@@ -113,18 +119,21 @@ def same(a: frozenset[str], b: frozenset[str]) -> bool:
     return overlap_coefficient(a, b) >= WITHIN or dice(a, b) >= ALIKE
 
 
-# A second check of acts of memory: a small classifier for how similar a sentence is to lasting statements.
+# A second check of acts of memory. It is a small classifier for how similar a sentence is to lasting statements.
 #
-# It can only reject what the rules accepted: a sentence that resembles an instruction of the moment is proposed instead.
-# Trained by benchmarks/fit_acts.py on sentences written for this project; requires the bundled embedder.
+# The classifier can only reject what the rules accepted. A sentence that resembles an instruction for the moment is proposed
+# instead. It was trained by benchmarks/fit_acts.py on sentences written for this project, and it requires the bundled embedder.
 
 WEIGHTS = Path(__file__).with_name("acts.npy")
-# "shard3", "case12": the member of a series must not decide whether a sentence is a rule.
+# In "shard3" and "case12", the number must not decide whether a sentence is a rule.
 _NUMBERED_NAME = re.compile(r"(?<![\w.-])([^\W\d_]{3,40})\d{1,6}(?![\w.-])")
 
 
 class Judge:
-    """The classifier; its weights are loaded on first use. Raises EmbeddingError if the embedder fails."""
+    """The classifier. Its weights are loaded on first use.
+
+    Raises EmbeddingError if the embedder fails.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -135,7 +144,7 @@ class Judge:
         return np.asarray(np.load(WEIGHTS, allow_pickle=False), dtype=np.float32)
 
     def agrees(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each sentence whether it may be an act of memory."""
+        """Return, for each sentence, whether it may be an act of memory."""
         if not texts:
             return []
         bar, bias, weights = self._weights[0], self._weights[1], self._weights[2:]
@@ -144,15 +153,15 @@ class Judge:
 
 
 log = logging.getLogger(__name__)
-# Number of findings of the assistant that may become active per prompt; the last ones are most reliable.
+# The number of findings of the assistant that may become active per prompt. The last ones are the most reliable.
 MOST_FINDINGS = 2
-# Number of leading letters by which two words count as forms of one.
+# Two words count as forms of one word if this number of their first letters agrees.
 
 
 class HeuristicExtractor:
-    """Reads what the user and the assistant say (protocols.Extractor). Deterministic, offline, stateless.
+    """Reads what the user and the assistant say (protocols.Extractor). It is deterministic, offline and stateless.
 
-    Tool output is never searched for statements, only for whether a step failed.
+    Tool output is only searched for whether a step failed, and never for statements.
     """
 
     def __init__(self, weights: CueWeights = DEFAULT, judge: Judge | None = None) -> None:
@@ -161,14 +170,14 @@ class HeuristicExtractor:
 
     @property
     def name(self) -> str:
-        """The reader's name, `offline`."""
+        """The reader's name, which is `offline`."""
         return "offline"
 
     def extract(self, passage: Passage) -> Extraction:
-        """Return statements in the order of their evidence; none for an empty passage.
+        """Return statements in the order of their evidence. The result is empty for an empty passage.
 
-        A passage with several prompts is judged as if each answer had been read when it ended, except for what was refuted since.
-        Thus a log gives the same result at once as during its session.
+        A passage with several prompts is judged as if each answer had been read when it ended, except that claims which were
+        refuted later are omitted. Thus a log that is read at once gives the same result as one that is read during its session.
         """
         skipped = Skipped()
         parts = episodes(passage.turns, passage.context)
@@ -228,7 +237,7 @@ class _Session:
         self.proposed += len(new)
 
     def read_user(self, part: Episode) -> None:
-        """Add the user's lasting statements; a new wording of a preceding one replaces it."""
+        """Add the user's lasting statements. A new wording of a preceding statement replaces it."""
         acts = self._agreed(_acts(part.user, part.before))
         self._kept += [of_choice(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
         for act, turn in acts:
@@ -240,7 +249,7 @@ class _Session:
             self._said_before = acts
 
     def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
-        """Return the explicit ones, and those that the judge also accepts as acts of memory."""
+        """Return the explicit acts, and those that the judge also accepts as acts of memory."""
         doubtful = [act.text for act, _ in acts if not act.outright]
         agreed = dict(zip(doubtful, self._verdicts(doubtful), strict=True))
         return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
@@ -254,7 +263,7 @@ class _Session:
         return [True] * len(texts)
 
     def read_assistant(self, part: Episode) -> None:
-        """Add the assistant's findings, and drop those that it retracts."""
+        """Add the assistant's findings and drop those that it retracts."""
         turns = [turn for turn in part.rest if turn.kind is not TurnKind.USER and not turn.sidechain]
         found: list[Candidate] = []
         for number, turn in enumerate(turns):
@@ -275,7 +284,7 @@ class _Session:
         return any(_is_wrong_cause(claim, text) for text in self._taken_back)
 
     def _take_back(self, text: str) -> list[str]:
-        """Drop the causes that a sentence of the assistant retracts; return the texts of those that were already written."""
+        """Drop the causes that a sentence of the assistant retracts. Return the texts of those that were already written."""
         self._taken_back.append(text)
         wrong = [one for one in self._kept if one.source is not Source.USER and _is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
@@ -283,9 +292,9 @@ class _Session:
 
 
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
-    """Return the user's acts of memory in some turns, except in chosen options and pasted text.
+    """Return the user's acts of memory in some turns. Chosen options and pasted text are ignored.
 
-    A typed answer is read with its question; alone, only an explicit statement counts.
+    A typed answer is read together with its question. On its own, it only counts if it is an explicit statement.
     """
     out: list[tuple[Act, Turn]] = []
     for turn in turns:
@@ -298,7 +307,10 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
 
 
 def _is_new_wording(act: Act, said: Act) -> bool:
-    """Return whether a correction rephrases a wish of the preceding message: the same subject, and not the opposite."""
+    """Return whether a correction rephrases a wish of the preceding message.
+
+    Both must have the same subject, and must not be opposites.
+    """
     return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(roots(act.text) & roots(said.text))
 
 
@@ -311,7 +323,10 @@ _OF_CAUSES = roots("root cause wrong real really actual actually earlier earlies
 
 
 def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
-    """Yield the findings of a turn after which nothing failed: with their fix, or confirmed by what was done next."""
+    """Yield the findings of a turn after which nothing failed.
+
+    A finding must include its fix, or be confirmed by what was done next.
+    """
     tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
     if not tools or (after and any(t.error for t in tools[-1:])):
         return
@@ -323,7 +338,7 @@ def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn]
             continue
         if one.complete:
             yield of_finding(one, turn)
-        elif final and is_root_cause(one.text):  # a cause alone is often only the state of the moment
+        elif final and is_root_cause(one.text):  # a cause alone often only describes the state of the moment
             yield replace(of_finding(one, turn), status=Status.CANDIDATE)
         elif acted and last is not None and names_cause(one.text):
             cure = cure_in(statements(last.text), one.text)
@@ -332,7 +347,7 @@ def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn]
 
 
 def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
-    """Yield the units that may be proposed, in order; record in `skipped` why others may not."""
+    """Yield the units that may be proposed, in order. Record in `skipped` why other units may not."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
             reason = unfit(unit)

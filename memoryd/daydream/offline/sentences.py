@@ -1,4 +1,7 @@
-"""Split the text of a turn into statements: remove code and tables, separate lists and sentences. Pure functions."""
+"""Split the text of a turn into statements.
+
+Code and tables are removed, and lists and sentences are separated. Pure functions.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from dataclasses import dataclass, replace
 from memoryd.core.text import CJK, one_line
 from memoryd.core.types import Turn, TurnKind
 
-# A session, split at the user's prompts.
+# Split a session at the user's prompts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +20,9 @@ class Episode:
     """A prompt of the user and everything up to the next one.
 
     Attributes:
-        before: The assistant's text that the user answers, if known.
-        first: Whether nothing came before.
-        asked: The user's last prompt before a passage that starts in the middle of an answer.
+        before: The text of the assistant that the user answers, if known.
+        first: Whether the episode is the first one of the session.
+        asked: The user's last prompt, if the passage starts in the middle of the answer to it.
         interrupted: Whether the user interrupted the assistant's work.
 
     """
@@ -33,7 +36,7 @@ class Episode:
 
     @property
     def last_line(self) -> int:
-        """The number of the log's last line in the episode, 0 if unknown."""
+        """The number of the log's last line in the episode, or 0 if it is unknown."""
         return max((turn.line for turn in (*self.user, *self.rest)), default=0)
 
 
@@ -42,7 +45,7 @@ def _last_said(turns: Sequence[Turn]) -> Turn | None:
 
 
 def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Yield consecutive turns; a new group starts where the user speaks after somebody else."""
+    """Yield groups of consecutive turns. A new group starts where the user speaks after somebody else."""
     group: list[Turn] = []
     for turn in turns:
         if turn.kind is TurnKind.USER and any(t.kind is not TurnKind.USER for t in group):
@@ -54,7 +57,7 @@ def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 
 def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episode]:
-    """Return the episodes of the main thread, in order. `context` is only used for what the first one answers."""
+    """Return the episodes of the main thread, in order. `context` is only used to find what the first episode answers."""
     out: list[Episode] = []
     before = _last_said(context)
     interrupted = bool(context) and context[-1].kind is TurnKind.INTERRUPT
@@ -77,7 +80,7 @@ _TABLE = re.compile(r"^\s*[|┃│┌└├╭╰+].*|^\s*[-=_─━]{3,}\s*$|^.
 _MARKS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()\s]{1,600}\)")
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u2b50★]+ ?")
-# A sentence ends at a full stop before a space and the start of a new one; never inside `code`.
+# A sentence ends at a full stop that is followed by a space and the start of a new sentence. It never ends inside `code`.
 _END = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[`]?[A-ZА-ЯЁÄÖÜ0-9`])|(?<=[。！？；])|(?<=\.)\s+(?=[a-z]{2,} )")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|bzw|z\.B|ca|Nr|Dr|Mr|Mrs|St|No)|\.\.)\.$", re.I)
 MAX_SENTENCE = 600
@@ -85,7 +88,10 @@ MAX_SENTENCE = 600
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence or list item. `heading` is the nearest heading above; `position` 0..1 within the turn."""
+    """One sentence or list item.
+
+    `heading` is the nearest heading above it. `position` is its relative position (0..1) within the turn.
+    """
 
     text: str
     heading: str = ""
@@ -94,7 +100,7 @@ class Sentence:
 
 
 def without_code(text: str) -> str:
-    """Remove fenced blocks, including unclosed ones."""
+    """Remove fenced blocks, including those that are not closed."""
     out: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -111,12 +117,12 @@ def without_code(text: str) -> str:
 
 
 def without_quoted(text: str) -> str:
-    """Remove quoted lines ("> …"), which are somebody else's words."""
+    """Remove quoted lines ("> …"), since these are somebody else's words."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith((">", "+++", "---")))
 
 
 def plain(text: str) -> str:
-    """Return one line without emphasis marks, link targets and images; `code` ticks are kept."""
+    """Return one line without emphasis marks, link targets and images. Code in backticks is kept."""
     return one_line(_EMOJI.sub("", _MARKS.sub("", _LINK.sub(r"\1", text))))
 
 
@@ -143,7 +149,10 @@ def _heading_of(line: str) -> str | None:
 
 
 def statements(text: str) -> list[Sentence]:
-    """Return the statements of a turn in order, without code, tables and headings; wrapped paragraphs are joined first."""
+    """Return the statements of a turn in order.
+
+    Code, tables and headings are removed. Wrapped paragraphs are joined first.
+    """
     blocks = _blocks(without_code(text))
     total = max(1, len(blocks) - 1)
     out: list[Sentence] = []
@@ -155,7 +164,7 @@ def statements(text: str) -> list[Sentence]:
 
 
 def _blocks(text: str) -> list[tuple[str, bool, str]]:
-    """Return (heading, is a list item, text) for every paragraph and list item."""
+    """Yield the heading, whether it is a list item, and the text of every paragraph and list item."""
     out: list[tuple[str, bool, str]] = []
     heading = ""
     open_block = False
@@ -179,18 +188,18 @@ def _blocks(text: str) -> list[tuple[str, bool, str]]:
 
 
 def _ends(text: str) -> bool:
-    """Return whether a line ends its paragraph, by a full stop or a colon."""
+    """Return whether a line ends its paragraph with a full stop or a colon."""
     return text.rstrip().endswith((".", "!", "?", ":", "。", "！", "？", "；"))
 
 
 def size(text: str) -> int:
-    """Return the length in words; two CJK characters count as one word."""
+    """Return the length in words. Two CJK characters count as one word."""
     wide = len(CJK.findall(text))
     return len(CJK.sub(" ", text).split()) + wide // 2
 
 
 def joined(parts: Sequence[Sentence], fits: Callable[[Sentence, Sentence], bool]) -> list[Sentence]:
-    """Join each statement that `fits` the one before it to that; list items are not joined."""
+    """Join each statement that `fits` the preceding statement to that statement. List items are not joined."""
     out: list[Sentence] = []
     for part in parts:
         if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):

@@ -13,13 +13,13 @@ from memoryd.daydream.offline.units import Unit
 from memoryd.daydream.secret_rules import MARK
 
 MIN_WORDS, MAX_WORDS = 4, 60
-# Words for what is wanted.
+# Words that express what is wanted.
 _WANTS = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# With one of these, a request says more than what to do now.
+# With one of these words, a request says more than what to do now.
 _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "reason", "condition"})
-# Those which make even a question a request for something lasting.
+# With one of these words, even a question requests something lasting.
 _LASTING_QUESTION = _LASTING - {"reason", "condition"}
-# With one of these, a question of the user says what is wanted ("why not X instead of Y?").
+# With one of these words, a question of the user says what is wanted ("why not X instead of Y?").
 _TELLING = frozenset({"alternative", "wish", "prohibition", "standing rule"})
 
 
@@ -33,7 +33,7 @@ _FAREWELL = re.compile(
 
 
 def is_farewell(text: str) -> bool:
-    """Return whether the text only ends the session ("that's it for today")."""
+    """Return whether the text only ends the session, as in "that's it for today"."""
     return size(text) <= 10 and bool(_FAREWELL.match(text))
 
 
@@ -51,17 +51,20 @@ _ASIDE = re.compile(r"[(（][^()（）]*[)）][.。!?！？]?")
 
 
 def asks_whether_not(text: str) -> bool:
-    """Return whether it is a question that starts with a negation ("shouldn't the cache be reused?"), which forbids nothing."""
+    """Return whether the text is a question that starts with a negation.
+
+    "Shouldn't the cache be reused?" forbids nothing.
+    """
     return asks(text) and not re.search(r"\bwhy\b", text, re.IGNORECASE) and bool(_WHETHER_NOT.search(text))
 
 
 def is_aside(text: str) -> bool:
-    """Return whether the whole text is in one pair of brackets, as a remark on something else."""
+    """Return whether the whole text is in one pair of brackets, and is thus a side remark."""
     return bool(_ASIDE.fullmatch(text.strip()))
 
 
 def unfit(unit: Unit) -> str:
-    """Return why a unit can't be a memory regardless of its cues, or an empty text."""
+    """Return why a unit can't be a memory regardless of its cues. The result is an empty text if it can."""
     if MARK in unit.text:
         return "held a secret"
     if unit.by_user and quotes_a_rule(unit.text):
@@ -80,7 +83,10 @@ def _only_requests(unit: Unit) -> bool:
 
 
 def _only_asks(unit: Unit) -> bool:
-    """Return whether it only asks about facts; even an affirmed question needs a word that makes it a statement."""
+    """Return whether the unit only asks about facts.
+
+    Even a question that was answered with yes needs a word that makes it a statement.
+    """
     if unit.turn.via == "answer":
         return asks(unit.turn.text)
     if "noise question" not in unit.cues:
@@ -91,13 +97,13 @@ def _only_asks(unit: Unit) -> bool:
 
 
 def _only_reports(unit: Unit) -> bool:
-    """Return whether it only reports a recent event, without a wish and without a definite reason."""
+    """Return whether the unit only reports a recent event, without a wish and without a definite reason."""
     reasoned = "reason" in unit.cues and "noise uncertain" not in unit.cues
     return "noise report" in unit.cues and not unit.cues & _WANTS and not reasoned and unit.turn.via != "answer"
 
 
 def _only_guesses(unit: Unit) -> bool:
-    """Return whether the user is unsure, without a wish, a reason or a condition."""
+    """Return whether the user is unsure and gives no wish, reason or condition."""
     said = unit.cues & (_WANTS | {"reason", "condition"})
     return "noise uncertain" in unit.cues and not said and unit.turn.via != "answer"
 
@@ -107,7 +113,7 @@ def _has_noise(name: str, unit: Unit) -> bool:
 
 
 def _is_unfinished(unit: Unit) -> bool:
-    """Return whether it is the start of a list, or an incomplete title by the user."""
+    """Return whether the unit is the start of a list, or an incomplete title by the user."""
     return unit.text.endswith((":", "：", " ...", " …") if unit.by_user else (":", "："))
 
 
@@ -124,13 +130,13 @@ def _is_pasted(unit: Unit) -> bool:
 
 
 def _opens_with_task(unit: Unit) -> bool:
-    """Return whether it is the opening task of a session, without a lasting rule."""
+    """Return whether the unit is the opening task of a session and contains no lasting rule."""
     wanted = unit.cues & {"noise request", "noise task", "noise question"}
     return "first message" in unit.cues and bool(wanted) and not unit.cues & {"prohibition", "standing rule"}
 
 
 def _is_passing(unit: Unit) -> bool:
-    """Return whether it only applies at the moment, and gives no reason."""
+    """Return whether the unit only applies at the moment and gives no reason."""
     return _has_noise("transient", unit) and not unit.cues & {"root cause", "fix", "contrast"}
 
 
@@ -141,7 +147,7 @@ def _noise(*names: str) -> tuple[Check, ...]:
     return tuple((name, partial(_has_noise, name)) for name in names)
 
 
-# Reason and check; the first match counts.
+# Pairs of a reason and a check. The first check that succeeds gives the reason.
 USER_CHECKS: tuple[Check, ...] = (
     ("farewell", lambda unit: is_farewell(unit.text)),
     ("aside", lambda unit: is_aside(unit.text)),

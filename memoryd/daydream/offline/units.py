@@ -1,4 +1,4 @@
-"""Units: pieces of text that may become a memory, with the names of their cues."""
+"""Units are pieces of text that may become a memory, together with the names of their cues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoryd.daydream.offline.sentences import Episode, Sentence, joined, plain,
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
 from memoryd.language.cues import negations
 
-# The user's choice: "option 2" or "the second one", resolved with the assistant's list. Pure functions.
+# The user's choice, such as "option 2" or "the second one", which is resolved with the assistant's list. Pure functions.
 
 _NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
 _PICK = re.compile(
@@ -29,7 +29,7 @@ _DOUBTS = re.compile(
     re.I,
 )
 _DETAIL_CHARS = 220
-# "(recommended)", and the "or" before the next option.
+# "(recommended)" in an option, and the "or" before the next option.
 _TAIL = re.compile(
     r"\s{0,8}\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)|[,;]? (?:or|oder|ou|или)\W{0,40}$", re.I
 )
@@ -40,7 +40,7 @@ def _refuses(text: str) -> bool:
 
 
 def picked(text: str) -> str:
-    """Return the number of the option that a short message picks, or an empty text; doubts and questions pick nothing."""
+    """Return the number of the option that a short message picks, or an empty text. Doubts and questions pick nothing."""
     match = _PICK.search(text)
     if not match or len(text) > 400 or _refuses(text[: match.end() + 60]):
         return ""
@@ -49,7 +49,10 @@ def picked(text: str) -> str:
 
 
 def offered(text: str, number: str) -> str:
-    """Return the option's title and first statement in the assistant's text, or an empty text if there is no such list."""
+    """Return the title and the first statement of the option in the assistant's text.
+
+    The result is an empty text if there is no such list.
+    """
     lines = without_code(text).splitlines()
     letter = chr(ord("a") + int(number) - 1) if number != "0" else "0"
     named = re.compile(
@@ -75,7 +78,7 @@ def _with_detail(lines: list[str], index: int, pattern: re.Pattern[str]) -> str:
 
 
 def without_marks(option: str) -> str:
-    """Return an option's text without "(recommended)" and without the "or" before the next one."""
+    """Return an option's text without "(recommended)" and without the "or" that leads to the next option."""
     return _TAIL.sub("", option)
 
 
@@ -100,42 +103,46 @@ def only_permits(turn: Turn) -> bool:
 
 
 def decided(turn: Turn) -> str:
-    """Combine question and answer into one statement; if the answer is self-explanatory, only keep the question itself."""
+    """Combine a question and its answer into one statement.
+
+    If the answer is self-explanatory, only the actual question is kept before it.
+    """
     question = one_line(turn.detail)
     asked = [part for part in sentences(question) if part.endswith(("?", "？"))]
     explained = ": " in turn.text and asked
     return one_line(f"{asked[0] if explained else question} {turn.text}")
 
 
-# A choice with this number of words besides its name says what was chosen.
+# A choice with this number of words, in addition to the option's name, says what was chosen.
 EXPLAINED = 5
 
 
 def is_choice(turn: Turn) -> bool:
-    """Return whether the user chose one of the assistant's options by its name, and the option explains itself."""
+    """Return whether the user chose one of the assistant's options by its name, and the option is self-explanatory."""
     label, _, detail = turn.text.partition(": ")
     explained = len(detail.split()) >= EXPLAINED or len(detail) >= 4 * EXPLAINED
     return turn.via == "answer" and turn.offered and explained and not only_permits(turn) and not _LEAVE.match(label)
 
 
 PASTE_CHARS = 900
-# Up to this length, a message in the first person was typed; other pasted text was removed before.
+# A message in the first person of up to this length was typed. Other pasted text was removed before.
 TALK_CHARS = 2_000
 USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
-# Number of turns around in which a repetition is searched; limits the work for long stretches without the user.
+# The number of turns before and after in which a repetition is searched for. It limits the work for long stretches without the
+# user.
 NEAR_TURNS = 12
 LONG_EPISODE = 15
 # A message with more statements than this is a list or a quotation.
 FEW_STATEMENTS = 6
-# A statement this short, without a word for what is wanted, why or when, is hardly self-contained.
+# A statement this short is hardly self-contained, unless it has a word for what is wanted, why, or when.
 BARE_WORDS = 8
 _SAYS_I = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|ich|je|yo|creo|vorrei|я)\b|我")
 _LISTED = re.compile(r"^\s{0,8}(?:[-*+•#>|]|\d{1,3}[.)])\s", re.MULTILINE)
 _FILLER = re.compile(
     r"^(?:(?:ok(?:ay)?|again|so|well|hmm+|u+m+|ah+|oh|please|pls|hey|hi|hello|also|and|but|then|now|thanks?|thank you|"
     r"alright|yeah?|yep|yes|sure|got it|(?:good|great|nice|fair) (?:idea|point|catch|call)|"
-    # Before a word these belong to it: "good tests", "right side".
+    # Before a noun, these words are part of a phrase, as in "good tests" and "right side".
     r"(?:great|cool|nice|perfect|good|right)(?=\s*(?:[,.!:;—]|-\s))|嗯|好的?|那|哦|啊|ну|так(?! же)|"
     r"ок)(?:[\s,.!:;—-]+|(?<=[嗯好那哦啊的])[，,。]?))+",
     re.IGNORECASE,
@@ -148,9 +155,9 @@ _LEANS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement of one turn. `cues` are the names of its cues; `words` are its key words, for comparisons.
+    """A statement of one turn. `cues` are the names of its cues, and `words` are its key words, for comparisons.
 
-    `before` is the assistant's text that a statement of the user answers.
+    `before` is the text of the assistant that a statement of the user answers.
     """
 
     text: str
@@ -161,22 +168,25 @@ class Unit:
 
     @property
     def by_user(self) -> bool:
-        """Whether the user said it."""
+        """Whether the user made the statement."""
         return self.turn.kind is TurnKind.USER
 
     @property
     def pasted(self) -> bool:
-        """Whether its text is so long that the user hardly typed it."""
+        """Whether the text of the turn is so long that the user is unlikely to have typed it."""
         return "pasted" in self.cues
 
 
 def is_talk(text: str) -> bool:
-    """Return whether a long message is typed: in the first person, and without a list or a heading."""
+    """Return whether a long message was typed, since it is in the first person and has no list or heading."""
     return len(text) <= TALK_CHARS and bool(_SAYS_I.search(text)) and not _LISTED.search(text)
 
 
 def user_statements(turn: Turn) -> list[Sentence]:
-    """Return the statements of a user's message. Short neighbours are joined; an answer is read with its question."""
+    """Return the statements of a user's message.
+
+    Short statements next to each other are joined. An answer is read together with its question.
+    """
     if turn.via == "answer":
         return [] if only_permits(turn) else [Sentence(decided(turn))]
     parts = statements(turn.text)
@@ -187,7 +197,10 @@ def user_statements(turn: Turn) -> list[Sentence]:
 
 
 def agent_statements(turn: Turn) -> list[Sentence]:
-    """Return the assistant's statements; one that refers to the one before it ("That …", "So …") is joined to it."""
+    """Return the assistant's statements.
+
+    A statement that refers to the one before it ("That …", "So …") is joined to it.
+    """
 
     def leans(last: Sentence, part: Sentence) -> bool:
         near = last.position == part.position and size(last.text) + size(part.text) <= AGENT_JOIN
@@ -197,7 +210,7 @@ def agent_statements(turn: Turn) -> list[Sentence]:
 
 
 def similarity(words: frozenset[str], others: Sequence[frozenset[str]]) -> float:
-    """Return the greatest token F1 with one of the others, 0..1."""
+    """Return the greatest token F1 (0..1) between this set of words and one of the others."""
     return max((dice(words, other) for other in others), default=0.0)
 
 
@@ -241,7 +254,7 @@ def user_units(episode: Episode) -> list[Unit]:
 
 
 def _with_choice(turn: Turn, parts: list[Sentence], before: Turn | None) -> list[Sentence]:
-    """Add the text of the picked option to the statement that picks it."""
+    """Add the text of the chosen option to the statement that picks it."""
     number = picked(turn.text) if before and turn.via != "answer" else ""
     option = offered(before.text, number) if before and number else ""
     return [replace(s, text=f"{s.text}: {option}") if option and picked(s.text) else s for s in parts]
@@ -254,12 +267,12 @@ def _user_unit(turn: Turn, statement: Sentence, names: set[str], echo: frozenset
     names |= set() if cues.IDENTIFIER.search(text) else {"no identifier"}
     names |= {"bare"} if not names & set(cues.USER_CUES) and size(text) <= BARE_WORDS and turn.via != "answer" else set()
     if {"wish", "first message"} <= names and not is_rule(text):
-        # The wish of the opening message is the task.
+        # The wish in the opening message is the current task.
         names = names - {"wish"} | {"noise task"}
     if "noise request" in names:
         names = names - {"wish"}
     if turn.via == "answer":
-        # The question is the assistant's.
+        # The question belongs to the assistant.
         names = names - {"noise question", "noise request", "noise task", "first message"}
     if 0.4 <= containment(words, echo) < 0.7:
         names |= {"half echoed"}
@@ -291,14 +304,17 @@ def agent_units(episode: Episode) -> list[Unit]:
 
 
 def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
-    """Return whether the assistant only repeats a tool's output, in which an instruction is nobody's rule."""
+    """Return whether the assistant only repeats a tool's output. An instruction in it is nobody's rule."""
     words = frozenset(keywords(statement.text))
     return any(containment(words, found) >= REPEATS_TOOL for found in tools)
 
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """Key words around a turn of the assistant: of the user's texts, of each of its statements, of the other turns."""
+    """The key words around a turn of the assistant.
+
+    They are kept for the user's texts, for each statement of the turn, and for the other turns.
+    """
 
     asked: frozenset[str]
     wishes: Sequence[frozenset[str]]
@@ -330,14 +346,17 @@ def _shape(statement: Sentence) -> set[str]:
     return names
 
 
-# The value of a unit: the sum of the weights of its cues (logistic regression, so the sum is a log odds).
+# The value of a unit is the sum of the weights of its cues. It is computed by logistic regression, so the sum is a log odds.
 
 BIAS = "bias"
 
 
 @dataclass(frozen=True, slots=True)
 class CueWeights:
-    """Weight of each cue as log odds, for statements of the user and of the assistant; `bias` applies to all."""
+    """The weight of each cue as log odds, for statements of the user and of the assistant.
+
+    `bias` is added for every statement.
+    """
 
     user: Mapping[str, float]
     agent: Mapping[str, float]
@@ -352,5 +371,5 @@ DEFAULT = CueWeights(USER_WEIGHTS, AGENT_WEIGHTS)
 
 
 def probability(log_odds: float) -> float:
-    """Return the logistic function, 0..1."""
+    """Return the logistic function of the log odds, 0..1."""
     return 1.0 / (1.0 + math.exp(-log_odds))

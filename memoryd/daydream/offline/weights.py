@@ -1,4 +1,4 @@
-"""Weights of the cues as log odds. Fitted by benchmarks/extraction.py --write; don't edit by hand."""
+"""The weights of the cues as log odds. They are fitted by benchmarks/extraction.py --write, so don't edit them by hand."""
 
 from __future__ import annotations
 
