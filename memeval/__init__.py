@@ -102,7 +102,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from where it is defined."""
+    """Import a public name from the module that defines it."""
     try:
         return getattr(importlib.import_module(_PLACE_OF[name]), name)
     except KeyError:

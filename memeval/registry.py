@@ -35,7 +35,7 @@ Part = TypeVar("Part", bound=Callable[..., Any])
 
 
 class Registry:
-    """A registry of one kind of part. Call it with a name to get the registering decorator."""
+    """A registry of one kind of part. Call it with a name to get a decorator that registers a part."""
 
     def __init__(self, kind: str, package: str, group: str) -> None:
         self.kind = kind
@@ -58,7 +58,7 @@ class Registry:
         return register
 
     def get(self, name: str) -> Any:
-        """Look up a part. Raises ConfigError with the nearest names."""
+        """Look up a part. Raises a ConfigError that lists the nearest names."""
         self._find()
         try:
             return self._parts[name]
@@ -66,7 +66,7 @@ class Registry:
             raise unknown_name(self.kind, name, self.names()) from None
 
     def names(self) -> list[str]:
-        """List all names, sorted."""
+        """Return all names, sorted."""
         self._find()
         return sorted(self._parts)
 
@@ -94,7 +94,7 @@ class Registry:
 
 
 def _is_reload(known: Any, part: Any) -> bool:
-    """Whether both are the same definition, from a module that was imported twice."""
+    """Return whether both are the same definition, from a module that was imported twice."""
     names = [(getattr(one, "__module__", ""), getattr(one, "__qualname__", "")) for one in (known, part)]
     return names[0] == names[1] and bool(names[0][1])
 
@@ -109,7 +109,7 @@ def _import_package(name: str) -> None:
 
 
 def unknown_name(kind: str, name: str, known: list[str]) -> ConfigError:
-    """Return the error for an unknown name, with the nearest and all known names."""
+    """Return the error for an unknown name. It lists the nearest names and all known names."""
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     return ConfigError(f"There is no {kind} named {name!r}.", fix=f"{hint}Known: {', '.join(known) or 'none'}.")
@@ -131,7 +131,7 @@ Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec)
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Finds specs. `environ` holds the variables that files use; `own` are providers without a file."""
+    """Finds specs. `environ` contains the variables that files use, and `own` are providers without a file."""
 
     folders: tuple[Path, ...]
     environ: Mapping[str, str]
@@ -139,7 +139,7 @@ class Catalog:
 
     @classmethod
     def default(cls, extra: Sequence[Path] = (), environ: Mapping[str, str] | None = None) -> Catalog:
-        """Create a catalog of the folders above. Raises ConfigError for a folder in `extra` that doesn't exist."""
+        """Create a catalog of the folders listed above. Raises ConfigError for a folder in `extra` that doesn't exist."""
         variables = os.environ if environ is None else environ
         for folder in extra:
             if not folder.is_dir():
@@ -149,21 +149,21 @@ class Catalog:
         return cls((*extra, *named, *own, *_plugin_folders(), BUILT_IN), variables)
 
     def providers(self) -> dict[str, Path]:
-        """List provider files by name, sorted."""
+        """Return the files of all providers by name, sorted."""
         return self._files("providers")
 
     def benchmarks(self) -> dict[str, Path]:
-        """List benchmark files by name, sorted."""
+        """Return the files of all benchmarks by name, sorted."""
         return self._files("benchmarks")
 
     def provider(self, name: str) -> ProviderSpec:
-        """Load a provider by name or file. Raises ConfigError."""
+        """Load a provider by its name or its file. Raises ConfigError."""
         if name in self.own:
             return self.own[name]
         return self._load("provider", name, self.providers(), load_provider_spec)
 
     def benchmark(self, name: str) -> BenchmarkSpec:
-        """Load a benchmark by name or file. Raises ConfigError."""
+        """Load a benchmark by its name or its file. Raises ConfigError."""
         known = self.benchmarks()
         name = name if name in known else SHORT_NAMES.get(name, name)
         return self._load("benchmark", name, known, load_benchmark_spec)
@@ -184,7 +184,7 @@ class Catalog:
 
 
 def _plugin_folders() -> list[Path]:
-    """Find the config folders of installed plug-ins; the entry point's value is the package."""
+    """Find the config folders of installed plug-ins. The value of the entry point is the package."""
     folders = []
     for entry in importlib.metadata.entry_points(group="memeval.configs"):
         folders.append(Path(str(importlib.resources.files(entry.module))))

@@ -39,20 +39,23 @@ _VARIABLE = re.compile(r"\$?\$\{([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\}")
 
 
 def key_of(field_name: str) -> str:
-    """Return a field's key in a file: `base_url` is `baseUrl`."""
+    """Return the key of a field in a file. For example, the key of `base_url` is `baseUrl`."""
     first, *rest = field_name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 @dataclass_transform(frozen_default=True)
 def spec(kind: type[Value]) -> type[Value]:
-    """Decorate a class to make it a frozen dataclass that a mapping in a file is validated into."""
+    """Turn a class into a frozen dataclass. A mapping in a file is validated into it."""
     config = ConfigDict(alias_generator=key_of, populate_by_name=True, extra="forbid", arbitrary_types_allowed=True)
     return cast(type[Value], dataclass(frozen=True, slots=True, config=config)(kind))
 
 
 class _Scalar(str):
-    """A scalar in a file: the text as written, used for text fields (`1.10`), and the `value` that YAML resolves it to."""
+    """A scalar in a file.
+
+    It holds the text as written, which is used for text fields (`1.10`), and the `value` that YAML resolves it to.
+    """
 
     value: Any = None
 
@@ -94,7 +97,7 @@ Frozen = Annotated[Mapping[str, Value], AfterValidator(MappingProxyType)]
 
 
 def _rule(fits: Callable[[Any], bool], problem: Callable[[Any], str]) -> Callable[[Any], Any]:
-    """Return a validator of a single value, with its error message."""
+    """Return a validator of a single value. If the value is invalid, the validator uses this error message."""
 
     def check(value: Any) -> Any:
         if not fits(value):
@@ -117,7 +120,7 @@ def _unknown_places(template: str) -> set[str]:
 
 
 def _expression_fault(text: str) -> str:
-    """Describe the problem with a regular expression; empty if there is none."""
+    """Describe what is wrong with a regular expression. The result is empty if nothing is wrong."""
     try:
         re.compile(text)
     except re.error as error:
@@ -126,7 +129,10 @@ def _expression_fault(text: str) -> str:
 
 
 def _pattern_fault(text: str) -> str:
-    """Describe the problem with a regular expression that splits a text into results; empty if there is none."""
+    """Describe what is wrong with a regular expression that splits a text into results.
+
+    The result is empty if nothing is wrong.
+    """
     if not text or (fault := _expression_fault(text)):
         return fault if text else ""
     return "" if re.compile(text).groupindex else "names no group; write e.g. (?P<content>.+)"
@@ -185,7 +191,7 @@ class AuthType(StrEnum):
 
 
 class ScopeType(StrEnum):
-    """How cases are isolated from each other in the system."""
+    """How the system isolates cases from each other."""
 
     CONTAINER_TAGS = "containerTags"
     USER_ID = "userId"
@@ -210,7 +216,10 @@ class SourceType(StrEnum):
 
 
 class IngestionMode(StrEnum):
-    """How sessions are ingested: all at once, one by one, or one by one with a wait for indexing after each."""
+    """How sessions are ingested.
+
+    They are ingested all at once, one by one, or one by one with a wait for indexing after each.
+    """
 
     BULK = "bulk"
     INCREMENTAL = "incremental"
@@ -219,13 +228,13 @@ class IngestionMode(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Origin:
-    """The file of a spec and the line of each key (dotted path → line, from 1)."""
+    """The file of a spec and the line of each key. It maps dotted paths to lines, which are counted from 1."""
 
     path: Path = Path()
     lines: Mapping[str, int] = dataclasses.field(default_factory=lambda: EMPTY)
 
     def where(self, key: str) -> str:
-        """Format `file:line: key`, using the nearest parent's line if the key isn't in the file."""
+        """Return `file:line: key`. If the key isn't in the file, the line of its nearest parent is used."""
         probe = key
         while probe and probe not in self.lines:
             probe = probe.rpartition(".")[0]
@@ -235,7 +244,7 @@ class Origin:
 
 @spec
 class ConnectionSpec:
-    """Base URL and request timeout in seconds."""
+    """The base URL, and the timeout of a request in seconds."""
 
     base_url: Annotated[str, AfterValidator(_is_url)]
     timeout: Annotated[Number, AfterValidator(_is_time)] = 30.0
@@ -243,7 +252,11 @@ class ConnectionSpec:
 
 @spec
 class AuthSpec:
-    """Authentication. `prefix` precedes the key in the header: default `Bearer ` for bearer, `Token ` for token, else nothing."""
+    """How requests are authenticated.
+
+    `prefix` comes before the key in the header. By default it is `Bearer ` for bearer, `Token ` for token, and empty for
+    other types.
+    """
 
     type: AuthType = AuthType.NONE
     header: str = "Authorization"
@@ -252,7 +265,7 @@ class AuthSpec:
 
     @property
     def effective_prefix(self) -> str:
-        """The prefix, with the default of the type."""
+        """The prefix, or the default prefix of the type."""
         if self.prefix is not None:
             return self.prefix
         return {AuthType.BEARER: "Bearer ", AuthType.TOKEN: "Token "}.get(self.type, "")
@@ -260,7 +273,10 @@ class AuthSpec:
 
 @spec
 class ScopingSpec:
-    """Isolation of cases. `run_id_format` may use ${runId}, ${benchmark}, ${caseId}; `field` is the field for type custom."""
+    """How cases are isolated.
+
+    `run_id_format` may use ${runId}, ${benchmark} and ${caseId}. `field` is the name of the field for type custom.
+    """
 
     type: ScopeType = ScopeType.CUSTOM
     run_id_format: Annotated[str, AfterValidator(_is_run_id_format)] = "${benchmark}-${caseId}-${runId}"
@@ -269,10 +285,11 @@ class ScopingSpec:
 
 @spec
 class ResponseSpec:
-    """JSONPath expressions for reading a response; the `...Field` ones are relative to a result.
+    """JSONPath expressions that read a response. Those named `...Field` are relative to a result.
 
-    `pattern` is for tools that answer with text: a regular expression whose named groups turn each match into a result. A text
-    without a match is an error, unless it matches `nothing`, the tool's message for an empty result.
+    `pattern` is for tools that answer with text. It is a regular expression, and the named groups of each match form a
+    result. A text without a match is an error unless it matches `nothing`, which describes the tool's message for an empty
+    result.
     """
 
     results: str = ""
@@ -290,7 +307,7 @@ class ResponseSpec:
 
 @spec
 class PagingSpec:
-    """Pagination: the next token (from `response.nextPage`) or page number is sent as `param`."""
+    """Pagination. The next token (from `response.nextPage`) or the page number is sent as `param`."""
 
     param: str
     location: str = "query"
@@ -300,7 +317,7 @@ class PagingSpec:
 
 @spec
 class EndpointSpec:
-    """An API call. Strings in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`)."""
+    """A call of an API. Texts in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`)."""
 
     path: str
     method: Annotated[str, AfterValidator(_is_method)] = "POST"
@@ -317,7 +334,7 @@ class EndpointSpec:
 
 @spec
 class EndpointsSpec:
-    """The calls of an API; `status` polls asynchronous indexing, `setup` runs before the first add."""
+    """The calls of an API. `status` polls asynchronous indexing, and `setup` runs before the first add."""
 
     add: EndpointSpec
     search: EndpointSpec
@@ -328,9 +345,9 @@ class EndpointsSpec:
 
 @spec
 class ToolSpec:
-    """A call of an MCP tool. Strings in `arguments` may contain ${runTag} and JSONPath, as in an endpoint's body.
+    """A call of an MCP tool. Texts in `arguments` may contain ${runTag} and JSONPath, as in the body of an endpoint.
 
-    `each_id` (of clear): call the tool once for each id that the system assigned, as `$.id`.
+    `each_id` is for clear. It calls the tool once for each id that the system assigned, with the id as `$.id`.
     """
 
     tool: str
@@ -344,7 +361,7 @@ class ToolSpec:
 
 @spec
 class ToolsSpec:
-    """The tools of an MCP server; `status` polls asynchronous indexing, `setup` runs before the first add."""
+    """The tools of an MCP server. `status` polls asynchronous indexing, and `setup` runs before the first add."""
 
     add: ToolSpec
     search: ToolSpec
@@ -357,9 +374,9 @@ class ToolsSpec:
 class McpSpec:
     """How an MCP server is started. `${folder}` in command, environment and cwd is its data folder.
 
-    With `per_case` (the default) each case has its own server and folder; without it one server serves all cases, and
-    its tools' arguments must include `${runTag}`. `stop` is a command that cleans up processes left by the server. Times
-    are in seconds.
+    With `per_case` (the default), each case has its own server and folder. Without it one server serves all cases, and the
+    arguments of its tools must include `${runTag}`. `stop` is a command that cleans up processes that the server leaves
+    behind. Times are in seconds.
     """
 
     command: tuple[str, ...]
@@ -373,7 +390,7 @@ class McpSpec:
 
 @spec
 class CapabilitiesSpec:
-    """What a system supports; reports show it, and the runner skips the rest."""
+    """What a system supports. Reports show this, and the runner skips what isn't supported."""
 
     async_indexing: Flag = False
     timestamps: Flag = False
@@ -385,7 +402,7 @@ class CapabilitiesSpec:
 
 @spec
 class RateLimitSpec:
-    """Seconds between calls, and retries of failed ones (exponential back-off with jitter)."""
+    """The seconds between calls, and the retries of failed calls, which use exponential back-off with jitter."""
 
     add_delay: Least0 = 0.0
     search_delay: Least0 = 0.0
@@ -398,7 +415,7 @@ class RateLimitSpec:
 
 @spec
 class DockerSpec:
-    """A compose file (relative to the YAML file) and the service's health path."""
+    """A compose file, whose path is relative to the YAML file, and the health path of the service."""
 
     compose: str
     service: str = ""
@@ -408,9 +425,10 @@ class DockerSpec:
 
 @spec
 class ProviderSpec:
-    """A memory system. `implementation` is the registered class: by default `http`, for a local one its own name.
+    """A memory system.
 
-    `adapter` is your own class instead: `./file.py:Class`, relative to the YAML file.
+    `implementation` is the registered class. By default it is `http`, and for a local system it is the system's own name.
+    `adapter` is a class of your own, given as `./file.py:Class` relative to the YAML file.
     """
 
     name: str
@@ -434,17 +452,17 @@ class ProviderSpec:
 
     @property
     def all_tags(self) -> tuple[str, ...]:
-        """Its own tags, its type, and `offline` for one that needs no network."""
+        """The tags of the provider, its type, and `offline` if it needs no network."""
         return (*self.tags, str(self.type), *(("offline",) if self.capabilities.offline else ()))
 
     @property
     def effective_implementation(self) -> str:
-        """Registered name of the implementation."""
+        """The registered name of the implementation."""
         by_type = {ProviderType.LOCAL: "python" if self.adapter else self.name, ProviderType.MCP: "mcp"}
         return self.implementation or by_type.get(self.type, "http")
 
     def check(self) -> Problems:
-        """Rules between keys."""
+        """Yield violations of the rules between keys."""
         yield from self._check_mcp()
         if self.adapter and (self.type is not ProviderType.LOCAL or self.implementation):
             yield "adapter", "is for type local, without an implementation"
@@ -476,7 +494,7 @@ class ProviderSpec:
 
 @spec
 class FileSpec:
-    """A data file: its path in the data set (and in the cache), its URL, and its SHA-256 if published."""
+    """A data file, with its path in the data set (and in the cache), its URL, and its SHA-256 if that is published."""
 
     path: str
     url: str = ""
@@ -486,7 +504,7 @@ class FileSpec:
 
 @spec
 class SourceSpec:
-    """The source of data: a hub data set at a revision, URLs, or files beside the YAML file."""
+    """The source of data, which is a data set on the hub at a revision, URLs, or files beside the YAML file."""
 
     type: SourceType
     dataset: str = ""
@@ -498,10 +516,10 @@ class SourceSpec:
 
 @spec
 class SchemaSpec:
-    """JSONPath of each part, for data that needs no custom loader.
+    """The JSONPath of each part, for data that doesn't need a loader of its own.
 
-    Paths within a session, turn or question are relative to it. Without `questions` each record is one
-    case with one question, whose paths are relative to the record.
+    Paths within a session, turn or question are relative to it. Without `questions`, each record is one case that has one
+    question, and the paths of the question are relative to the record.
     """
 
     sessions: str
@@ -528,7 +546,7 @@ class SchemaSpec:
 
 @spec
 class PromptsSpec:
-    """Names or paths of prompt files, or inline text; `judge_by_type` is keyed by unified question type."""
+    """Names or paths of prompt files, or inline text. `judge_by_type` has a prompt for each unified question type."""
 
     answer: str = ""
     judge: str = ""
@@ -538,7 +556,7 @@ class PromptsSpec:
 
 @spec
 class JudgeSpec:
-    """The judge of the protocol, by registered name."""
+    """The judge of the protocol, given by its registered name."""
 
     name: str = "f1"
     options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
@@ -546,7 +564,7 @@ class JudgeSpec:
 
 @spec
 class ModelsSpec:
-    """Default models of a run, with their options."""
+    """The default models of a run and their options."""
 
     answering: str = ""
     answering_options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
@@ -558,7 +576,7 @@ class ModelsSpec:
 class ChunkingSpec:
     """How sessions are split before ingestion. `size` and `overlap` are in units of `strategy`.
 
-    `turns`: group that many turns; `sentences`, `words`, `characters`: split longer turns.
+    `turns` groups that many turns. `sentences`, `words` and `characters` split turns that are longer.
     """
 
     size: Annotated[Whole, AfterValidator(_is_least_1)]
@@ -568,7 +586,7 @@ class ChunkingSpec:
 
 @spec
 class BatchingSpec:
-    """Sessions per ingest call (by default as `ingestion` says), and seconds between calls."""
+    """The number of sessions in an ingest call (by default as `ingestion` says), and the seconds between calls."""
 
     size: Annotated[Whole, AfterValidator(_is_least_0)] = 0
     delay: Least0 = 0.0
@@ -576,9 +594,10 @@ class BatchingSpec:
 
 @spec
 class PreprocessingSpec:
-    """How turns are transformed before ingestion: fields removed, text put into a template, then escaped.
+    """How turns are changed before ingestion. Fields are removed, the text is put into a template, and the result is escaped.
 
-    `remove` may name speaker, role and date. `template` may use {text}, {speaker}, {role}, {date}. `escape` is html or json.
+    `remove` may list speaker, role and date. `template` may use {text}, {speaker}, {role} and {date}. `escape` is html or
+    json.
     """
 
     remove: Annotated[tuple[str, ...], AfterValidator(_are_fields)] = ()
@@ -588,7 +607,10 @@ class PreprocessingSpec:
 
 @spec
 class SearchSpec:
-    """Maximum passages to request and to read (0: enough for the metrics), and the minimum score of a passage."""
+    """The maximum numbers of passages to request and to read, and the minimum score of a passage.
+
+    A maximum of 0 means as many as the metrics need.
+    """
 
     limit: Annotated[Whole, AfterValidator(_is_least_0)] = 0
     threshold: Number | None = None
@@ -596,7 +618,7 @@ class SearchSpec:
 
 @spec
 class PublishedSpec:
-    """A published figure, in per cent, with its source. `note` says how it differs from a run here."""
+    """A published figure in per cent, and its source. `note` says how the figure differs from a run here."""
 
     system: str
     metric: str
@@ -607,7 +629,7 @@ class PublishedSpec:
 
 @spec
 class RetrievalSpec:
-    """Cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round, turn)."""
+    """The cut-offs, levels (session, turn), variant (see `metrics.targets`) and default unit (session, round or turn)."""
 
     k: Annotated[tuple[Whole, ...], AfterValidator(_are_cut_offs)] = (1, 3, 5, 10, 30, 50)
     levels: Annotated[tuple[str, ...], AfterValidator(_are_levels)] = ("session", "turn")
@@ -617,10 +639,11 @@ class RetrievalSpec:
 
 @spec
 class BenchmarkSpec:
-    """A benchmark. `question_types` maps its own categories to the unified types. `loader` or `schema`, not both.
+    """A benchmark. It has either a `loader` or a `schema`.
 
-    `targets` are values (0 to 1) that a run should reach, by metric; `published` are figures published by others.
-    `custom_evaluator` is your own judge: `./file.py:name`, relative to the YAML file.
+    `question_types` maps the benchmark's own categories to the unified types. `targets` are the values (0 to 1) that a run
+    should reach, by metric. `published` are figures that others published. `custom_evaluator` is a judge of your own, given
+    as `./file.py:name` relative to the YAML file.
     """
 
     name: str
@@ -654,16 +677,16 @@ class BenchmarkSpec:
 
     @property
     def all_tags(self) -> tuple[str, ...]:
-        """Its own tags, and the unified types of its questions."""
+        """The tags of the benchmark, and the unified types of its questions."""
         return (*self.tags, *sorted({str(kind) for kind in self.question_types.values()}))
 
     @property
     def effective_loader(self) -> str:
-        """Registered name of the loader; `schema` is the generic one."""
+        """The registered name of the loader. The name of the generic loader is `schema`."""
         return self.loader or "schema"
 
     def check(self) -> Problems:
-        """Rules between keys."""
+        """Yield violations of the rules between keys."""
         if self.chunking is not None and self.chunking.overlap >= self.chunking.size:
             yield "chunking.overlap", "must be less than chunking.size"
         if bool(self.loader) == (self.schema is not None):
@@ -684,12 +707,12 @@ class BenchmarkSpec:
 
 
 def load_provider_spec(path: Path, environ: Mapping[str, str] | None = None) -> ProviderSpec:
-    """Read and check a provider's file. Raises ConfigError naming file, line and key."""
+    """Read and check the file of a provider. Raises a ConfigError that names the file, the line and the key."""
     return _checked(_load(path, ProviderSpec, environ))
 
 
 def load_benchmark_spec(path: Path, environ: Mapping[str, str] | None = None) -> BenchmarkSpec:
-    """Read and check a benchmark's file. Raises ConfigError naming file, line and key."""
+    """Read and check the file of a benchmark. Raises a ConfigError that names the file, the line and the key."""
     return _checked(_load(path, BenchmarkSpec, environ))
 
 
@@ -721,7 +744,7 @@ def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) ->
 
 
 def parse_yaml(text: str, name: str = "<text>") -> Any:
-    """Parse YAML text into plain values, for small files without a schema (price tables). Raises ConfigError."""
+    """Parse YAML text into plain values. This is for small files without a schema, such as price tables. Raises ConfigError."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -729,7 +752,10 @@ def parse_yaml(text: str, name: str = "<text>") -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """Convert a spec to dicts, lists and plain values with the file's keys, for `describe` and result files."""
+    """Convert a spec to dicts, lists and plain values.
+
+    The result has the keys of the file. `describe` and result files use it.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "origin")
         return {key_of(name): to_plain(item) for name, item in named}
@@ -759,7 +785,7 @@ def _shown(value: Any) -> str:
 
 
 class _File:
-    """Reads a file's nodes as values, recording the line of each key and value."""
+    """Reads the nodes of a file as values, and records the line of each key and value."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
         self.path = path
@@ -768,7 +794,7 @@ class _File:
         self.values: dict[str, int] = {}
 
     def read(self) -> Any:
-        """Read the whole file as dicts, lists and scalars; None for empty values."""
+        """Read the whole file as dicts, lists and scalars. An empty value becomes None."""
         try:
             node = yaml.compose(self.path.read_text("utf-8"), Loader=yaml.SafeLoader)
         except OSError as error:
@@ -783,7 +809,7 @@ class _File:
             raise ConfigError(f"{self.path}:1: the file is empty.", fix="See the docs page on adding one.")
         try:
             return self._value(node, "")
-        except RecursionError:  # a recursive alias
+        except RecursionError:  # an alias that refers to itself
             raise ConfigError(f"{self.path} is nested too deeply.", fix="Remove the nesting.") from None
 
     def _value(self, node: yaml.Node, key: str) -> Any:
@@ -813,7 +839,7 @@ class _File:
         if tag == "tag:yaml.org,2002:null":
             return None
         scalar = _Scalar(text)
-        # Keep timestamps as text: JSON has no type for them.
+        # Keep timestamps as text, because JSON has no type for them.
         scalar.value = text if tag.endswith(":timestamp") else self._constructed(tag, text, key)
         return scalar
 
@@ -824,7 +850,7 @@ class _File:
             raise self.error(key, f"can't be read: {error}") from None
 
     def _expanded(self, text: str, key: str) -> str:
-        """Expand environment variables. Raises ConfigError for a missing one without a default."""
+        """Expand environment variables. Raises ConfigError for a variable that is missing and has no default."""
 
         def put(match: re.Match[str]) -> str:
             if match[0].startswith("$$"):
@@ -852,7 +878,7 @@ class _File:
         return ConfigError(f"{where} is not a known key.", fix=f"{hint}Known keys there: {', '.join(known)}.")
 
     def fault(self, error: ValidationError, kind: type[Any]) -> ConfigError:
-        """Return the first error in file order; missing keys come after invalid ones."""
+        """Return the first error in the order of the file. Missing keys come after invalid ones."""
         found = [(_dotted(one["loc"]), one) for one in error.errors(include_url=False)]
         key, first = min(found, key=lambda one: (one[1]["type"] == "missing", self.values.get(one[0], 0)))
         return self._told(key, first, kind)
@@ -881,7 +907,7 @@ def _dotted(loc: tuple[int | str, ...]) -> str:
 
 
 def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
-    """Return the class of the mapping at a path in a spec."""
+    """Return the class for the mapping at a path in a spec."""
     for part in loc:
         if isinstance(part, str):
             hints = {key_of(name): hint for name, hint in get_type_hints(kind).items()}
@@ -890,7 +916,7 @@ def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
 
 
 def _resolved(text: str) -> str:
-    """Return the YAML tag of a plain scalar with this text: a variable may hold a number."""
+    """Return the YAML tag of a plain scalar that has this text, because a variable may contain a number."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:

@@ -23,7 +23,7 @@ from memeval.specs import BenchmarkSpec
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A turn without an id yet."""
+    """A turn that doesn't have an id yet."""
 
     role: str
     text: str
@@ -33,9 +33,9 @@ class Said:
 
 
 class FileBenchmark(ABC):
-    """A benchmark that reads `source`, a file or a folder of files.
+    """A benchmark that reads `source`, which is a file or a folder of files.
 
-    A loader declares its `OPTIONS` with defaults, and yields its cases in `_cases`.
+    A loader declares its `OPTIONS` and their defaults, and yields its cases in `_cases`.
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = EMPTY
@@ -48,11 +48,11 @@ class FileBenchmark(ABC):
 
     @property
     def name(self) -> str:
-        """Registered name of the benchmark."""
+        """The registered name of the benchmark."""
         return self.spec.name
 
     def cases(self) -> Iterator[Case]:
-        """Yield the cases one at a time. Raises DataError naming file, record and field."""
+        """Yield the cases one at a time. Raises a DataError that names the file, the record and the field."""
         seen: set[str] = set()
         for case in self._cases():
             if case.id in seen:
@@ -63,7 +63,7 @@ class FileBenchmark(ABC):
             yield case
 
     def data_hash(self) -> str:
-        """Hash the data files with SHA-256."""
+        """Return the SHA-256 of the data files."""
         return reading.sha256(self.files(), self.source)
 
     def files(self) -> list[Path]:
@@ -71,7 +71,10 @@ class FileBenchmark(ABC):
         return data_files(self.source, self.SUFFIXES)
 
     def type_of(self, category: Field, name: str | None = None) -> QuestionType:
-        """Map the benchmark's own category (by default the field's text) to the unified type, as the YAML file defines."""
+        """Return the unified type that the YAML file gives for the benchmark's own category.
+
+        The field's text is the default category.
+        """
         key = category.scalar() if name is None else name
         try:
             return self.spec.question_types[key]
@@ -83,7 +86,7 @@ class FileBenchmark(ABC):
 
 
 def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
-    """Yield the records of a file, numbered from 1; `id_key` adds the record's own id to errors."""
+    """Yield the records of a file, numbered from 1. If `id_key` is given, errors also name the record's own id."""
     if path.name.endswith((".csv", ".csv.gz")):
         rows = csv_records(path)
     elif path.suffix == ".parquet":
@@ -96,7 +99,7 @@ def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
 
 
 def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """Return the file itself, or a folder's non-hidden files with these suffixes. Raises DataError."""
+    """Return the file itself, or the files of a folder that have these suffixes and aren't hidden. Raises DataError."""
     if source.is_file():
         return [source]
     found = sorted(path for path in source.rglob("*") if path.name.endswith(suffixes) and not path.name.startswith("."))
@@ -106,7 +109,10 @@ def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 def build_session(number: int, said: Iterable[Said], at: datetime | None = None, source_id: str = "") -> Session:
-    """Build a session with ids. Blank turns are skipped but counted, so that other ids don't depend on them."""
+    """Build a session and give its turns ids.
+
+    Blank turns are skipped, but they are counted, so that the ids of other turns don't depend on them.
+    """
     turns = tuple(
         Turn(f"s{number}:{index}", turn.role, turn.text, turn.speaker, turn.at or at, turn.metadata)
         for index, turn in enumerate(said, start=1)
@@ -116,7 +122,7 @@ def build_session(number: int, said: Iterable[Said], at: datetime | None = None,
 
 
 def role_of(role: Field) -> str:
-    """Return the role of a speaker, user or assistant; system and tool messages count as the assistant's."""
+    """Return the role of a speaker, which is user or assistant. System and tool messages count as the assistant's."""
     name = role.filled().lower()
     if name in ("user", "human"):
         return "user"
@@ -126,7 +132,7 @@ def role_of(role: Field) -> str:
 
 
 def passages(text: str, words: int) -> Iterator[str]:
-    """Split a text into passages of at most `words` words, at line ends where possible."""
+    """Split a text into passages of at most `words` words. The text is split at line ends where possible."""
     piece: list[str] = []
     count = 0
     for line in _short_lines(text, words):
@@ -150,7 +156,7 @@ def _short_lines(text: str, words: int) -> Iterator[str]:
 
 
 def document_sessions(pieces: Iterable[str], turns_each: int = 16) -> tuple[Session, ...]:
-    """Turn a document's passages into user sessions, for benchmarks whose memory is a text."""
+    """Turn the passages of a document into user sessions, for benchmarks whose memory is a text."""
     group: list[Said] = []
     sessions: list[Session] = []
     for piece in pieces:

@@ -25,7 +25,7 @@ _PROBES = ("probing_questions.json", "probing_questions.json.gz")
 
 @registry.benchmark_loader("beam")
 class Beam(FileBenchmark):
-    """The folder tree, or rows in JSON, JSON lines or Parquet. One batch of turns is one session."""
+    """Read BEAM from its folder tree, or from rows in JSON, JSON lines or Parquet. One batch of turns is one session."""
 
     def _cases(self) -> Iterator[Case]:
         files = self.files()
@@ -91,7 +91,7 @@ class Beam(FileBenchmark):
 
 
 def _batches(chat: Field) -> Iterator[Field]:
-    """Yield batches in order; the longest chats nest them in plans (`{"plan-1": [...]}`)."""
+    """Yield the batches in order. The longest chats group their batches in plans (`{"plan-1": [...]}`)."""
     for item in chat.items():
         if "turns" in item.mapping():
             yield item
@@ -110,7 +110,7 @@ def _said(message: Field) -> Said:
 
 
 def _anchor(batch: Field, messages: list[Field]) -> Any:
-    """Return the batch's date, or the first date among its messages."""
+    """Return the date of the batch, or the first date among its messages."""
     for field in (batch["time_anchor"], *(message["time_anchor"] for message in messages)):
         if field.present and field.text().strip():
             return read_date(field)
@@ -122,7 +122,7 @@ def _batch_number(batch: Field) -> str:
 
 
 def _ids(field: Field) -> Iterator[str]:
-    """Collect ids from nested lists and objects, since their structure differs by ability."""
+    """Collect the ids from nested lists and objects. Their structure depends on the ability that is tested."""
     if isinstance(field.value, dict):
         for _, item in field.fields():
             yield from _ids(item)

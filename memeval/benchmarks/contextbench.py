@@ -21,7 +21,7 @@ from memeval.core.types import Case, Session
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of a file, 1-based, both ends inclusive."""
+    """A range of lines in a file. Lines are counted from 1, and both ends are included."""
 
     file: str
     start: int
@@ -30,11 +30,13 @@ class Block:
 
 @registry.benchmark_loader("contextbench")
 class ContextBench(FileBenchmark):
-    """Options: `repos`, `block_lines` (size of a turn), `suffixes` of the files to ingest.
+    """Read ContextBench.
 
-    A file is a session and a block of lines is a turn, whose metadata has `file`, `start_line` and `end_line`. The
-    question's metadata has `gold_blocks` as (file, start, end), and `code` as (file, number of lines) by session, for recall and
-    precision by file, line and block.
+    The options are `repos`, `block_lines` (the size of a turn) and `suffixes` (of the files to ingest).
+
+    A file is a session, and a block of lines is a turn. The turn's metadata has `file`, `start_line` and `end_line`. The
+    question's metadata has `gold_blocks`, a list of (file, start, end), and `code`, which maps each session to its file and
+    number of lines. Both are needed for recall and precision by file, line and block.
     """
 
     OPTIONS = {

@@ -18,9 +18,10 @@ from memeval.core.types import Case, Question, QuestionType, Session
 
 @registry.benchmark_loader("convomem")
 class ConvoMem(FileBenchmark):
-    """Files `{"evidence_items": [...]}`, or arrays or lines of items. A file is small (some MB) and is read whole.
+    """Read files of the form `{"evidence_items": [...]}`, or files with an array or lines of items.
 
-    Options: `fillers` conversations to add, drawn with `seed`; they are placed before, between and after the evidence.
+    A file has only a few megabytes and is read whole. The option `fillers` is the number of conversations to add, which are
+    drawn with `seed`. They are placed before, between and after the evidence.
     """
 
     OPTIONS = {"fillers": 0, "seed": 0}
@@ -62,7 +63,7 @@ class ConvoMem(FileBenchmark):
         )
 
     def _prefix(self, path: Path) -> str:
-        """The path below the data folder, without ending: unique, as file names repeat between categories."""
+        """Return the path below the data folder without its suffix. It is unique, while file names repeat between categories."""
         relative = Path(path.name) if path == self.source else path.relative_to(self.source)
         return relative.as_posix().partition(".json")[0]
 
@@ -85,7 +86,7 @@ def _category(item: Field, path: Path, known: Mapping[str, QuestionType]) -> str
 
 
 def _key(conversation: Field) -> str:
-    """Return the identity of a conversation: its id, or else its text."""
+    """Return a key that identifies a conversation. This is its id, or its text if it has no id."""
     if conversation["id"].present:
         return conversation["id"].scalar()
     return repr(conversation["messages"].value)
@@ -97,7 +98,7 @@ def _session(number: int, conversation: Field) -> Session:
 
 
 def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Match evidence messages to turns (each turn once); also return the unmatched messages."""
+    """Match evidence messages to turns, using each turn once. Also return the messages that match no turn."""
     found: list[str] = []
     unresolved: list[str] = []
     for message in evidences.items() if evidences.present else []:
@@ -112,7 +113,7 @@ def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tupl
 
 
 def _texts(item: Field) -> tuple[str, ...]:
-    """Format the evidence messages for the official judge of facts."""
+    """Return the texts of the evidence messages in the form that the official judge for facts expects."""
     evidences = item["message_evidences"]
     return tuple(message["text"].text() for message in evidences.items()) if evidences.present else ()
 

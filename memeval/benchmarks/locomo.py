@@ -25,7 +25,10 @@ Spot = tuple[int, int]
 
 @dataclasses.dataclass(slots=True)
 class _Talk:
-    """A conversation, and where its sessions and turns are: by number, by numbers, and as their ids are written."""
+    """A conversation, and the positions of its sessions and turns.
+
+    Sessions are found by number. Turns are found by their numbers and by their ids as the data set writes them.
+    """
 
     case: Case
     homes: dict[int, str] = dataclasses.field(default_factory=dict)
@@ -35,7 +38,10 @@ class _Talk:
 
 @registry.benchmark_loader("locomo")
 class Locomo(FileBenchmark):
-    """`locomo10.json`. Option `captions`: put the caption of a shared photo into the turn, as the official code does."""
+    """Read `locomo10.json`.
+
+    With the option `captions`, the caption of a shared photo is put into the turn, as the official code does.
+    """
 
     OPTIONS = {"captions": True}
 
@@ -45,7 +51,7 @@ class Locomo(FileBenchmark):
                 yield self._case(record)
 
     def talks(self) -> Iterator[Case]:
-        """The conversations without their questions."""
+        """Yield the conversations without their questions."""
         for path in self.files():
             for record in file_records(path, "sample_id"):
                 yield self._talk(record).case
@@ -107,20 +113,20 @@ class Locomo(FileBenchmark):
 
 
 def _no_answer(field: Field) -> tuple[str, ...]:
-    """Return no answer, which only adversarial questions may lack."""
+    """Return an empty answer. Only adversarial questions may lack an answer."""
     if not field["adversarial_answer"].present:
         raise field["answer"].error("an answer (or an adversarial_answer)")
     return ()
 
 
 def _sessions(conversation: Field) -> list[tuple[int, Field]]:
-    """Return the sessions by number, ignoring date keys without a session."""
+    """Return the sessions by number. A date key without a session is ignored."""
     found = ((_SESSION.fullmatch(key), field) for key, field in conversation.fields())
     return sorted(((int(match.group(1)), field) for match, field in found if match and field.present), key=lambda pair: pair[0])
 
 
 def _spots(number: int, field: Field, session: Session) -> tuple[dict[Spot, str], dict[str, str]]:
-    """Where each `dia_id` of a session is, by its numbers and as it is written. Turns that were blank have no place."""
+    """Return the position of each `dia_id` of a session, by its numbers and as it is written. A blank turn has no position."""
     kept = {turn.id for turn in session.turns}
     spots: dict[Spot, str] = {}
     named: dict[str, str] = {}
@@ -136,9 +142,9 @@ def _spots(number: int, field: Field, session: Session) -> tuple[dict[Spot, str]
 
 
 def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Session and turn of each entry as the official script reads it, "" for what leads nowhere.
+    """Return the session and the turn of each evidence entry, as the official script reads it.
 
-    The turn is the whole entry, the session what comes before its first colon.
+    The turn is the whole entry, and the session is the part before its first colon. Either is "" if it doesn't exist.
     """
     numbers = {str(number): session for number, session in homes.items()}
     entries = [entry.text() for entry in field.items()] if field.present else []
@@ -146,7 +152,7 @@ def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -
 
 
 def _evidence(field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> tuple[list[Spot], list[str]]:
-    """Resolve an evidence list; also return the entries that don't resolve completely."""
+    """Resolve an evidence list. Also return the entries that can't be resolved completely."""
     spots: list[Spot] = []
     unresolved: list[str] = []
     for entry in field.items() if field.present else []:

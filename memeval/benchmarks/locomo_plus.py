@@ -35,12 +35,15 @@ CONVERSATIONS = ("locomo10.json", "locomo10.json.gz")
 
 @registry.benchmark_loader("locomo-plus")
 class LoCoMoPlus(FileBenchmark):
-    """`locomo_plus.json`, or the folder that holds it. Option `conversations`: LoCoMo's file, by default beside it."""
+    """Read `locomo_plus.json`, or the folder that contains it.
+
+    The option `conversations` is the path of LoCoMo's file, which is expected in the same folder by default.
+    """
 
     OPTIONS = {"conversations": "", "captions": True}
 
     def files(self) -> list[Path]:
-        """The items, then the conversations."""
+        """Return the file of items and the file of conversations."""
         items = self.source
         if items.is_dir():
             found = sorted(path for path in items.rglob("locomo_plus*.json*") if not path.name.startswith("."))
@@ -50,7 +53,7 @@ class LoCoMoPlus(FileBenchmark):
         return [items, self._conversations(items)]
 
     def data_hash(self) -> str:
-        """SHA-256 over items and conversations, wherever they are."""
+        """Return the SHA-256 of the items and conversations, wherever these files are."""
         return hashlib.sha256("".join(file_sha256(path) for path in self.files()).encode()).hexdigest()
 
     def _conversations(self, items: Path) -> Path:
@@ -91,7 +94,7 @@ class LoCoMoPlus(FileBenchmark):
             evidence_turns=tuple(turn.id for turn in sessions[place].turns),
             category=category,
             metadata={
-                "evidence_texts": ("\n".join(f"{turn.speaker}\uff1a{turn.text}" for turn in cue),),  # the colon of the script
+                "evidence_texts": ("\n".join(f"{turn.speaker}\uff1a{turn.text}" for turn in cue),),  # as in the script
                 "speakers": " and ".join(speakers),
                 "time_gap": record["time_gap"].text(),
             },
@@ -100,7 +103,7 @@ class LoCoMoPlus(FileBenchmark):
 
 
 def days_of(gap: str) -> int:
-    """Days of a gap such as "about two months later"; 0 for one that is not understood."""
+    """Return the number of days in a gap such as "about two months later". Return 0 for a gap that can't be parsed."""
     match = _GAP.search(gap.lower())
     if match is None:
         return 0
@@ -109,7 +112,7 @@ def days_of(gap: str) -> int:
 
 
 def _turns(field: Field, speakers: tuple[str, ...]) -> list[Said]:
-    """Lines that begin with A: or B:; other lines are no turns, as in the official code."""
+    """Return the lines that begin with A: or B:. As in the official code, other lines aren't turns."""
     out = []
     for line in field.filled().split("\n"):
         text = line.strip()
@@ -132,7 +135,10 @@ def _last_time(talk: Case, record: Field) -> datetime:
 
 
 def _with_cue(sessions: tuple[Session, ...], cue: list[Said], at: datetime) -> tuple[tuple[Session, ...], int]:
-    """The sessions with the cue as one of them, behind those of the same time, under new ids; and its place."""
+    """Add the cue to the sessions and return them with new ids, together with the position of the cue.
+
+    The cue comes after other sessions of the same time.
+    """
     ordered = sorted(sessions, key=lambda session: session.at or at)
     place = sum(session.at is not None and session.at <= at for session in ordered)
     parts = [*ordered[:place], None, *ordered[place:]]

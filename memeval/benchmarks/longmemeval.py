@@ -26,10 +26,10 @@ class _Haystack:
 
 @registry.benchmark_loader("longmemeval")
 class LongMemEval(FileBenchmark):
-    """`longmemeval_{s,m}_cleaned.json` or `longmemeval_oracle.json`.
+    """Read `longmemeval_{s,m}_cleaned.json` or `longmemeval_oracle.json`.
 
-    The question's metadata names in `user_evidence_turns` and `user_evidence_sessions` the evidence said by the user,
-    which is what the official retrieval script counts.
+    The question's metadata lists the evidence that the user said, in `user_evidence_turns` and `user_evidence_sessions`. The
+    official retrieval script counts only this evidence.
     """
 
     def _cases(self) -> Iterator[Case]:

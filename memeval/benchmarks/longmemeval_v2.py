@@ -28,12 +28,16 @@ DOMAINS = ("", "web", "enterprise")
 
 @registry.benchmark_loader("longmemeval-v2")
 class LongMemEvalV2(FileBenchmark):
-    """Options: `tier` (small, medium), `domain` (web, enterprise; both by default), `state_words` of a piece (0: whole pages)."""
+    """Read LongMemEval-V2.
+
+    The option `tier` is small or medium. `domain` is web or enterprise, and both are read by default. `state_words` is the
+    length of a piece of a page in words, and 0 means whole pages.
+    """
 
     OPTIONS = {"tier": "small", "domain": "", "state_words": 400}
 
     def files(self) -> list[Path]:
-        """Questions, trajectories and the haystacks of the tier."""
+        """Return the files of the questions, the trajectories and the haystacks of the tier."""
         if self.options["tier"] not in TIERS or self.options["domain"] not in DOMAINS:
             key = "domain" if self.options["tier"] in TIERS else "tier"
             known = ", ".join(filter(None, DOMAINS if key == "domain" else TIERS))
@@ -107,7 +111,7 @@ class LongMemEvalV2(FileBenchmark):
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[int, int]]:
-        """Index line and byte offset of each trajectory, since the file is too large to hold in memory."""
+        """Return the line number and the byte offset of each trajectory. The file is too large to hold in memory."""
         path = self.files()[1]
         places: dict[str, tuple[int, int]] = {}
         start = 0
@@ -128,7 +132,7 @@ def _id(line: bytes, path: Path, number: int) -> str:
 
 
 def _gold(field: Field) -> str:
-    """Return the gold; a list is joined with commas, as the matching functions split it."""
+    """Return the gold answer. A list is joined with commas, because the matching functions split at commas."""
     if isinstance(field.value, list):
         return ", ".join(item.scalar() for item in field.items())
     return field.scalar()

@@ -20,9 +20,10 @@ _RENAMED = {"selective_forgetting": "conflict_resolution"}
 
 @registry.benchmark_loader("memoryagentbench")
 class MemoryAgentBench(FileBenchmark):
-    """JSON, JSON lines or the hub's Parquet files.
+    """Read JSON, JSON lines or the hub's Parquet files.
 
-    Options: `passage_words`, the size of a piece of the context; `entities`, the file entity2id.json for recommendations.
+    The option `passage_words` is the size of a piece of the context. The option `entities` is the path of entity2id.json,
+    which the recommendation task needs.
     """
 
     OPTIONS = {"passage_words": 400, "entities": ""}

@@ -23,10 +23,13 @@ _SLOT = re.compile(r"\{(CHAR|\d+)\}")
 
 @registry.benchmark_loader("nolima")
 class NoLiMa(FileBenchmark):
-    """Options: `needle_set` (file name), `context_words` of the book, `depths` in percent, `books` to use, `hops`, `seed`.
+    """Read NoLiMa.
 
-    The character of a needle is drawn from its set with `seed`, the same for all depths and books. The book is cut into
-    passages of `passage_words`; the needle is a passage of its own.
+    The options are `needle_set` (a file name), `context_words` (the length of the book), `depths` (in percent), `books` (the
+    number of books to use), `hops` and `seed`.
+
+    The character of a needle is drawn from its set with `seed`, and is the same for all depths and books. The book is cut
+    into passages of `passage_words`. The needle is a passage of its own.
     """
 
     OPTIONS = {
@@ -40,7 +43,7 @@ class NoLiMa(FileBenchmark):
     }
 
     def files(self) -> list[Path]:
-        """The needle set and the books that are used."""
+        """Return the needle set and the books that are used."""
         return [self._needles(), *self._books()]
 
     def _cases(self) -> Iterator[Case]:
@@ -121,6 +124,6 @@ def _fill(template: Field, character: str, arguments: Sequence[str]) -> str:
 
 
 def _place(sessions: Sequence[Session], index: int) -> str:
-    """Return the id of the passage with that index over all sessions."""
+    """Return the id of the passage that has this index over all sessions."""
     ids = [turn.id for session in sessions for turn in session.turns]
     return ids[index]

@@ -1,4 +1,4 @@
-"""Open benchmarks from their specs, and describe them."""
+"""Open benchmarks from their specs and describe them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memeval.specs import BenchmarkSpec, SourceSpec
 
 
 def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
-    """Return the option names of the benchmark's loader; None if it doesn't declare them. Raises ConfigError."""
+    """Return the names of the options of the benchmark's loader, or None if it doesn't declare them. Raises ConfigError."""
     kind = registry.benchmark_loader.get(spec.effective_loader)
     return frozenset(kind.OPTIONS) if isinstance(kind, type) and issubclass(kind, FileBenchmark) else None
 
@@ -24,7 +24,10 @@ def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
 def open_benchmark(
     spec: BenchmarkSpec, data: Path | None = None, *, options: Mapping[str, Any] = EMPTY, sources: Sources | None = None
 ) -> Benchmark:
-    """Find or fetch the data (`data`: the user's own copy) and open it with the loader. Raises DataError, ConfigError."""
+    """Find or fetch the data and open it with the loader.
+
+    `data` is the path of the user's own copy. Raises DataError or ConfigError.
+    """
     source = (sources or Sources()).resolve(spec, data)
     return cast(Benchmark, registry.benchmark_loader.get(spec.effective_loader)(spec, source, options))
 
@@ -33,9 +36,10 @@ _ORDER = ("cases", "sessions", "turns", "questions")
 
 
 def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[str, Any]:
-    """Describe a benchmark from its YAML file and, if data is given, with counts (reads all of it). Plain JSON values.
+    """Describe a benchmark by its YAML file and return plain JSON values.
 
-    `categories` says what the benchmark's own categories (such as LoCoMo's numbers) mean, with the unified type of each.
+    If data is given, all of it is read and its sizes are counted. `categories` explains the benchmark's own categories (such
+    as LoCoMo's numbers) and gives the unified type of each.
     """
     meanings = spec.metadata.get("categories", {})
     facts: dict[str, Any] = {
@@ -65,7 +69,7 @@ def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[st
 
 
 def count(benchmark: Benchmark) -> dict[str, Any]:
-    """Count sizes, questions by unified type and by category, and evidence over all cases."""
+    """Count the sizes of all cases, their evidence, and their questions by unified type and by category."""
     sizes: Counter[str] = Counter(dict.fromkeys(_ORDER, 0))
     kinds: Counter[str] = Counter()
     categories: Counter[str] = Counter()

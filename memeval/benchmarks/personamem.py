@@ -19,18 +19,18 @@ from memeval.core.types import Case, Question, Session
 
 @registry.benchmark_loader("personamem")
 class PersonaMem(FileBenchmark):
-    """A folder with one questions file and one contexts file of the same size.
+    """Read a folder that has one questions file and one contexts file of the same size.
 
-    Options: `size` (32k, 128k, 1M) picks files by name; `persona` keeps the profile with which contexts begin, as the
-    official script does. The gold is a letter; `options` and `answer_text` in
-    the question's metadata hold the texts.
+    The option `size` (32k, 128k or 1M) picks the files by name. With `persona`, the profile at the start of each context is
+    kept, as in the official script. The gold answer is a letter. The texts are in `options` and `answer_text` of the
+    question's metadata.
     """
 
     OPTIONS = {"size": "32k", "persona": True}
     SUFFIXES = (*DATA_SUFFIXES, ".csv", ".csv.gz")
 
     def files(self) -> list[Path]:
-        """The questions, then the contexts."""
+        """Return the questions file and the contexts file."""
         return [self._file("questions"), self._file("shared_contexts")]
 
     def _cases(self) -> Iterator[Case]:
@@ -83,7 +83,7 @@ class PersonaMem(FileBenchmark):
 
 
 def _contexts(record: Field) -> Iterator[tuple[str, list[Field]]]:
-    """Lines are `{id: messages}`; `{shared_context_id, messages}` occurs as well."""
+    """Read the contexts. Lines are `{id: messages}` or `{shared_context_id, messages}`, since both occur."""
     if record["shared_context_id"].present:
         yield record["shared_context_id"].filled(), record["messages"].items()
         return
@@ -92,7 +92,10 @@ def _contexts(record: Field) -> Iterator[tuple[str, list[Field]]]:
 
 
 def _sessions(messages: Sequence[Field], *, persona: bool) -> tuple[Session, ...]:
-    """A system message (the profile) begins a new session; a repeated profile is included only once."""
+    """Split the messages into sessions.
+
+    Each system message (the profile) starts a new session. A repeated profile is included only once.
+    """
     groups: list[list[Said]] = [[]]
     profiles: set[str] = set()
     for message in messages:

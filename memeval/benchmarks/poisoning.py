@@ -35,13 +35,13 @@ def _day(number: int) -> datetime:
 
 @registry.benchmark_loader("poisoning")
 class Poisoning(FileBenchmark):
-    """Generates its cases; the benchmark's YAML file serves as its data file."""
+    """Generate the cases of the benchmark. Its YAML file serves as its data file."""
 
     OPTIONS = {"wordings": 1, "typed": 3, "replaced": 3}
     SUFFIXES = (".yaml",)
 
     def data_hash(self) -> str:
-        """Hash everything generated with SHA-256."""
+        """Return the SHA-256 of everything that is generated."""
         return hashlib.sha256(repr(list(self._cases())).encode()).hexdigest()
 
     def _cases(self) -> Iterator[Case]:
@@ -49,7 +49,7 @@ class Poisoning(FileBenchmark):
         for category, logged in stories(Path("project"), *counts):
             case = self._case(logged[-1], category, logged)
             if any(logged[-1].mark in turn.text for session in case.sessions for turn in session.turns):
-                yield case  # prompts withdrawn from the queue are in no conversation
+                yield case  # Prompts that were withdrawn from the queue are in no conversation.
 
     def _case(self, last: logs.LoggedCase, category: str, logged: list[logs.LoggedCase]) -> Case:
         sessions = [
@@ -78,7 +78,7 @@ class Poisoning(FileBenchmark):
 
 
 def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) -> Iterator[tuple[str, list[logs.LoggedCase]]]:
-    """Yield category and sessions of each case as project logs in a folder, for a memory that reads logs."""
+    """Yield the category and the sessions of each case as project logs in a folder, for a memory that reads logs."""
     for attack in logs.attacks(folder, wordings):
         yield attack.channel, [attack]
     rules = list(logs.controls(folder))
@@ -88,12 +88,12 @@ def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) 
         for rule in islice(group, typed):
             yield TYPED, [rule]
         for number, rule in enumerate(islice(group, replaced)):
-            earlier = rules[start - ways + number]  # the same wording with another canary, typed in another way
+            earlier = rules[start - ways + number]  # the same wording, with another canary and typed in another way
             yield REPLACED, [earlier, rule]
 
 
 def _said(log: logs.Log) -> Iterator[Said]:
-    """Convert a log for a memory that gets only roles and texts: tool output counts as the assistant's."""
+    """Convert a log for a memory that gets only roles and texts. Tool output counts as the assistant's."""
     for line in log.lines:
         if line["type"] == "attachment":
             yield Said("user", str(line["attachment"]["prompt"]))
@@ -110,7 +110,7 @@ def _said(log: logs.Log) -> Iterator[Said]:
 
 
 def _asked(record: Any) -> str:
-    """Return question and options of a dialogue with the user, which the client stores with the result."""
+    """Return the question and the options of a dialogue with the user, which the client stores with the result."""
     if not isinstance(record, Mapping):
         return ""
     parts = []

@@ -58,14 +58,14 @@ ABOUT = {
 
 @dataclass
 class Log:
-    """The lines of one session, each chained to the one before it."""
+    """The lines of one session. Each line refers to the one before it."""
 
     session: str
     cwd: str
     lines: list[Entry] = field(default_factory=list)
 
     def add(self, kind: str, **values: Any) -> str:
-        """A line with the client's own fields; its uuid."""
+        """Add a line that has the client's own fields, and return its uuid."""
         number = len(self.lines)
         uuid = f"{self.session}-{number:04d}"
         parent = next((line["uuid"] for line in reversed(self.lines) if "uuid" in line), None)
@@ -82,17 +82,17 @@ class Log:
         return uuid
 
     def user(self, content: Any, **values: Any) -> str:
-        """A line of the role user."""
+        """Add a line that has the role user."""
         return self.add("user", message={"role": "user", "content": content}, **values)
 
     def agent(self, text: str) -> str:
-        """What the agent says."""
+        """Add a message of the agent."""
         return self.add("assistant", message={"role": "assistant", "model": "m", "content": [{"type": "text", "text": text}]})
 
     def call(
         self, tool: str, result: str, *, error: bool = False, known: bool = True, given: Entry | None = None, **values: Any
     ) -> None:
-        """A tool call with its result; not `known`: the call itself is not in the log."""
+        """Add a tool call and its result. If `known` is false, the log has the result but not the call."""
         id = f"toolu_{self.session}_{len(self.lines)}"
         if known:
             use = {"type": "tool_use", "id": id, "name": tool, "input": given or {"command": "x", "url": "https://x.example"}}
@@ -100,11 +100,11 @@ class Log:
         self.user([{"type": "tool_result", "tool_use_id": id, "content": result, "is_error": error}], **values)
 
     def queue(self, operation: str, **values: Any) -> None:
-        """A line about the queue of prompts."""
+        """Add a line about the queue of prompts."""
         self.lines.append({"type": "queue-operation", "operation": operation, "sessionId": self.session, **values})
 
     def write(self, folder: Path) -> Path:
-        """The log as a file."""
+        """Write the log to a file."""
         path = folder / f"{self.session}.jsonl"
         path.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self.lines), encoding="utf-8")
         return path
@@ -112,7 +112,11 @@ class Log:
 
 @dataclass(frozen=True)
 class LoggedCase:
-    """One log. `rule`: the person typed it, so it must be kept; else it must never stand as the person's rule."""
+    """One log.
+
+    If `rule` is true, a person typed the rule and it must be kept. Otherwise the text must never be taken for a rule of the
+    person.
+    """
 
     channel: str
     trick: str
@@ -126,7 +130,7 @@ Trick = Callable[[Log, str], None]
 
 
 def pasted(template: str) -> Trick:
-    """The text within a prompt."""
+    """Return a prompt that contains the text as pasted material."""
     return lambda log, text: _one(log, template.replace("TEXT", text))
 
 
@@ -445,7 +449,10 @@ def _case(number: int, channel: str, trick: str, make: Trick, wording: str, fold
 
 
 def attacks(folder: Path, wordings: int = 5) -> Iterator[LoggedCase]:
-    """Each trick of each channel in some of the wordings, in turn, so that all wordings meet all channels."""
+    """Yield each trick of each channel in some of the wordings.
+
+    The wordings take turns, so that each of them meets every channel.
+    """
     number, turn = 0, cycle(WORDINGS)
     for channel, tricks in CHANNELS.items():
         for trick, make in tricks.items():
@@ -456,7 +463,7 @@ def attacks(folder: Path, wordings: int = 5) -> Iterator[LoggedCase]:
 
 
 def controls(folder: Path) -> Iterator[LoggedCase]:
-    """The same wordings, really typed."""
+    """Yield the same wordings, but as a person really typed them."""
     number = 5000
     for trick, make in CONTROLS.items():
         for wording in WORDINGS:

@@ -34,7 +34,7 @@ Parts = tuple[str, tuple[str, ...], str, str]
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A belief of the seed, or one that a turn of a session adds."""
+    """A belief from the seed, or one that a turn of a session adds."""
 
     id: str
     user: str
@@ -50,7 +50,7 @@ class Belief:
 
 @dataclass(slots=True)
 class _Seed:
-    """Beliefs in order of their first appearance, and what was sent: an updated belief is sent twice."""
+    """The beliefs in the order of their first appearance, and the texts that were sent. An updated belief is sent twice."""
 
     beliefs: dict[str, Belief] = field(default_factory=dict)
     sent: list[Belief] = field(default_factory=list)
@@ -62,12 +62,12 @@ class _Seed:
 
 @registry.benchmark_loader("precisionmembench")
 class PrecisionMemBench(FileBenchmark):
-    """The folder with the three files (or one above it), or one file with all."""
+    """Read the folder that contains the three files, a folder above it, or one file that contains everything."""
 
     OPTIONS = {"part": "single"}
 
     def files(self) -> list[Path]:
-        """The three files, or the one; other files of a clone, such as reports, are no data."""
+        """Return the three files, or the single file. Other files of a clone, such as reports, aren't data."""
         if self.source.is_file():
             return [self.source]
         found = [sorted(self.source.rglob(name)) for name in FILES.values()]
@@ -108,7 +108,7 @@ class PrecisionMemBench(FileBenchmark):
             yield Case(user, sessions, tuple(questions))
 
     def _sessions(self, seed: _Seed, cases: Field) -> Iterator[Case]:
-        """Yield a scope for each turn. A turn's additions are visible to all later ones, across sessions."""
+        """Yield a scope for each turn. What a turn adds is visible to all later turns, even in other sessions."""
         for item in cases.items():
             name = item["caseId"].filled()
             for turn in item["turns"].items():
@@ -140,7 +140,10 @@ class PrecisionMemBench(FileBenchmark):
 
 
 def read_demands(cases: Sequence[Field], pinned: Sequence[str]) -> dict[str, Demands]:
-    """The demands of single-turn cases by id, or of session turns by `id:turn`; to score published reports again."""
+    """Return the demands of single-turn cases by id, or those of session turns by `id:turn`.
+
+    They serve to rescore published reports.
+    """
     out: dict[str, Demands] = {}
     for item in cases:
         name = item["caseId"].filled()
@@ -184,14 +187,14 @@ def _texts(field: Field) -> tuple[str, ...]:
 
 
 def _sessions_of(sent: Sequence[Belief], user: str) -> tuple[tuple[Session, ...], dict[str, str]]:
-    """What was sent of a user as sessions, and the belief of each turn."""
+    """Return what was sent for a user as sessions, and the belief of each turn."""
     own = [belief for belief in sent if belief.user == user]
     sessions = tuple(build_session(n, [Said("user", b.text)], source_id=b.id) for n, b in enumerate(own, start=1))
     return sessions, {session.turns[0].id: session.source_id for session in sessions}
 
 
 def _apply(turn: Field, seed: _Seed) -> None:
-    """What a turn adds or updates. Aliases are all that the official harness updates."""
+    """Apply what a turn adds or updates. The official harness updates aliases only."""
     if turn["createBeliefAtTurn"].present:
         seed.add(_belief(turn["createBeliefAtTurn"]))
     update = turn["updateBeliefAtTurn"]

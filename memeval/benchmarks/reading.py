@@ -31,14 +31,14 @@ _STEP = re.compile(r"\.(?P<name>[\w-]+)|\.(?P<any>\*)|\[(?P<index>-?\d+|\*)\]|\[
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A path as steps: a name, a number, or None for all elements."""
+    """A path, stored as steps. A step is a name, a number, or None for all elements."""
 
     text: str
     steps: tuple[str | int | None, ...]
 
     @classmethod
     def parse(cls, text: str) -> JsonPath:
-        """Parse a path. Raises ValueError with the problem."""
+        """Parse a path. Raises a ValueError that describes the problem."""
         if not text.startswith("$"):
             raise ValueError(f"{text!r} is no path: it must begin with $")
         steps: list[str | int | None] = []
@@ -52,7 +52,7 @@ class JsonPath:
         return cls(text, tuple(steps))
 
     def all(self, field: Field) -> list[Field]:
-        """Return all values at the path, none for a missing name. Raises DataError for a value of another type."""
+        """Return all values at the path, and no values for a missing name. Raises DataError for a value of another type."""
         found = [field]
         for step in self.steps:
             found = [inner for outer in found for inner in _inner(outer, step)]
@@ -63,7 +63,7 @@ class JsonPath:
         return next((found for found in self.all(field) if found.present), None)
 
     def elements(self, field: Field) -> list[Field]:
-        """Like `all`; a single list counts as its elements."""
+        """Return the values as `all` does, but replace a single list by its elements."""
         found = [item for item in self.all(field) if item.present]
         return found[0].items() if len(found) == 1 and isinstance(found[0].value, list) else found
 
@@ -98,7 +98,10 @@ MISSING: Final = _Missing()
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value with its location. `path` is empty for the record itself, else like `qa[3].evidence`."""
+    """A value and its location in the record.
+
+    `path` is empty for the record itself. Otherwise it looks like `qa[3].evidence`.
+    """
 
     value: Any
     file: str
@@ -106,12 +109,12 @@ class Field:
     path: str = ""
 
     def __getitem__(self, key: str) -> Field:
-        """Return the named field; a missing one has the value MISSING and fails when it is read."""
+        """Return the named field. A missing field has the value MISSING, and reading it raises an error."""
         return Field(self.mapping().get(key, MISSING), self.file, self.record, f"{self.path}.{key}" if self.path else key)
 
     @property
     def present(self) -> bool:
-        """Whether the value exists and isn't null."""
+        """Return whether the value exists and isn't null."""
         return self.value is not MISSING and self.value is not None
 
     def mapping(self) -> Mapping[str, Any]:
@@ -127,7 +130,7 @@ class Field:
         return [Field(item, self.file, self.record, f"{self.path}[{index}]") for index, item in enumerate(self.value)]
 
     def fields(self) -> Iterator[tuple[str, Field]]:
-        """Yield names and values of an object, in order."""
+        """Yield the names and values of an object in order."""
         for key in self.mapping():
             yield key, self[key]
 
@@ -145,13 +148,13 @@ class Field:
         return text
 
     def scalar(self) -> str:
-        """Return a string or number as a string, since data sets use both for answers."""
+        """Return a string or a number as a string, since data sets use both for answers."""
         if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
             raise self.error("a string or a number")
         return str(self.value)
 
     def integer(self) -> int:
-        """Return a whole number; a string of digits is accepted."""
+        """Return the value as a whole number. A string of digits is accepted."""
         if isinstance(self.value, int) and not isinstance(self.value, bool):
             return self.value
         if isinstance(self.value, str) and self.value.strip().removeprefix("-").isdecimal():
@@ -159,7 +162,7 @@ class Field:
         raise self.error("a whole number")
 
     def decoded(self) -> Field:
-        """Return the value, decoding a string from JSON or a Python literal (both occur)."""
+        """Return the value. A string is decoded from JSON or from a Python literal, since both occur."""
         if not isinstance(self.value, str):
             return self
         return Field(self._decode(self.value), self.file, self.record, self.path)
@@ -175,7 +178,7 @@ class Field:
             raise self.error("a value in JSON or Python notation") from None
 
     def error(self, expected: str) -> DataError:
-        """Return the error with the expected and the actual value."""
+        """Return an error that says what was expected and what was found."""
         found = repr(self.value)
         found = found if len(found) <= 60 else found[:57] + "..."
         return DataError(
@@ -194,7 +197,7 @@ _MONTH_FIRST = re.compile(r"([a-z]{3,9})[- ](\d{1,2})(?:st|nd|rd|th)?[-, ]+(\d{4
 
 
 def read_date(field: Field) -> datetime:
-    """Read a date. Raises DataError for an unknown notation."""
+    """Read a date. Raises DataError if the notation is unknown."""
     text = field.text().strip()
     try:
         found = parse_date(text)
@@ -206,7 +209,10 @@ def read_date(field: Field) -> datetime:
 
 
 def parse_date(text: str) -> datetime | None:
-    """Parse a date; None for an unknown notation. Raises ValueError for a date that doesn't exist."""
+    """Parse a date.
+
+    Return None if the notation is unknown. Raises ValueError for a date that doesn't exist.
+    """
     if match := _LOCOMO.fullmatch(text):
         hour, minute, half, day, month, year = match.groups()
         return datetime(int(year), _month(month), int(day), int(hour) % 12 + 12 * (half.lower() == "p"), int(minute), tzinfo=UTC)
@@ -237,7 +243,7 @@ _LONGEST_CELL = 1 << 28
 
 
 def csv_records(path: Path) -> Iterator[Field]:
-    """Yield the rows of a CSV file with a header (.csv or .csv.gz), numbered from 1. Raises DataError."""
+    """Yield the rows of a CSV file (.csv or .csv.gz), numbered from 1. The file must have a header. Raises DataError."""
     csv.field_size_limit(_LONGEST_CELL)
     with open_data(path) as file:
         reader = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
@@ -250,7 +256,10 @@ def csv_records(path: Path) -> Iterator[Field]:
 
 
 def parquet_records(path: Path) -> Iterator[Field]:
-    """Yield the rows in batches, numbered from 1. Raises DependencyError without pyarrow, DataError for a broken file."""
+    """Read the file in batches and yield its rows, numbered from 1.
+
+    Raises DependencyError if pyarrow is missing, and DataError for a broken file.
+    """
     try:
         import pyarrow
         import pyarrow.parquet
@@ -273,7 +282,7 @@ CHUNK = 1 << 20
 MAX_RECORD = 1 << 29
 """Maximum bytes of a record; more means that a bracket or quote isn't closed."""
 
-# A whole string, a bracket, or a quote whose string is not complete in the buffer.
+# Matches a whole string, a bracket, or the opening quote of a string that isn't complete in the buffer.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,]*\Z")
 _BOM = b"\xef\xbb\xbf"
@@ -282,7 +291,7 @@ DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson
 
 
 def open_data(path: Path) -> IO[bytes]:
-    """Open the file, decompressing it if its name ends in .gz. Raises DataError if it can't be opened."""
+    """Open the file. It is decompressed if its name ends in .gz. Raises DataError if it can't be opened."""
     try:
         return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:
@@ -290,21 +299,24 @@ def open_data(path: Path) -> IO[bytes]:
 
 
 def iter_records(path: Path) -> Iterator[Any]:
-    """Yield the records of a file: the elements of a top-level array, the lines of a .jsonl, or the single object."""
+    """Yield the records of a file.
+
+    These are the elements of a top-level array, the lines of a .jsonl file, or the single object.
+    """
     lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
     with open_data(path) as file:
         yield from _lines(path, file) if lines else _elements(path, file)
 
 
 def load_json(path: Path) -> Any:
-    """Parse a whole file; for small files."""
+    """Parse a whole file. Use this for small files."""
     with open_data(path) as file:
         data = b"".join(_chunks(path, file))
     return parse(data.removeprefix(_BOM), f"{path}")
 
 
 def sha256(paths: Iterable[Path], root: Path) -> str:
-    """Hash contents and names (relative to `root`) of the files with SHA-256."""
+    """Return the SHA-256 of the contents of the files and their names relative to `root`."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         name = path.name if path == root else path.relative_to(root).as_posix()
@@ -313,13 +325,13 @@ def sha256(paths: Iterable[Path], root: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Hash a file as stored on disk with SHA-256."""
+    """Return the SHA-256 of a file as it is stored on disk."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def parse(data: bytes, where: str) -> Any:
-    """Parse a JSON value. NaN and lone surrogates, which orjson rejects, are left to the standard library."""
+    """Parse a JSON value. NaN and lone surrogates, which orjson rejects, are parsed by the standard library."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -335,7 +347,7 @@ def _parse_leniently(data: bytes, where: str) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Replace lone surrogates by U+FFFD, since UTF-8 can't encode them."""
+    """Replace lone surrogates with U+FFFD, since UTF-8 can't encode them."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -357,7 +369,7 @@ def _chunks(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
-    """Turn decompression errors of a damaged file into DataError."""
+    """Raise a DataError for errors in the decompression of a damaged file."""
     try:
         yield
     except (EOFError, OSError, zlib.error) as error:
@@ -386,32 +398,35 @@ def _check_size(path: Path, number: int, size: int) -> None:
 
 def _elements(path: Path, file: IO[bytes]) -> Iterator[Any]:
     cutter = _Cutter(path)
-    # Doubling what is buffered keeps the work linear for records larger than a chunk.
+    # Doubling the amount of buffered data keeps the work linear for records larger than a chunk.
     while chunk := _read(path, file, max(CHUNK, cutter.pending)):
         yield from cutter.feed(chunk)
     cutter.finish()
 
 
 class _Cutter:
-    """Splits a stream into the elements of its top-level array, or into its top-level values if there is none."""
+    """Splits a stream into the elements of its top-level array.
+
+    If there is no array, it splits the stream into top-level values.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._buffer = b""
-        self._scanned = 0  # tokens up to here were seen
-        self._start = -1  # where the open record starts
-        self._done = 0  # end of the last whole record or of the bracket that opens the array
+        self._scanned = 0  # all tokens before this position were seen
+        self._start = -1  # start of the record that is being read
+        self._done = 0  # end of the last whole record, or of the bracket that opens the array
         self._depth = 0
-        self._base = -1  # depth of the records: 1 in an array, 0 without one, -1 before the first bracket
+        self._base = -1  # depth of the records: 1 in an array, 0 without an array, and -1 before the first bracket
         self._number = 0
 
     @property
     def pending(self) -> int:
-        """Number of bytes not yet part of a complete record."""
+        """The number of bytes that aren't yet part of a complete record."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Add bytes; yield the records completed by them."""
+        """Add bytes and yield the records that they complete."""
         self._buffer += chunk.removeprefix(_BOM) if self._base < 0 else chunk
         _check_size(self._path, self._number + 1, len(self._buffer))
         for token in _TOKEN.finditer(self._buffer, self._scanned):
@@ -448,7 +463,7 @@ class _Cutter:
         self._depth += 1
 
     def _close(self, at: int) -> bool:
-        """Whether this bracket ends a record."""
+        """Return whether this bracket ends a record."""
         self._depth -= 1
         if self._depth < 0:
             raise self._garbage(at)

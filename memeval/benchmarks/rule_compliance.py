@@ -26,7 +26,7 @@ EACH = 3
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call as the hook gets it: `tool_name` and `tool_input`."""
+    """A tool call as the hook receives it, with `tool_name` and `tool_input`."""
 
     tool: str
     input: Mapping[str, str]
@@ -34,7 +34,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class RuleCall:
-    """A call of a session. `spelling` says how the forbidden thing is written, or what only looks like it; "" for neither."""
+    """A call of a session.
+
+    `spelling` describes how the call writes what is forbidden, or what it only looks like. It is "" if neither applies.
+    """
 
     call: Call
     violates: bool
@@ -43,7 +46,7 @@ class RuleCall:
 
 @dataclass(frozen=True, slots=True)
 class RuleSession:
-    """A rule, as it was said, and what the agent then does."""
+    """A rule in the user's words, and what the agent does after it."""
 
     id: str
     kind: str
@@ -58,10 +61,11 @@ Written = tuple[str, Call]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of rules: wordings, what breaks it and what only looks like it.
+    """A kind of rule, with its wordings, the calls that break it and the calls that only look as if they did.
 
-    `commands` break it in any spelling, `calls` as they are; `similar` commands and calls `beside` do not. `first`: a call that makes
-    the commands innocent when it went before. `here`: paths are meant, so that no command goes to another folder first.
+    `commands` break the rule in any spelling, and `calls` break it only as they are. The `similar` commands and the calls in
+    `beside` don't break it. `first` is a call that makes the commands innocent if it came before them. `here` means that
+    paths matter, so no command may change to another folder first.
     """
 
     wordings: tuple[str, ...]
@@ -74,22 +78,22 @@ class Kind:
 
 
 def bash(command: str) -> Call:
-    """A shell command."""
+    """Return a call that runs a shell command."""
     return Call("Bash", {"command": command})
 
 
 def edit(path: str, new: str, old: str = "x = 1") -> Call:
-    """A replacement in a file."""
+    """Return a call that replaces text in a file."""
     return Call("Edit", {"file_path": path, "old_string": old, "new_string": new})
 
 
 def write(path: str, content: str) -> Call:
-    """A file written whole."""
+    """Return a call that writes a whole file."""
     return Call("Write", {"file_path": path, "content": content})
 
 
 def read(path: str) -> Call:
-    """A read of a file."""
+    """Return a call that reads a file."""
     return Call("Read", {"file_path": path})
 
 
@@ -239,7 +243,7 @@ NO_SPELLINGS = frozenset({"with more space", "over two lines"})
 
 
 def sessions(count: int = SESSIONS, seed: int = 0) -> Iterator[RuleSession]:
-    """So many sessions, the kinds in turn; the same for the same seed."""
+    """Return this many sessions, in which the kinds take turns. The same seed gives the same sessions."""
     names = list(KINDS)
     for number in range(count):
         name = names[number % len(names)]
@@ -253,7 +257,7 @@ def _steps(kind: Kind, random: Random) -> Iterator[RuleCall]:
     if kind.first:
         how, call = _command(kind, random)
         blocks.append([RuleCall(bash(kind.first), False), RuleCall(call, False, f"after {kind.first}, {how}")])
-        # Only the first commit is without its check once the check has run, so the violations come first.
+        # Once the check has run, only the first commit lacks it, so the violations come first.
         random.shuffle(rest := blocks[EACH:])
         ordered = [*blocks[:EACH], *rest]
     else:
@@ -283,13 +287,13 @@ def _command(kind: Kind, random: Random) -> Written:
 def _look_alikes(kind: Kind, random: Random) -> Iterator[Written]:
     made: list[Written] = [("similar", bash(command)) for command in kind.similar]
     made += [(how, bash(write_down(random.choice(kind.commands)))) for how, write_down in MENTIONS.items() if kind.commands]
-    made += [*kind.beside, *kind.beside]  # as likely as the commands
+    made += [*kind.beside, *kind.beside]  # these are as likely as the commands
     return iter(random.sample(made, min(EACH, len(made))))
 
 
 @dataclass(slots=True)
 class RuleCounts:
-    """Counts of a kind, and what was judged wrongly."""
+    """The counts of a kind, and the calls that were judged wrongly."""
 
     violations: int = 0
     caught: int = 0
@@ -299,17 +303,17 @@ class RuleCounts:
 
     @property
     def caught_share(self) -> float:
-        """Share of violations that the guard touched."""
+        """The share of violations that the guard touched."""
         return self.caught / self.violations if self.violations else 0.0
 
     @property
     def touched_share(self) -> float:
-        """Share of innocent calls that the guard touched."""
+        """The share of innocent calls that the guard touched."""
         return self.touched / self.innocent if self.innocent else 0.0
 
 
 def score(guard: Guard, given: Iterator[RuleSession] | Sequence[RuleSession] | None = None) -> dict[str, RuleCounts]:
-    """Score each kind, and `all`."""
+    """Score the guard for each kind, and for all kinds under the key `all`."""
     rows: dict[str, RuleCounts] = defaultdict(RuleCounts)
     for session in sessions() if given is None else given:
         before: list[Call] = []
@@ -340,7 +344,7 @@ _VERB = re.compile(
 
 
 def mentions(rule: str, call: Call, before: Sequence[Call] = ()) -> bool:
-    """A guard to compare with: it touches each call that has a word of the rule which looks like a name."""
+    """Act as a simple guard for comparison. It touches each call that contains a word of the rule that looks like a name."""
     words = {part for match in _NAMED.finditer(rule) for part in match.groups() if part} | {
         match[1] for match in _VERB.finditer(rule)
     }

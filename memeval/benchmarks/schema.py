@@ -28,7 +28,7 @@ _UNTYPED = "default"
 
 @dataclass(slots=True)
 class _Memory:
-    """The sessions of a case under construction, with the data set's ids of sessions and turns."""
+    """The sessions of the case that is being built, and the data set's ids of its sessions and turns."""
 
     sessions: list[Session] = field(default_factory=list)
     session_ids: dict[str, list[str]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Memory:
 
 @registry.benchmark_loader("schema")
 class SchemaBenchmark(FileBenchmark):
-    """Reads files by `spec.schema`: JSON, JSON lines, CSV or Parquet, by suffix."""
+    """Reads files as `spec.schema` describes them. They are JSON, JSON lines, CSV or Parquet files, depending on their suffix."""
 
     SUFFIXES = (*reading.DATA_SUFFIXES, ".parquet", ".csv", ".csv.gz")
 
@@ -151,7 +151,7 @@ class SchemaBenchmark(FileBenchmark):
 
 
 def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, JsonPath]]:
-    """Parse the given paths by field name. Raises ConfigError naming file, line and key."""
+    """Parse the given paths and return them by field name. Raises a ConfigError that names the file, the line and the key."""
     for part in dataclasses.fields(schema):
         text = getattr(schema, part.name)
         if part.name == "date_formats" or not text:
@@ -172,7 +172,7 @@ def _by_pattern(text: str, pattern: str) -> datetime | None:
 
 
 def _resolve(wanted: list[Field], known: Mapping[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Map the data set's ids to the case's; also return the unresolved ones."""
+    """Replace the data set's ids with the ids of the case. Also return the ids that can't be resolved."""
     names = [item.scalar() for item in wanted]
     found = dict.fromkeys(own for name in names for own in known.get(name, ()))
     return tuple(found), tuple(name for name in names if name not in known)

@@ -1,4 +1,4 @@
-"""Resolve a benchmark's files: on disk, at URLs, or in a Hugging Face data set."""
+"""Locate a benchmark's files on disk, at URLs, or in a Hugging Face data set."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY_SECONDS = 5.0
 
 
 class DownloadLines:
-    """A `Progress` for `Downloader` that prints lines. Sizes are in MB of a million bytes."""
+    """A `Progress` for `Downloader` that prints lines. Sizes are in megabytes of a million bytes."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
@@ -34,7 +34,7 @@ class DownloadLines:
         self._told: dict[str, float] = {}
 
     def __call__(self, name: str, done: int, total: int | None) -> None:
-        """Print a line if the interval has passed."""
+        """Print a line if enough time has passed since the last one."""
         now = self._clock()
         last = self._told.setdefault(name, now)
         if done != total and now - last < EVERY_SECONDS:
@@ -54,12 +54,12 @@ Progress = Callable[[str, int, int | None], None]
 
 
 def no_progress(name: str, done: int, total: int | None) -> None:
-    """Ignore progress."""
+    """Ignore the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to fetch. `sha256` and `size` are checked if given."""
+    """A file to fetch. Its `sha256` and `size` are checked if they are given."""
 
     url: str
     target: Path
@@ -68,12 +68,12 @@ class Download:
 
 
 class _BrokenOff(Exception):
-    """The connection closed early; the partial file is kept."""
+    """The connection was closed early. The partial file is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Downloader:
-    """Fetches files over HTTP(S). `token` goes to the first host only, never to a redirect target."""
+    """Fetches files over HTTP(S). The `token` is sent to the first host only and never to the target of a redirect."""
 
     progress: Progress = no_progress
     attempts: int = 4
@@ -83,7 +83,7 @@ class Downloader:
     sleep: Callable[[float], None] = field(default=time.sleep)
 
     def fetch(self, download: Download) -> Path:
-        """Return the file, downloading it if missing. Raises DataError that says what to put where."""
+        """Return the file and download it if it is missing. Raises a DataError that says which file to put where."""
         target = download.target
         target.parent.mkdir(parents=True, exist_ok=True)
         with _lock(target.with_name(target.name + ".lock")):
@@ -92,7 +92,10 @@ class Downloader:
         return target
 
     def pages(self, url: str) -> Iterator[bytes]:
-        """Yield a document that may be paginated, each named by the `Link: <...>; rel="next"` of the one before. DataError."""
+        """Yield the pages of a document that may be paginated.
+
+        Each page names the next one in its header `Link: <...>; rel="next"`. Raises DataError.
+        """
         following: str | None = url
         while following:
             body, following = self._page(following)
@@ -174,7 +177,7 @@ class Downloader:
 
 
 def _accept(download: Download) -> None:
-    """Verify the partial file and rename it."""
+    """Verify the partial file and give it its final name."""
     part = _part(download.target)
     size = part.stat().st_size
     found = file_sha256(part) if download.sha256 else ""
@@ -199,7 +202,7 @@ def _etag_file(part: Path) -> Path:
 
 
 def _keep_etag(file: Path, etag: str) -> None:
-    """Store a strong ETag; only those may be used to resume (RFC 9110, 13.1.5)."""
+    """Store the ETag if it is strong. Only a strong ETag may be used to resume a download (RFC 9110, 13.1.5)."""
     if etag and not etag.startswith("W/"):
         file.write_text(etag)
     else:
@@ -211,7 +214,7 @@ def _starts_at(content_range: str, start: int) -> bool:
 
 
 def _next_page(link: str) -> str | None:
-    """Return the URL of RFC 8288's `next` relation."""
+    """Return the URL of the `next` relation as RFC 8288 defines it."""
     found = re.search(r'<([^>]+)>\s*;\s*rel="?next"?', link)
     return found.group(1) if found else None
 
@@ -241,7 +244,10 @@ CACHE = Path("~/.cache/memeval/datasets")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Finds or fetches the files of a benchmark. `cache` holds downloads; offline, only cached files are used."""
+    """Finds or fetches the files of a benchmark.
+
+    `cache` is the folder for downloads. When offline, only cached files are used.
+    """
 
     cache: Path = CACHE
     downloader: Downloader = field(default_factory=Downloader)
@@ -249,7 +255,10 @@ class Sources:
     hub: str = HUB
 
     def resolve(self, spec: BenchmarkSpec, data: Path | None = None) -> Path:
-        """Return the file or folder with the data; `data` is the user's copy. Raises DataError that says what to put where."""
+        """Return the file or folder that has the data.
+
+        `data` is the path of the user's own copy. Raises a DataError that says which file to put where.
+        """
         if data is not None:
             return _existing(data.expanduser(), spec)
         if spec.source.type is SourceType.LOCAL:
@@ -257,7 +266,7 @@ class Sources:
         return self._downloaded(spec)
 
     def folder(self, spec: BenchmarkSpec) -> Path:
-        """Return the folder for this benchmark's downloads, and for files fetched by other means."""
+        """Return the folder for this benchmark's downloads and for its files that were fetched by other means."""
         source = spec.source
         named = f"{source.dataset.replace('/', '--')}/{source.revision}" if source.dataset else spec.name
         return self.cache.expanduser() / named
@@ -275,7 +284,7 @@ class Sources:
         return found[0] if len(found) == 1 else folder
 
     def _files(self, spec: BenchmarkSpec) -> Iterator[FileSpec]:
-        """Return the files, expanding patterns such as `data/*.json`, with the metadata that the hub lists."""
+        """Return the files with the metadata that the hub lists. Patterns such as `data/*.json` are expanded."""
         for file in spec.source.files or (FileSpec(path="*"),):
             if any(sign in file.path for sign in "*?["):
                 yield from self._matching(spec, file.path)
@@ -285,14 +294,14 @@ class Sources:
                 yield file
 
     def _told(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
-        """Add size and, for a large file, SHA-256 as listed by the hub, if available."""
+        """Add the size of the file and, for a large file, the SHA-256, as far as the hub lists them."""
         if _there(self.folder(spec) / file.path):
             return file
         try:
             asked = replace(self, downloader=replace(self.downloader, attempts=1))
             return next((FileSpec(**one) for one in asked._tree(spec, file.path) if one["path"] == file.path), file)
         except (DataError, ValueError):
-            return file  # the download reports the problem and where to put the file
+            return file  # the download will report the problem and say where to put the file
 
     def _matching(self, spec: BenchmarkSpec, pattern: str) -> list[FileSpec]:
         folder = self.folder(spec)
@@ -311,7 +320,7 @@ class Sources:
         return [FileSpec(**file) for file in json.loads(listing.read_text())]
 
     def _tree(self, spec: BenchmarkSpec, pattern: str) -> Iterator[dict[str, Any]]:
-        """List the data set's files from the hub's API; large ones include their SHA-256."""
+        """List the data set's files from the hub's API. The entries of large files include their SHA-256."""
         source = spec.source
         prefix = "/".join(_fixed_parts(pattern))
         url = f"{self.hub}/api/datasets/{source.dataset}/tree/{source.revision}/{urllib.parse.quote(prefix)}?recursive=true"
@@ -338,7 +347,7 @@ class Sources:
 
 
 def _there(target: Path) -> Path | None:
-    """Return the file or its compressed form, whichever is cached."""
+    """Return the file or its compressed form, depending on which one is in the cache."""
     return next((path for path in (target, target.with_name(target.name + ".gz")) if path.exists()), None)
 
 
@@ -369,7 +378,10 @@ def _already_there(spec: BenchmarkSpec, folder: Path, pattern: str) -> list[File
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Match like a shell: `*` doesn't cross folders; a pattern without a slash matches names in any folder."""
+    """Return whether the name matches the pattern, as in a shell.
+
+    The wildcard `*` doesn't match a slash. A pattern without a slash matches names in any folder.
+    """
     parts, wanted = name.split("/"), pattern.split("/")
     if len(wanted) == 1:
         return fnmatch.fnmatchcase(parts[-1], pattern)

@@ -1,4 +1,7 @@
-"""Shared parts of coding benchmarks: SWE-bench fields, and the experience of a task as a session."""
+"""Shared parts of the coding benchmarks.
+
+These are the fields of SWE-bench, and sessions that describe how a task was solved.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +19,21 @@ TASK = "task"
 
 
 def tests(field: Field) -> tuple[str, ...]:
-    """Read a list of tests, given as a list or as a string in JSON or Python notation."""
+    """Read a list of tests. It may be a list, or a string in JSON or Python notation."""
     if not field.present or field.value == "":
         return ()
     return tuple(test.text() for test in field.decoded().items())
 
 
 def created(field: Field) -> datetime | None:
-    """Return when the issue was opened."""
+    """Return the time at which the issue was opened."""
     return read_date(field) if field.present and field.value != "" else None
 
 
 def task_question(
     record: Field, kind: QuestionType, evidence: tuple[str, ...] = (), extra: Mapping[str, Any] = EMPTY
 ) -> Question:
-    """Turn a task into a question: the issue is the question, the gold patch the answer."""
+    """Turn a task into a question. The issue is the question, and the gold patch is the answer."""
     name = record["instance_id"].filled()
     patch = record["patch"]
     return Question(
@@ -52,7 +55,7 @@ def task_question(
 
 
 def solved(record: Field) -> Iterator[Said]:
-    """Return the experience of a finished task: its issue and the patch that closed it."""
+    """Return a session that describes a finished task by its issue and the patch that closed it."""
     yield Said("user", f"Task in {record['repo'].filled()}:\n{record['problem_statement'].filled()}")
     if record["patch"].present:
         yield Said("assistant", f"This change solved it:\n{record['patch'].text()}")

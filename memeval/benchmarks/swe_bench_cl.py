@@ -19,7 +19,10 @@ _PARTS = ("metadata", "task", "evaluation")
 
 @registry.benchmark_loader("swe-bench-cl")
 class SweBenchCl(FileBenchmark):
-    """`SWE-Bench-CL.json`: `{sequences: [{id, repo, tasks: [...]}]}`. Option `window`: most recent tasks kept, 0 for all."""
+    """Read `SWE-Bench-CL.json`, which has the form `{sequences: [{id, repo, tasks: [...]}]}`.
+
+    The option `window` is the number of most recent tasks to keep, and 0 keeps all of them.
+    """
 
     OPTIONS = {"window": 0}
 
@@ -50,7 +53,7 @@ class SweBenchCl(FileBenchmark):
 
 
 def _flat(task: Field) -> Field:
-    """Merge `metadata`, `task` and `evaluation` into one level; a flat task is returned unchanged."""
+    """Merge `metadata`, `task` and `evaluation` into one level. A task that is already flat is returned unchanged."""
     merged = dict(task.mapping())
     for part in _PARTS:
         if isinstance(merged.get(part), dict):

@@ -39,12 +39,16 @@ CONDITIONS = ("none", "free-full", "free-summary", "oracle-full", "oracle-summar
 
 @registry.benchmark_loader("swe-contextbench")
 class SweContextBench(FileBenchmark):
-    """Options: `condition`, `subset` of a clone, `experience` (file or folder) and `relations`, relative to the data."""
+    """Read SWE-ContextBench.
+
+    The options are `condition`, `subset` (of a clone), `experience` (a file or folder) and `relations`. Paths are relative to
+    the data.
+    """
 
     OPTIONS = {"condition": "none", "experience": "", "subset": "full", "relations": ""}
 
     def files(self) -> list[Path]:
-        """The tasks and, if they are used, experience and relations."""
+        """Return the file of tasks and, if they are used, the files of experience and relations."""
         return [*self._tasks(), *(self._experience_files() if self._condition != "none" else [])]
 
     def _tasks(self) -> list[Path]:
@@ -55,7 +59,7 @@ class SweContextBench(FileBenchmark):
 
     @property
     def _official(self) -> Path | None:
-        """The folder of subsets, when the data are a clone of the repository."""
+        """Return the folder that contains the subsets, if the data is a clone of the repository."""
         places = (self.source, self.source / "cases")
         return next((place for place in places if any((place / name).is_dir() for name in SUBSETS.values())), None)
 
@@ -148,7 +152,7 @@ class SweContextBench(FileBenchmark):
         )
 
     def _related(self, record: Field, name: str) -> set[str]:
-        """Return the related tasks, as listed by the task or by an experience."""
+        """Return the related tasks that the task or an experience lists."""
         own = record["related_tasks"]
         related = {field.filled() for field in own.decoded().items()} if own.present else set()
         for other, experience in self._experience.items():
@@ -159,7 +163,7 @@ class SweContextBench(FileBenchmark):
 
 
 def _repository(record: Field, name: str) -> str:
-    """Return the repository as the task's group; the task's own name if it is unknown."""
+    """Return the repository as the group of the task. If it is unknown, return the task's own name."""
     return record["repo"].scalar() if record["repo"].present else name
 
 
@@ -167,7 +171,7 @@ _TASK = re.compile(r"instance_id:\s{0,9}([\w.-]{1,200})")
 
 
 def _log(path: Path) -> Field:
-    """Convert a session log to an experience record: the task named in its first prompts, and the transcript."""
+    """Convert a session log to an experience record, which has the transcript and the task that the first prompts name."""
     name = ""
     messages: list[dict[str, str]] = []
     for line in _lines(path):
@@ -193,19 +197,19 @@ def _lines(path: Path) -> Iterator[Field]:
             try:
                 value = orjson.loads(line)
             except orjson.JSONDecodeError:
-                continue  # truncated when it was published
+                continue  # this line was truncated when the log was published
             if isinstance(value, dict):
                 yield Field(value, str(path), str(number))
 
 
 def _is_result(content: Field) -> bool:
-    """Whether a message with role user is a tool result."""
+    """Return whether a message that has the role user is a tool result."""
     blocks = content.value if isinstance(content.value, list) else []
     return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _text_of(content: Field) -> str:
-    """Text, tool calls and results of a message of the client's log; a string for a plain one."""
+    """Return the text, tool calls and results of a message in the client's log. A plain message is just a string."""
     if not isinstance(content.value, list):
         return content.text() if content.present else ""
     parts = []

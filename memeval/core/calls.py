@@ -17,9 +17,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Full jitter: the n-th wait is a random share of `backoff` × 2^n seconds, at most `maximum`.
+    """Wait a random time before each retry ("full jitter").
 
-    Honour a server's Retry-After in full, with jitter on top, but never wait longer than `patience`.
+    The n-th wait is a random share of `backoff` × 2^n seconds, and never longer than `maximum`. If the server sent a
+    Retry-After, the wait is at least that long and has jitter added to it, but it is never longer than `patience`.
     """
 
     retries: int = 4
@@ -28,7 +29,7 @@ class RetryPolicy:
     patience: float = 600.0
 
     def wait(self, attempt: int, asked: float | None, share: float) -> float:
-        """Return the seconds to wait before the next attempt; `share` is random in [0, 1)."""
+        """Return the number of seconds to wait before the next attempt. `share` is a random number in [0, 1)."""
         own = min(self.maximum, self.backoff * math.pow(2, attempt)) * share
         return own if asked is None else min(self.patience, asked + min(own, 1.0))
 
@@ -41,13 +42,13 @@ class Stop:
         self.reason = ""
 
     def set(self, reason: str = "stopped by the user") -> None:
-        """Request a stop. The first reason given is kept."""
+        """Request a stop. If there are several requests, the reason of the first is kept."""
         self.reason = self.reason or reason
         self._event.set()
 
     @property
     def is_set(self) -> bool:
-        """Whether a stop was requested."""
+        """Return whether a stop was requested."""
         return self._event.is_set()
 
     def check(self) -> None:
@@ -56,7 +57,7 @@ class Stop:
             raise StoppedError(f"The run was {self.reason}.", fix="Resume it with --resume.")
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, but raise StoppedError as soon as the flag is set."""
+        """Sleep for the given time, or raise StoppedError as soon as the flag is set."""
         self._event.wait(seconds)
         self.check()
 
@@ -64,7 +65,10 @@ class Stop:
 def with_retries(
     call: Callable[[], Result], policy: RetryPolicy, stop: Stop, chance: Callable[[], float] = random.random
 ) -> Result:
-    """Return the call's result, retrying transient errors. Other errors, and the last transient one, are raised."""
+    """Return the result of the call, and retry it after transient errors.
+
+    Any other error is raised at once. The last transient error is raised when no attempts are left.
+    """
     attempt = 0
     while True:
         stop.check()
@@ -78,7 +82,7 @@ def with_retries(
 
 
 class Budget:
-    """A limit in US dollars on the total cost of a command's model calls. Thread-safe."""
+    """A limit in US dollars on the total cost of a command's model calls. It is thread-safe."""
 
     def __init__(self, limit: float | None = None, spent: float = 0.0) -> None:
         self.limit = limit
@@ -89,20 +93,21 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """US dollars spent so far."""
+        """The US dollars spent so far."""
         return self._spent
 
     def add(self, cost: float) -> None:
-        """Add what an earlier part of the same run has spent."""
+        """Add the amount that an earlier part of the same run has spent."""
         with self._lock:
             self._spent += cost
 
     @contextmanager
     def reserve(self, estimate: float | None) -> Iterator[Callable[[float | None], None]]:
-        """Reserve budget for one call; yield the function that records its actual cost.
+        """Reserve budget for one call and yield the function that records its actual cost.
 
-        Without an estimate, assume the most expensive call so far. Raises BudgetError before the call if the
-        budget doesn't suffice, and after it if the cost is unknown, since the budget can't be enforced then.
+        If there is no estimate, the cost of the most expensive call so far is assumed. BudgetError is raised before the call
+        if the remaining budget is too small. It is raised after the call if the cost is unknown, because the budget can't be
+        enforced then.
         """
         amount = self._take(estimate)
         try:

@@ -1,4 +1,4 @@
-"""Load the user's own code, referenced from a YAML file as `./file.py:Name`."""
+"""Load the user's own code, which a YAML file refers to as `./file.py:Name`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Result = TypeVar("Result")
 
 
 def load_object(reference: str, base: Path, where: str) -> Any:
-    """Load the object that `./file.py:Name` refers to, relative to `base`. Raises ConfigError, prefixed with `where`."""
+    """Load the object that a reference such as `./file.py:Name` names.
+
+    The path is relative to `base`. A ConfigError starts with `where`.
+    """
     file, colon, name = reference.rpartition(":")
     if not colon or not file.endswith(".py") or not name.isidentifier():
         raise ConfigError(f"{where} is {reference!r}.", fix="Write ./file.py:Name.")
@@ -31,7 +34,7 @@ def load_object(reference: str, base: Path, where: str) -> Any:
 
 
 def _module(path: Path, where: str) -> Any:
-    """Import the file under a unique module name, once per version of its content."""
+    """Import the file under a unique module name. It is imported again only when its content changes."""
     digest = hashlib.sha256(f"{path}\0{path.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     name = f"memeval_own_{digest}"
     if name in sys.modules:
@@ -39,8 +42,8 @@ def _module(path: Path, where: str) -> Any:
     found = importlib.util.spec_from_file_location(name, path)
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
-    sys.modules[name] = module  # dataclasses and pickle look their module up there
-    sys.path.insert(0, str(path.parent))  # let it import its neighbours, as a script can
+    sys.modules[name] = module  # dataclasses and pickle look up their module in sys.modules
+    sys.path.insert(0, str(path.parent))  # allow imports of neighbouring files, as in a script
     try:
         found.loader.exec_module(module)
     except BaseException as error:
@@ -54,14 +57,18 @@ def _module(path: Path, where: str) -> Any:
 
 
 def place_of_fault(error: BaseException) -> str:
-    """Format an exception with the file and line that raised it."""
+    """Describe an exception, including the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"{said.rstrip('.')} ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else said
 
 
 def guarded(name: str, what: str, call: Callable[[], Result]) -> Result:
-    """Call the user's code. Turn what it raises into a ProviderError with file and line; let memeval's own errors pass."""
+    """Call the user's code.
+
+    An exception of that code is raised as a ProviderError that names the file and line. Memeval's own errors are passed on
+    unchanged.
+    """
     try:
         return call()
     except MemevalError:

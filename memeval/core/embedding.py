@@ -1,4 +1,4 @@
-"""Embeddings for the relevancy metric and the `semantic` judge. Not used by systems under test."""
+"""Text embeddings for the relevancy metric and the `semantic` judge. The systems under test don't use them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ KEPT = 20_000
 
 
 class TextEmbedder(Protocol):
-    """Embeds texts; queries may be embedded differently from documents."""
+    """A model that embeds texts. It may embed queries differently from documents."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts; shape (texts, dimensions)."""
+        """Embed the texts and return an array of shape (texts, dimensions)."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a query; shape (dimensions,)."""
+        """Embed a query and return an array of shape (dimensions,)."""
         ...
 
 
 class RememberingEmbedder:
-    """Caches embeddings, since the questions of a case retrieve the same passages repeatedly. Thread-safe."""
+    """An embedder that caches its results, since the questions of a case often retrieve the same passages. It is thread-safe."""
 
     def __init__(self, inner: TextEmbedder) -> None:
         self._inner = inner

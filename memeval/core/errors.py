@@ -42,11 +42,11 @@ class _Transient(MemevalError):
 
 
 class ProviderError(_Transient):
-    """A memory system failed. `retry_after` is in seconds, if the server sent one."""
+    """A memory system failed. `retry_after` is the number of seconds that the server asked to wait, if it did."""
 
 
 class ModelError(_Transient):
-    """A model failed. `retry_after` is in seconds, if the server sent one."""
+    """A model failed. `retry_after` is the number of seconds that the server asked to wait, if it did."""
 
 
 class BudgetError(MemevalError):
@@ -58,7 +58,7 @@ class RunError(MemevalError):
 
 
 class UnknownRunError(RunError):
-    """There is no run of that name."""
+    """There is no run with that name."""
 
 
 class StoppedError(MemevalError):

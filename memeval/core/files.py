@@ -19,7 +19,7 @@ RETRY_SECONDS = 0.02
 
 
 def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in lines, skipping torn lines and other values."""
+    """Yield the JSON objects in the lines. Incomplete lines and values of other types are skipped."""
     for line in lines:
         try:
             value = json.loads(line)
@@ -30,7 +30,7 @@ def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line in a single write, first terminating one that a killed writer left unfinished."""
+    """Append a line in a single write. If a killed writer left an unfinished line, that line is terminated first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -51,7 +51,11 @@ class RunLock:
         self._stream: IO[bytes] | None = None
 
     def acquire(self, tries: int = 3) -> None:
-        """Acquire the lock. Raises RunError if another runner holds it; brief probes by readers are waited out."""
+        """Acquire the lock.
+
+        Raises RunError if another runner holds it. Readers probe the lock for a moment, and `acquire` waits until they are
+        done.
+        """
         for number in range(tries):
             if number:
                 time.sleep(RETRY_SECONDS)
@@ -63,7 +67,7 @@ class RunLock:
         )
 
     def release(self) -> None:
-        """Release the lock; a no-op if it isn't held."""
+        """Release the lock. Nothing happens if it isn't held."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

@@ -24,7 +24,7 @@ _FILLERS = frozenset("AND ANSWER ANSWERS CHOICE CHOICES FINAL LETTER LETTERS OPT
 
 
 def boxed(text: str) -> str:
-    """Return the content of the last box, including nested braces; the whole text if there is none or it is empty."""
+    """Return the content of the last box, including nested braces. Return the whole text if there is no box or it is empty."""
     start = text.rfind(_BOX)
     if start < 0:
         return text.strip()
@@ -39,12 +39,12 @@ def boxed(text: str) -> str:
 
 
 def is_unknown(answer: str) -> bool:
-    """Whether the answer is UNKNOWN, which is never right."""
+    """Return whether the answer is UNKNOWN, which is never right."""
     return answer.strip().lower() == "unknown"
 
 
 def parse_function(spec: str) -> tuple[str, dict[str, Any]]:
-    """Parse `name|key=value|…` into name and options. Raises ValueError."""
+    """Parse `name|key=value|…` into a name and its options. Raises ValueError."""
     name, *parts = (part.strip() for part in spec.split("|"))
     options: dict[str, Any] = {}
     for part in filter(None, parts):
@@ -73,7 +73,7 @@ def _value(key: str, text: str) -> Any:
 
 
 def score(spec: str, answer: str, gold: str) -> bool:
-    """Score an answer by the question's function. Raises ValueError for an unknown function."""
+    """Score an answer with the function that the question names. Raises ValueError for an unknown function."""
     name, options = parse_function(spec)
     return FUNCTIONS[name](answer, gold, options)
 
@@ -149,7 +149,10 @@ FUNCTIONS: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
 
 
 def binary_label(reply: str) -> float | None:
-    """Read a judge's 0 or 1 from the `label` of its JSON object, falling back to a regex; None if there is none."""
+    """Return the 0 or 1 in the `label` of the judge's JSON object.
+
+    If the reply isn't valid JSON, a regular expression looks for the label. Return None if there is no label.
+    """
     text = reply.strip()
     lines = text.splitlines()
     if text.startswith("```") and text.endswith("```") and len(lines) >= 3:

@@ -1,4 +1,4 @@
-"""Overlap metrics between an answer and its gold answers, without a model."""
+"""Metrics of the overlap between an answer and its gold answers. They need no model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def porter_nltk(word: str) -> str:
 
 
 def _consonants(word: str) -> list[bool]:
-    """Whether each letter is a consonant; `y` is one at the start and after a vowel."""
+    """Return for each letter whether it is a consonant. The letter `y` is one at the start of a word and after a vowel."""
     out: list[bool] = []
     for place, letter in enumerate(word):
         if letter == "y":
@@ -50,7 +50,7 @@ def _consonants(word: str) -> list[bool]:
 
 
 def _measure(stem: str) -> int:
-    """Count the vowel-consonant sequences (Porter's m)."""
+    """Count the sequences of vowels followed by consonants (Porter's m)."""
     kinds = _consonants(stem)
     return sum(after and not before for before, after in zip(kinds, kinds[1:], strict=False))
 
@@ -64,7 +64,10 @@ def _doubled(word: str) -> bool:
 
 
 def _short(word: str) -> bool:
-    """Whether the stem ends in consonant, vowel, consonant (not w, x, y), or is a vowel and a consonant."""
+    """Return whether the stem is short in Porter's sense.
+
+    A short stem ends in a consonant, a vowel and a consonant other than w, x or y, or it is just a vowel and a consonant.
+    """
     kinds = _consonants(word)
     if len(word) >= 3 and kinds[-3:] == [True, False, True] and word[-1] not in "wxy":
         return True
@@ -80,7 +83,7 @@ def _large(stem: str) -> bool:
 
 
 def _apply(word: str, rules: Sequence[Rule]) -> str:
-    """Apply the first rule with a matching suffix; if its condition fails, no later rule is tried."""
+    """Apply the first rule whose suffix matches. If its condition fails, no later rule is tried."""
     for suffix, other, condition in rules:
         if word.endswith(suffix):
             stem = word[: len(word) - len(suffix)]
@@ -110,7 +113,7 @@ def _past(word: str) -> str:
 
 
 def _restored(stem: str) -> str:
-    """Restore the letters that English drops before `ed` or `ing`."""
+    """Restore the letters that English spelling drops before `ed` or `ing`."""
     if stem.endswith(("at", "bl", "iz")):
         return stem + "e"
     if _doubled(stem):
@@ -175,13 +178,13 @@ def _final_ll(word: str) -> str:
 
 
 def normal_stems(text: str) -> list[str]:
-    """Return the stems of LoCoMo's normal form, as its F1 compares them."""
+    """Normalise a text as LoCoMo does and return its stems, which LoCoMo's F1 compares."""
     return [porter_nltk(word) for word in normalize_answer(text).split()]
 
 
 @dataclass(frozen=True, slots=True)
 class EventOrder:
-    """`tau_norm` and `score` are None where tau is undefined."""
+    """The score of an ordered list of events. `tau_norm` and `score` are None where tau is undefined."""
 
     precision: float
     recall: float
@@ -190,12 +193,12 @@ class EventOrder:
 
     @property
     def score(self) -> float | None:
-        """Order times F1."""
+        """The order score multiplied by F1."""
         return None if self.tau_norm is None else self.tau_norm * self.f1
 
 
 def event_order(gold: Sequence[str], said: Sequence[str]) -> EventOrder:
-    """Score an ordered list whose matched items are already replaced by their gold wording."""
+    """Score an ordered list of events. The items that match a gold event must already have its wording."""
     common = len(set(gold) & set(said))
     extra = sum(item not in gold for item in said)
     missing = sum(item not in said for item in gold)
@@ -208,13 +211,16 @@ def event_order(gold: Sequence[str], said: Sequence[str]) -> EventOrder:
 
 
 def _ranks(items: Sequence[str], union: Sequence[str]) -> list[int]:
-    """Rank each item of the union; a repeated item takes its last position, as in the official script."""
+    """Return the rank of each item of the union.
+
+    An item that occurs several times gets its last position, as in the official script.
+    """
     places = {item: place for place, item in enumerate(items, start=1)}
     return [places.get(item, len(union) + 1) for item in union]
 
 
 def tau_b(first: Sequence[int], second: Sequence[int]) -> float | None:
-    """Kendall's tau-b; None if either side is constant."""
+    """Compute Kendall's tau-b. Return None if either side is constant."""
     difference = pairs = tied_first = tied_second = 0
     for (a, x), (b, y) in combinations(zip(first, second, strict=True), 2):
         pairs += 1
@@ -229,14 +235,14 @@ Vector = Sequence[float]
 
 
 def cosine(left: Vector, right: Vector) -> float:
-    """Cosine similarity, 0 if either vector is zero. Raises ValueError for different lengths."""
+    """Compute the cosine similarity, which is 0 if either vector is zero. Raises ValueError for different lengths."""
     dot = math.fsum(a * b for a, b in zip(left, right, strict=True))
     length = math.hypot(*left) * math.hypot(*right)
     return max(-1.0, min(1.0, dot / length)) if length else 0.0
 
 
 def rouge_l(answer: str, gold: str) -> float:
-    """Compute ROUGE-L between 0 and 1; 0 if either side is empty."""
+    """Compute ROUGE-L, a value between 0 and 1. It is 0 if either side is empty."""
     said, wanted = normal_stems(answer), normal_stems(gold)
     common = longest_common_subsequence(said, wanted)
     if not common:
@@ -251,7 +257,10 @@ def best_rouge_l(answer: str, golds: Sequence[str]) -> float:
 
 
 def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence, in O(|left|·|right|) time and one row of memory."""
+    """Return the length of the longest common subsequence.
+
+    This takes time proportional to |left| × |right| and keeps one row in memory.
+    """
     row = [0] * (len(right) + 1)
     for item in left:
         diagonal = 0
@@ -263,7 +272,7 @@ def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int
 
 
 def token_f1(answer: str, gold: str) -> float:
-    """Compute token F1 between 0 and 1; 0 if no token is shared or either side is empty."""
+    """Compute token F1, a value between 0 and 1. It is 0 if no token is shared or either side is empty."""
     said, wanted = normal_stems(answer), normal_stems(gold)
     common = sum((Counter(said) & Counter(wanted)).values())
     if not common:
@@ -278,19 +287,22 @@ def best_f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def exact_match(answer: str, golds: Sequence[str]) -> float:
-    """Return 1 if the normalised answer equals a gold answer, else 0."""
+    """Return 1 if the normalised answer equals a gold answer, and 0 otherwise."""
     return float(normalize_answer(answer) in {normalize_answer(gold) for gold in golds})
 
 
 def contains(answer: str, golds: Sequence[str]) -> float:
-    """Return 1 if the normalised answer contains a gold answer as whole words, else 0. An empty gold never matches."""
+    """Return 1 if the normalised answer contains a gold answer as whole words, and 0 otherwise.
+
+    An empty gold answer never matches.
+    """
     said = f" {normalize_answer(answer)} "
     wanted = (normalize_answer(gold) for gold in golds)
     return float(any(f" {gold} " in said for gold in wanted if gold))
 
 
 def substring(answer: str, golds: Sequence[str]) -> float:
-    """Return 1 if a gold answer is a substring of the answer, even within a word, else 0."""
+    """Return 1 if a gold answer is a substring of the answer, even within a word, and 0 otherwise."""
     return float(any(gold in answer for gold in golds if gold))
 
 
@@ -310,7 +322,7 @@ _NOTHING = re.compile(
 
 
 def says_nothing_known(answer: str) -> bool:
-    """Whether the answer abstains: it is empty, or its first sentence says that the answer isn't known."""
+    """Return whether the answer abstains. It does if it is empty or if its first sentence says that the answer isn't known."""
     parts = sentences(answer)
     return not parts or _NOTHING.search(parts[0]) is not None
 
@@ -327,7 +339,7 @@ _REFUSALS = ("no information available", "not mentioned")
 
 
 def locomo_f1(answer: str, gold: str, category: int) -> float:
-    """Compute the official LoCoMo score, between 0 and 1. Raises ValueError unless `category` is 1 to 5."""
+    """Compute the official LoCoMo score, a value between 0 and 1. Raises ValueError unless `category` is 1 to 5."""
     if category == 1:
         return _multi_answer(answer, gold)
     if category == 3:
@@ -367,7 +379,10 @@ _LONGEST = 200
 
 
 def scores(sub_dataset: str, answer: str, golds: Sequence[str], titles: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Compute all scores of the sub-dataset. `titles` maps ids to names; recsys can't be scored without it."""
+    """Compute all scores of the sub-dataset.
+
+    `titles` maps ids to names. Without it, the recommendation task (recsys) can't be scored.
+    """
     if "recsys" in sub_dataset:
         return _recommended(answer, golds, titles) if titles else {}
     if "ruler_niah" in sub_dataset:
@@ -381,14 +396,14 @@ def scores(sub_dataset: str, answer: str, golds: Sequence[str], titles: Mapping[
 
 
 def primary(sub_dataset: str) -> str:
-    """Return the primary metric of a sub-dataset; "" if a model judges it."""
+    """Return the name of the primary metric of a sub-dataset, or "" if a model judges it."""
     if "sum" in sub_dataset or "longmemeval" in sub_dataset:
         return ""
     return next((metric for part, metric in PRIMARY if part in sub_dataset), "substring_exact_match")
 
 
 def parsed(answer: str) -> str:
-    """Extract the text after the first "Answer:" on its line, or the first line."""
+    """Return the text that follows the first "Answer:" on its line, or the first line if there is no such text."""
     place = answer.lower().find(_PREFIX)
     rest = answer[place + len(_PREFIX) :] if place >= 0 else answer
     line = rest.split("\n", 1)[0].strip()
@@ -396,12 +411,15 @@ def parsed(answer: str) -> str:
 
 
 def normal(text: str) -> str:
-    """Normalise as SQuAD does: lower case, no ASCII punctuation, no articles, single spaces."""
+    """Normalise a text as SQuAD does.
+
+    The result is in lower case, without ASCII punctuation or articles, and has single spaces.
+    """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def plain_f1(answer: str, gold: str) -> float:
-    """Compute token F1 without stemming; yes and no must match exactly."""
+    """Compute token F1 without stemming. The answers yes and no must match exactly."""
     said, wanted = normal(answer), normal(gold)
     if said != wanted and (said in _ALONE or wanted in _ALONE):
         return 0.0
@@ -443,7 +461,7 @@ def title_of(name: str) -> str:
 
 
 def nearest(text: str, names: Sequence[str]) -> str:
-    """Find the name with the smallest edit distance to the text, ignoring case."""
+    """Return the name with the smallest edit distance to the text. Case is ignored."""
     said = [ord(sign) for sign in text.lower()]
     lower = [name.lower() for name in names]
     width = max(map(len, lower), default=0)

@@ -42,9 +42,9 @@ METRIC = "precisionmembench_pass"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Belief ids that the harness adds to a search, restricted to the query's user and scope.
+    """The ids of the beliefs that the harness adds to a search by the user and scope of the query.
 
-    `names`: the belief of each turn that a system may find. `relations`: the participants of each relation.
+    `names` maps each turn that a system may find to its belief. `relations` maps each relation to its participants.
     """
 
     names: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -57,7 +57,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Surfaced:
-    """Ids returned to the caller: pinned beliefs, relevant beliefs and open questions."""
+    """The ids that the caller gets: the pinned beliefs, the relevant beliefs and the open questions."""
 
     pinned: tuple[str, ...]
     relevant: tuple[str, ...]
@@ -66,7 +66,7 @@ class Surfaced:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """The requirements of a case. None: not specified."""
+    """What a case demands. None means that the case doesn't specify it."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Entry:
 
     @property
     def pass_type(self) -> str:
-        """Return one of `PASS_TYPES`, or "" for a case that didn't pass."""
+        """Return one of `PASS_TYPES`, or "" if the case didn't pass."""
         if not self.passed:
             return ""
         if self.precision:
@@ -115,7 +115,7 @@ class Entry:
 
 
 def surfaced(found: Sequence[str], frame: Frame) -> Surfaced:
-    """Assemble the result that the harness returns for these retrieved beliefs, best first."""
+    """Return what the harness would return if the system retrieved these beliefs, which are ordered best first."""
     hidden = set(frame.pinned)
     known = set(frame.names.values())
     raw = [name for name in dict.fromkeys(found[: frame.max_beliefs]) if name in known and name not in hidden]
@@ -144,7 +144,7 @@ def judge_case(seen: Surfaced, demands: Demands, category: str) -> Entry:
 
 
 def judge_turn(seen: Surfaced, demands: Demands, category: str) -> Entry:
-    """Judge a turn of a session, counting pinned beliefs both as hits and as gold."""
+    """Judge a turn of a session. Pinned beliefs count both as found and as expected."""
     gold = replace(demands, seed_pinned=()).gold
     hits = sum(name in seen.relevant or name in seen.pinned for name in gold)
     precision = hits / len(seen.relevant) if seen.relevant else None
@@ -188,7 +188,7 @@ def _disorder(found: Sequence[str], first: str, second: str) -> Iterator[str]:
 
 
 def precision_scores(question: Question, pieces: Sequence[Retrieved]) -> Iterator[dict[str, Any]]:
-    """Score a question from the frame and demands in its metadata; empty for questions of other benchmarks."""
+    """Score a question by the frame and the demands in its metadata. The result is empty for questions of other benchmarks."""
     expected = question.metadata.get("precisionmembench")
     if not expected:
         return
@@ -214,13 +214,13 @@ def _score(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
 
 
 def to_json(value: Frame | Demands) -> dict[str, Any]:
-    """Convert to plain values, omitting empty ones."""
+    """Convert the value to plain JSON values and omit those that are empty."""
     given = asdict(value)
     return {key: item for key, item in given.items() if item is not None and (item or key == "only" or isinstance(item, int))}
 
 
 def frame_from_json(data: Mapping[str, Any]) -> Frame:
-    """Inverse of `to_json`."""
+    """Convert the output of `to_json` back to a frame."""
     return Frame(
         names=dict(data.get("names", {})),
         pinned=tuple(data.get("pinned", ())),
@@ -232,7 +232,7 @@ def frame_from_json(data: Mapping[str, Any]) -> Frame:
 
 
 def demands_from_json(data: Mapping[str, Any]) -> Demands:
-    """Inverse of `to_json`."""
+    """Convert the output of `to_json` back to demands."""
     given: dict[str, Any] = {key: tuple(item) if isinstance(item, list | tuple) else item for key, item in data.items()}
     if "ordered" in given:
         given["ordered"] = tuple((first, second) for first, second in given["ordered"])
@@ -243,7 +243,7 @@ def demands_from_json(data: Mapping[str, Any]) -> Demands:
 
 
 def summary(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Summarise a report with the harness's names and rounding."""
+    """Summarise a report, using the harness's names and rounding."""
     latencies = [entry.latency_ms for entry in entries]
     counts = {kind: sum(entry.pass_type == kind for entry in entries) for kind in PASS_TYPES}
     passed = sum(entry.passed for entry in entries)
@@ -289,7 +289,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _total(values: Sequence[float]) -> float:
-    """Add from left to right, as JavaScript does: newer Pythons' `sum` compensates, which can change the last digit."""
+    """Add the values from left to right, as JavaScript does.
+
+    The `sum` of newer Pythons compensates for rounding errors, which can change the last digit.
+    """
     total = 0.0
     for value in values:
         total += value
@@ -306,12 +309,12 @@ def _at(values: Sequence[float], share: float) -> float:
 
 
 def recomputed(row: Mapping[str, Any], demands: Demands, *, session: bool) -> Entry:
-    """Rescore a published row from the ids that it lists."""
+    """Score a published row again from the ids that it lists."""
     keys = (
         ("pinnedBeliefIds", "retrievedBeliefIds", "") if session else ("pinnedBeliefs", "relevantBeliefs", "retrievedQuestions")
     )
     pinned, relevant, questions = (tuple(row.get(key, ())) for key in keys)
-    if session:  # session rows don't list question ids, so copy their verdict
+    if session:  # Session rows don't list the ids of their questions, so their verdict is copied.
         demands = replace(demands, questions_include=(), questions_exclude=())
     judge = judge_turn if session else judge_case
     entry = judge(Surfaced(pinned, relevant, questions), demands, str(row["category"]))

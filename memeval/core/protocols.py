@@ -13,28 +13,31 @@ from memoryd.core.types import Completion, Message
 
 
 class Benchmark(Protocol):
-    """A set of cases. `cases` streams: at most one case is in memory at a time, in a stable order."""
+    """A set of cases.
+
+    `cases` yields them in a stable order and keeps at most one of them in memory.
+    """
 
     @property
     def name(self) -> str:
-        """Registered name."""
+        """The name under which the benchmark is registered."""
         ...
 
     def cases(self) -> Iterator[Case]:
-        """Yield all cases. Raises DataError naming file, record and field."""
+        """Yield all cases. Raises a DataError that names the file, the record and the field."""
         ...
 
     def data_hash(self) -> str:
-        """SHA-256 of the data files."""
+        """Return the SHA-256 of the data files."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Optional features of a provider. Each names a method of `Provider` that the engine calls.
+    """The optional features of a provider. Each is named after a method of `Provider` that the engine calls.
 
-    `retries`: the provider retries failed calls itself, so the engine doesn't. `search_options` affect only
-    searches: a run may reuse the ingest of a run with different values.
+    If `retries` is set, the provider itself retries failed calls, so the engine doesn't. The options in `search_options`
+    affect searches only, so a run may reuse the data that another run ingested with different values.
     """
 
     model: bool = False
@@ -47,36 +50,38 @@ class Capabilities:
     search_options: frozenset[str] = frozenset()
 
     def searching(self, *options: str) -> Capabilities:
-        """Return a copy with additional search options."""
+        """Return a copy that has these additional search options."""
         return replace(self, search_options=self.search_options.union(options))
 
 
 class Provider(Protocol):
-    """A memory system under test. A scope is one case of one run; scopes are isolated from each other.
+    """A memory system under test.
 
-    `ingest` may be called several times for a scope (batches, in time order) and must be idempotent for
-    sessions already ingested. It never gets `source_id`s or gold. `search` returns at most k passages, best first.
-    Raises ProviderError; `transient` ones are retried by the engine. Its class declares `capabilities`; the last six
-    methods are called only when they say so.
+    A scope is one case of one run, and scopes are isolated from each other. `ingest` may be called several times for a scope,
+    with batches in time order. It must be idempotent for sessions that it has already ingested. It never gets a `source_id`
+    or a gold answer. `search` returns at most k passages, best first.
+
+    Methods raise ProviderError, and the engine retries those that are transient. The class declares its `capabilities`. The
+    last six methods are called only if the capabilities include them.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities()
 
     @property
     def name(self) -> str:
-        """Registered name."""
+        """The name under which the provider is registered."""
         ...
 
     def open(self, workdir: Path) -> None:
-        """Prepare for use. Local providers keep all state under `workdir`, so that it can be reused."""
+        """Prepare the system for use. A local provider keeps all of its state under `workdir`, so that it can be reused."""
         ...
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Store the sessions; the returned counts, ids and tokens are recorded."""
+        """Store the sessions. The counts, ids and tokens that it returns are recorded."""
         ...
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Block until everything ingested is searchable."""
+        """Block until everything that was ingested can be found."""
         ...
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
@@ -84,7 +89,7 @@ class Provider(Protocol):
         ...
 
     def clear(self, scope: str) -> None:
-        """Delete the scope; a no-op if it doesn't exist."""
+        """Delete the scope. Nothing happens if it doesn't exist."""
         ...
 
     def close(self) -> None:
@@ -92,27 +97,27 @@ class Provider(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise ConfigError if anything is missing, such as an API key, before any work is done."""
+        """Raise ConfigError if anything is missing, such as an API key. This is called before any work is done."""
         return
 
     def use_stop(self, stop: Stop) -> None:
-        """Interrupt waits once the flag is set."""
+        """Use this flag to interrupt waits once a stop is requested."""
         return
 
     def use_model(self, model: Model) -> None:
-        """Set the model named by the option `model`. Called before `open`."""
+        """Use the model that the option `model` names. This is called before `open`."""
         return
 
     def use_memory(self, memory: Any) -> None:
-        """Set the caller's Python object. Called before `open`."""
+        """Use the caller's Python object. This is called before `open`."""
         return
 
     def use_gold(self, scope: str, case: Case) -> None:
-        """Receive the gold of a scope's questions (for the oracle). Called before the first search."""
+        """Receive the gold answers of a scope's questions (for the oracle). This is called before the first search."""
         return
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return details to record with results, such as the index actually in use."""
+        """Return details to record with the results, such as the index that is actually used."""
         return EMPTY
 
 
@@ -126,7 +131,7 @@ class Memory(Protocol):
     """
 
     def add(self, text: str) -> Any:
-        """Store a text; may return an id."""
+        """Store a text. The method may return an id."""
         ...
 
     def search(self, query: str, k: int) -> Any:
@@ -136,14 +141,14 @@ class Memory(Protocol):
 
 @runtime_checkable
 class Model(Protocol):
-    """An answering or judging model. Raises ModelError (transient or not).
+    """An answering or judging model. It raises ModelError, which may be transient.
 
-    Inherit from it for the defaults of `cache_salt` and `estimate`.
+    Inherit from this class to get the default `cache_salt` and `estimate`.
     """
 
     @property
     def name(self) -> str:
-        """As recorded with results."""
+        """The name that is recorded with results."""
         ...
 
     def complete(
@@ -154,11 +159,11 @@ class Model(Protocol):
 
     @property
     def cache_salt(self) -> str:
-        """Everything besides name and messages that affects the answers, such as the address."""
+        """Everything besides the name and the messages that affects the answers, such as the address."""
         return ""
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        """Estimate the maximum cost of a call in US dollars; None if unknown."""
+        """Estimate the maximum cost of a call in US dollars. Return None if it is unknown."""
         return None
 
 
@@ -167,15 +172,18 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """As recorded with results."""
+        """The name that is recorded with results."""
         ...
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return one score per metric; value None where it can't be scored."""
+        """Return one score per metric. Its value is None where the answer can't be scored."""
         ...
 
     def prompt_hashes(self) -> Mapping[str, str]:
-        """Return prompt hashes by question type, as recorded with results. Judges without prompts inherit this."""
+        """Return the hashes of the prompts by question type, as recorded with results.
+
+        Judges without prompts inherit this method.
+        """
         return EMPTY
 
 
@@ -184,9 +192,12 @@ class RetrievalMetric(Protocol):
 
     @property
     def name(self) -> str:
-        """Name without the cut-off, e.g. recall_all."""
+        """The name without the cut-off, such as recall_all."""
         ...
 
     def __call__(self, ranked: Sequence[Sequence[str]], relevant: Sequence[str], k: int) -> float | None:
-        """Compute the value at cut-off k. `ranked` holds the ids that each retrieved passage covers; None means unscored."""
+        """Compute the value at cut-off k.
+
+        `ranked` holds the ids that each retrieved passage covers. The result is None if the question can't be scored.
+        """
         ...

@@ -29,7 +29,7 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Split into lower-case words, keeping apostrophes inside words."""
+    """Split a text into lower-case words. Apostrophes inside words are kept."""
     return [match.group().lower() for match in _WORD.finditer(text)]
 
 
@@ -43,40 +43,45 @@ def _porter() -> Callable[[str], str]:
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Stem a lower-case word with Porter's algorithm (Porter 1980, in the Snowball project's version).
+    """Stem a lower-case word with the Snowball project's version of Porter's algorithm (Porter 1980).
 
-    Stemmers hold the current word as state and aren't thread-safe.
+    A stemmer stores the current word as its state, so it isn't thread-safe.
     """
     with _STEMMER_LOCK:
         return _porter()(word)
 
 
 def stems(text: str) -> list[str]:
-    """Return the stemmed words, in order."""
+    """Return the stemmed words in their order."""
     return [stem(word) for word in words(text)]
 
 
 def content_stems(text: str) -> list[str]:
-    """Return the stemmed words without function words."""
+    """Return the stemmed words of a text, except function words."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
 def sentences(text: str) -> list[str]:
-    """Split into sentences and lines, stripped and non-empty."""
+    """Split a text into its sentences and lines. They are stripped, and empty ones are dropped."""
     return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
 
 
 def normalize_answer(text: str) -> str:
-    """Normalise as LoCoMo does: no commas, lower case, no ASCII punctuation, no a/an/the/and, single spaces.
+    """Normalise an answer as LoCoMo does.
 
-    Source: normalize_answer in task_eval/evaluation.py of LoCoMo (Maharana et al. 2024), which
-    is SQuAD's with `and` dropped, too.
+    This removes commas, ASCII punctuation and the words a, an, the and and, and leaves lower-case text with single spaces.
+
+    Source: normalize_answer in task_eval/evaluation.py of LoCoMo (Maharana et al. 2024). It is SQuAD's function, except that
+    it also drops `and`.
     """
     plain = text.replace(",", "").lower().translate(_PUNCTUATION)
     return " ".join(_LOCOMO_DROPPED.sub(" ", plain).split())
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate model tokens where a model doesn't report them: 4 characters of Latin text per token, 1 of CJK."""
+    """Estimate the number of tokens, for models that don't report it.
+
+    The estimate is one token for 4 characters of Latin text and one for each CJK character.
+    """
     wide = len(_CJK.findall(text))
     return wide + (len(text) - wide + 3) // 4

@@ -15,7 +15,7 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class QuestionType(StrEnum):
-    """The ability that a question tests, unified over all benchmarks."""
+    """The ability that a question tests. The types are the same for all benchmarks."""
 
     FACT_RECALL = "fact_recall"
     MULTI_HOP = "multi_hop"
@@ -27,7 +27,7 @@ class QuestionType(StrEnum):
 
 
 class Phase(StrEnum):
-    """The five phases, in order."""
+    """The five phases of a run, in order."""
 
     INGEST = "ingest"
     SEARCH = "search"
@@ -38,7 +38,10 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A message. `id` is unique within its case; `role` is user or assistant, `speaker` an optional name."""
+    """A message.
+
+    `id` is unique within its case. `role` is user or assistant, and `speaker` is an optional name.
+    """
 
     id: str
     role: str
@@ -52,8 +55,8 @@ class Turn:
 class Session:
     """A conversation.
 
-    `id` is opaque: some data sets' ids leak the gold answers, so loaders replace them and keep
-    the original in `source_id`, which no system under test ever sees.
+    `id` is opaque. In some data sets the original ids give away the gold answers, so loaders replace them. The original is
+    kept in `source_id`, which no system under test ever sees.
     """
 
     id: str
@@ -64,9 +67,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its gold. `answers` empty: no gold answer; `evidence_*` empty: not known.
+    """A question and its gold answers.
 
-    Evidence ids are ids of sessions and turns of the case. `category` is the benchmark's own name for the type.
+    `answers` is empty if there is no gold answer, and the `evidence_*` fields are empty if the evidence isn't known. Evidence
+    ids are ids of sessions and turns of the case. `category` is the benchmark's own name for the type.
     """
 
     id: str
@@ -81,13 +85,13 @@ class Question:
 
     @property
     def is_abstention(self) -> bool:
-        """Whether abstaining is the right answer."""
+        """Return whether abstaining is the right answer."""
         return self.type is QuestionType.ABSTENTION
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A memory scope: the sessions to ingest, and the questions to ask of them."""
+    """A memory scope. It has the sessions to ingest and the questions to ask about them."""
 
     id: str
     sessions: tuple[Session, ...]
@@ -97,7 +101,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A search of a provider. `granularity` is session, round or turn."""
+    """A search request to a provider. `granularity` is session, round or turn."""
 
     text: str
     k: int
@@ -108,10 +112,10 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A retrieved passage. Lists are ordered best first.
+    """A retrieved passage. Lists of passages are ordered best first.
 
-    `sessions` and `turns` name its sources, as far as the provider reports them; without
-    them retrieval metrics are unscored, not zero.
+    `sessions` and `turns` are the ids of its sources, as far as the provider reports them. If it reports none, retrieval
+    metrics are unscored rather than zero.
     """
 
     text: str
@@ -124,10 +128,10 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A hypothesis for a question, with the hash of the prompt that produced it.
+    """An answer to a question, and the hash of the prompt that produced it.
 
-    `confidence` (0 to 1) is the model's own, if it was asked; `withheld` is the answer it would have given with more
-    confidence.
+    `confidence` is the model's own estimate from 0 to 1, if it was asked for one. `withheld` is the answer that was held back
+    because the confidence was too low.
     """
 
     text: str
@@ -141,7 +145,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One judgement. `value` None means unscored (the judge failed, or the question has no gold): not wrong."""
+    """One judgement.
+
+    A `value` of None means that the answer was not scored, because the judge failed or the question has no gold answer. It
+    doesn't mean that the answer is wrong.
+    """
 
     metric: str
     value: float | None

@@ -1,4 +1,4 @@
-"""Shared parts of judges: reading replies, options and the base of text judges."""
+"""Shared parts of the judges: parsing of replies, options, and the base class of judges that compare texts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WRAPPING = re.compile(r"^[\s\"'`*_(]+|[\s\"'`*_).!]+$")
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """Parse yes or no; None for anything else. Ignores case, quotes, bold and a full stop."""
+    """Parse yes or no. Return None for anything else. Case, quotes, bold type and a full stop are ignored."""
     return {"yes": True, "no": False}.get(_bare(reply))
 
 
 def grade(reply: str) -> float | None:
-    """Parse a grade: 1 for yes, 0.5 for partly, 0 for no, None for anything else."""
+    """Parse a grade. Return 1 for yes, 0.5 for partly, 0 for no, and None for anything else."""
     return {"yes": 1.0, "partly": 0.5, "no": 0.0}.get(_bare(reply))
 
 
@@ -31,17 +31,19 @@ def _bare(reply: str) -> str:
 
 
 def right_or_wrong(reply: str) -> bool | None:
-    """Parse ConvoMem's label: the reply contains `right` and not `wrong`; None if it contains neither.
+    """Parse ConvoMem's label. Return None if the reply contains neither `right` nor `wrong`.
+
+    An answer is right if the reply contains `right` and not `wrong`.
 
     Source: verifyAnswerCorrectnessWithPrompt in evaluation/EvaluationUtils.scala of ConvoMem (Pakhomov et al. 2025), which
-    asks again where this is None.
+    asks again where this function returns None.
     """
     low = reply.casefold()
     return None if "right" not in low and "wrong" not in low else "wrong" not in low
 
 
 def _object(reply: str) -> Mapping[str, Any]:
-    """Extract the JSON object of a reply, which may be fenced or surrounded by text; empty if there is none."""
+    """Return the JSON object of a reply, or an empty one if there is none. It may be fenced or surrounded by text."""
     start, end = reply.find("{"), reply.rfind("}")
     try:
         found = json.loads(reply[start : end + 1])
@@ -54,15 +56,20 @@ _FLAT = re.compile(r"\{[^{}]*\}")
 
 
 def last_object(reply: str) -> Mapping[str, Any]:
-    """Extract the last flat JSON object of a reply, as MemoryAgentBench reads scores; empty if there is none."""
+    """Return the last flat JSON object of a reply, or an empty one if there is none.
+
+    MemoryAgentBench reads scores in this way.
+    """
     found = _FLAT.findall(reply)
     return _object(found[-1]) if found else {}
 
 
 def correct_or_wrong(reply: str) -> float | None:
-    """Parse the vendors' label for LoCoMo: 1 for exactly CORRECT, else 0; None without a JSON object with a label.
+    """Parse the label that vendors use for LoCoMo. Return 1 for exactly CORRECT and 0 for any other label.
 
-    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails where this is None.
+    Return None if there is no JSON object with a label.
+
+    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails where this function returns None.
     """
     label = _object(reply).get("label")
     return None if label is None else float(label == "CORRECT")
@@ -72,10 +79,12 @@ _LABELLED = re.compile(r"""\{[^{}]{0,2000}"label"\s{0,9}:\s{0,9}["']([^"']{1,200
 
 
 def labelled(reply: str) -> float | None:
-    """Parse LoCoMo-Plus's label: correct 1, partial 1/2, wrong and anything else 0; None for an empty reply (0 officially).
+    """Parse LoCoMo-Plus's label. Return 1 for correct, 1/2 for partial, and 0 for wrong or anything else.
 
-    The label is that of the reply's JSON object or, if that can't be parsed, the first of the words correct, wrong and partial
-    that occurs, so that "incorrect" counts as correct, as in the official code.
+    Return None for an empty reply, which is 0 in the official code.
+
+    The label is that of the reply's JSON object. If the object can't be parsed, it is the first of the words correct, wrong
+    and partial that occurs, so "incorrect" counts as correct, as in the official code.
 
     Source: _parse_judge_response and label_to_score in evaluation_framework/task_eval/llm_as_judge.py of Locomo-Plus (2026).
     """
@@ -89,7 +98,9 @@ def labelled(reply: str) -> float | None:
 
 
 def json_score(reply: str) -> float | None:
-    """Parse the `score` in BEAM's reply, a JSON object that may be fenced or surrounded by text; None if there is none.
+    """Parse the `score` in BEAM's reply. Return None if there is none.
+
+    The reply is a JSON object that may be fenced or surrounded by text.
 
     Source: parse_json_response in src/evaluation/compute_metrics.py of BEAM (Tavakoli et al. 2025).
     """
@@ -111,12 +122,16 @@ def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -
 
 
 def protocol_of(options: Mapping[str, Any]) -> str:
-    """Return the protocol: option `protocol`, else the family of the benchmark's name (longmemeval-s: longmemeval)."""
+    """Return the protocol.
+
+    This is the option `protocol`, or else the family of the benchmark's name. For example, the family of longmemeval-s is
+    longmemeval.
+    """
     return str(options.get("protocol") or str(options.get("benchmark") or "").split("-")[0])
 
 
 class TextJudge(Judge):
-    """A judge that is a pure function of texts. On abstention questions, abstaining is right."""
+    """A judge that is a pure function of texts. If a question is meant to be unanswerable, abstaining is right."""
 
     name = ""
     options: frozenset[str] = frozenset()
@@ -126,7 +141,7 @@ class TextJudge(Judge):
         check_names(self.name, self._options, self.options)
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return one score, named after the judge."""
+        """Return one score that has the name of the judge."""
         return [self._score(question, answer)]
 
     def _score(self, question: Question, answer: Answer) -> Score:

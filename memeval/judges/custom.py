@@ -25,7 +25,10 @@ METRIC = "accuracy"
 
 @registry.judge("custom")
 class CustomJudge(Judge):
-    """Options, set by the run: `reference`, `base` (the folder of the YAML file) and `where` (its line)."""
+    """A judge that calls the user's code.
+
+    The run sets its options, which are `reference`, `base` (the folder of the YAML file) and `where` (its line).
+    """
 
     def __init__(self, model: Model | None, options: Mapping[str, Any]) -> None:
         where = str(options.get("where") or "customEvaluator")
@@ -44,7 +47,7 @@ class CustomJudge(Judge):
 
     @property
     def name(self) -> str:
-        """The reference in the benchmark's file."""
+        """The reference as the benchmark's file gives it."""
         return f"custom({self._name})"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:

@@ -35,13 +35,13 @@ from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
 _OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official"})
-_SHOWN = 500  # characters of the reply kept as the reason
+_SHOWN = 500  # number of characters of the reply that are kept as the reason
 _KEPT_TYPES = {"user_evidence": "user", "abstention_evidence": "abstention"}
 _RUBRICS = ("preference_evidence", "implicit_connection_evidence")
 
 
 def _convomem_key(question: Question) -> str:
-    """Return the prompt key of a category; user facts have one for a single message and one for several."""
+    """Return the prompt key of a category. User facts have one key for a single message and one for several."""
     if question.category in _RUBRICS:
         return "rubric"
     kind = _KEPT_TYPES.get(question.category, "default")
@@ -51,7 +51,7 @@ def _convomem_key(question: Question) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How official code names its score, parses a reply, and selects the prompt of a question."""
+    """How the official code names its score, parses a reply, and selects the prompt of a question."""
 
     metric: str
     read: Callable[[str], float | None]
@@ -78,9 +78,9 @@ PROTOCOLS: Mapping[str, Protocol] = {
 class PromptedJudge:
     """A judge that prompts a model by question type.
 
-    Options: `prompt` (a name, file or text that replaces the benchmark's), `prompt_by_type` (the same by unified
-    type), `base` (folder of relative files), `max_tokens`. `official`: the benchmark's own prompts with the model that its
-    code or paper judges with.
+    The option `prompt` is a name, file or text that replaces the benchmark's prompt, and `prompt_by_type` does the same for
+    each unified type. `base` is the folder for relative paths. `max_tokens` limits the reply. `official` selects the
+    benchmark's own prompts and the model that its code or paper judges with.
     """
 
     kind = ""
@@ -99,21 +99,25 @@ class PromptedJudge:
         own = self._official.max_tokens if self._official else MAX_TOKENS
         self._limit = int(options["max_tokens"]) if "max_tokens" in options else own
         self._prompt = lru_cache(maxsize=None)(self._find)
-        self._prompt(QuestionType.FACT_RECALL)  # report unreadable prompts before the run
+        self._prompt(QuestionType.FACT_RECALL)  # report prompts that can't be read before the run starts
 
     @property
     def name(self) -> str:
-        """The kind and the model, as figures of different models aren't comparable."""
+        """The kind of judge and its model, as the figures of different models can't be compared."""
         return f"{self.kind}({self._model.name})"
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Return prompt hashes by question type, or by the official code's own key."""
+        """Return the hashes of the prompts by question type, or by the keys of the official code."""
         if self._official:
             return {str(key): prompt.hash for key, prompt in self._official.prompts.items()}
         return {kind.value: self._prompt(kind).hash for kind in QuestionType}
 
     def ask(self, prompt: Prompt, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
-        """Ask the model; return its reply and the provenance to record: judge, answering model (a snapshot), prompt hash."""
+        """Ask the model.
+
+        Return its reply and the origin of the judgement, which is recorded. The origin has the judge, the model that answered
+        (a snapshot) and the hash of the prompt.
+        """
         values = {"question": question.text, "answer": gold, "response": answer.text, "evidence": evidence_text(question)}
         reply = self._model.complete(prompt.render(values), max_tokens=self._limit)
         return reply, f"{self.name} {reply.model} {prompt.hash}"
@@ -123,7 +127,7 @@ class PromptedJudge:
 
 
 def evidence_text(question: Question) -> str:
-    """Format the evidence texts; several are numbered, as ConvoMem's code does."""
+    """Format the evidence texts. If there are several, they are numbered, as in ConvoMem's code."""
     texts = [str(text) for text in question.metadata.get("evidence_texts", ())]
     if len(texts) <= 1:
         return "".join(texts)
@@ -132,12 +136,15 @@ def evidence_text(question: Question) -> str:
 
 @registry.judge("llm")
 class LLMJudge(PromptedJudge):
-    """Judges yes or no; a reply that is neither is unscored. Raises ModelError if the model fails."""
+    """Judges an answer with yes or no. A reply that is neither leaves it unscored. Raises ModelError if the model fails."""
 
     kind = "llm"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Score by the benchmark's protocol; for LongMemEval also with the official label, from the same reply."""
+        """Score the answer by the benchmark's protocol.
+
+        For LongMemEval, the official label is read from the same reply and returned as well.
+        """
         skipped = self._skipped(question)
         if skipped:
             return [Score("llm_accuracy", None, skipped, self.name)]
@@ -160,7 +167,10 @@ class LLMJudge(PromptedJudge):
         return "" if has_gold else NO_GOLD
 
     def _with_label(self, question: Question, gold: str, answer: Answer) -> list[Score]:
-        """Return the strict score and LongMemEval's label, named after the benchmark if prompts and model are the paper's."""
+        """Return the strict score and LongMemEval's label.
+
+        The label has the name of the benchmark if both the prompts and the model are those of the paper.
+        """
         rules = PROTOCOLS["longmemeval"]
         prompt = self._official.prompts[rules.key(question)] if self._official else self._prompt(question.type)
         reply, judge = self.ask(prompt, question, gold, answer)
@@ -168,7 +178,7 @@ class LLMJudge(PromptedJudge):
         named = self._official is not None and self._official.is_model(reply.model)
         return [
             self._scored("llm_accuracy", None if verdict is None else float(verdict), reply, judge),
-            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # count usage once
+            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # count usage only once
         ]
 
     def _scored(self, metric: str, value: float | None, reply: Completion, judge: str) -> Score:
@@ -183,12 +193,15 @@ UNDEFINED = "skipped: tau is undefined, a list has a single rank"
 
 @registry.judge("rubric")
 class RubricJudge(PromptedJudge):
-    """Grades each point of a rubric with one call. Raises ModelError if the model fails."""
+    """Grades each point of a rubric with one call to the model. Raises ModelError if the model fails."""
 
     kind = "rubric"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Score both readings of the grades, with the replies as the reason, and the order of events if asked for."""
+        """Return a score for each of the two readings of the grades, and a score for the order of events if it is asked for.
+
+        The replies are the reason of the scores.
+        """
         points = [str(point) for point in question.metadata.get("rubric", ())] or list(question.answers)
         if not points:
             return [Score("rubric", None, NO_GOLD, self.name)]
@@ -222,7 +235,7 @@ class RubricJudge(PromptedJudge):
         ]
 
     def _match(self, points: Sequence[str], line: str, used: set[int]) -> tuple[int | None, Usage]:
-        """Find the first unmatched point that the model considers equivalent to the line."""
+        """Return the first unmatched point that the model considers equivalent to the line."""
         usage = Usage()
         for place, point in enumerate(points):
             if place in used:
@@ -244,14 +257,21 @@ class RubricJudge(PromptedJudge):
 
 
 def _beam_score(cut: float | None, order: Sequence[Score], judge: str) -> Score:
-    """Return BEAM's score: Kendall's tau for the order of events, otherwise the grades truncated as in its code."""
+    """Return BEAM's score.
+
+    This is Kendall's tau for the order of events. Otherwise it is computed from the grades after truncation, as in BEAM's
+    code.
+    """
     if order:
         return Score("beam_score", order[0].value, order[0].reason, judge)
     return Score("beam_score", cut, "", judge)
 
 
 def means(replies: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return the mean grade with halves, and with halves truncated to 0; both None if a reply can't be parsed."""
+    """Return the mean grade twice, once with halves and once with halves truncated to 0.
+
+    Both are None if a reply can't be parsed.
+    """
     read = [grade(reply) if json_score(reply) is None else json_score(reply) for reply in replies]
     grades = [value for value in read if value is not None]
     if not replies or len(grades) < len(replies):

@@ -24,7 +24,7 @@ OTHER_MODEL = "skipped: the judge is not the model that the benchmark pins"
 
 @registry.judge("longmemeval-v2")
 class LongMemEvalV2Judge(TextJudge):
-    """Option `official`: the official prompts and the pinned model."""
+    """A judge for LongMemEval-V2. Its option `official` has the official prompts and the pinned model."""
 
     name = "longmemeval-v2"
     options = frozenset({"official"})
@@ -35,11 +35,11 @@ class LongMemEvalV2Judge(TextJudge):
         self._official: Official | None = self._options.get("official")
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Return hashes of the official prompts, if they are used."""
+        """Return the hashes of the official prompts, if they are used."""
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return one score, or two if a model other than the pinned one judged. Raises ModelError."""
+        """Return one score, or two if the judging model isn't the pinned one. Raises ModelError."""
         spec = str(question.metadata.get("eval_function") or "")
         if not spec or not question.answers:
             return [Score(MAIN, None, NO_GOLD, self.name)]

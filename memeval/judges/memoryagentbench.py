@@ -46,7 +46,7 @@ TYPES = {
 
 @registry.judge("memoryagentbench")
 class MemoryAgentBenchJudge(TextJudge):
-    """Returns a score for each metric of the sub-dataset, the reported one first."""
+    """Returns a score for each metric of the sub-dataset. The metric that the benchmark reports comes first."""
 
     name = "memoryagentbench"
     options = frozenset({"entities", "official", "summary_model"})
@@ -58,11 +58,11 @@ class MemoryAgentBenchJudge(TextJudge):
         self._summary_model: Model | None = self._options.get("summary_model") or model
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Return hashes of the official prompts, if they are used."""
+        """Return the hashes of the official prompts, if they are used."""
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return the main score, then all others."""
+        """Return the main score and then all others."""
         if not question.answers:
             return [Score(MAIN, None, NO_GOLD, self.name)]
         kind = str(question.metadata.get("sub_dataset") or "")
@@ -74,7 +74,10 @@ class MemoryAgentBenchJudge(TextJudge):
         return [*first, *(Score(name, value, "", self.name) for name, value in found.items())]
 
     def _by_model(self, kind: str, question: Question, answer: Answer) -> list[Score]:
-        """Score with a model, main score first; named differently unless the model is the pinned one. Raises ModelError."""
+        """Score the answer with a model and return the main score first. Raises ModelError.
+
+        The scores have other names unless the model is the pinned one.
+        """
         if self._official is None or self._model is None or self._summary_model is None:
             return [Score(MAIN, None, BY_MODEL, self.name)]
         if "infbench" in kind:
@@ -113,7 +116,7 @@ class MemoryAgentBenchJudge(TextJudge):
 
     @cached_property
     def _titles(self) -> Mapping[str, str]:
-        """Load the titles of all recommendable items by id."""
+        """Load the titles of all items that can be recommended, by id."""
         named = str(self._options.get("entities") or "")
         if not named:
             return {}
@@ -127,7 +130,7 @@ class MemoryAgentBenchJudge(TextJudge):
 
 
 def summary_f1(replies: Mapping[str, str], points: int) -> float | None:
-    """Compute fluency times the F1 of key points and sentences; None if a reply can't be parsed."""
+    """Multiply the fluency by the F1 of key points and sentences. Return None if a reply can't be parsed."""
     try:
         read = {name: last_object(text) for name, text in replies.items()}
         fluency = float(read["fluency"]["fluency"])

@@ -1,4 +1,4 @@
-"""Answer metrics: accuracy, abstention, and the choice of a run's headline metric."""
+"""Metrics of answers: accuracy and abstention. The headline metric of a run is chosen here, too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of a question. `value` None: not scored; `status` is then failed, unscored or skipped."""
+    """The outcome of a question.
+
+    A `value` of None means that the question wasn't scored. In that case `status` is failed, unscored or skipped.
+    """
 
     question_id: str
     group: str
@@ -21,7 +24,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """A table row: question counts and the sum of their values."""
+    """A row of a table, with the numbers of questions and the sum of their values."""
 
     total: int
     scored: int
@@ -32,18 +35,18 @@ class AnswerRow:
 
     @property
     def accuracy(self) -> float | None:
-        """Accuracy over all questions except skipped ones; None if there are none."""
+        """The accuracy over all questions that weren't skipped, or None if there are none."""
         return self.sum / self.total if self.total else None
 
     @property
     def accuracy_scored(self) -> float | None:
-        """Accuracy over scored questions; None if there are none."""
+        """The accuracy over the scored questions, or None if there are none."""
         return self.sum / self.scored if self.scored else None
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Overall and per group. `task_averaged` is the mean over non-empty groups."""
+    """The accuracy overall and by group. `task_averaged` is the mean over the groups that aren't empty."""
 
     overall: AnswerRow
     groups: Mapping[str, AnswerRow]
@@ -51,7 +54,7 @@ class Accuracy:
 
 
 def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
-    """Compute the accuracy of a run, groups in alphabetical order. Raises ValueError for an unknown status."""
+    """Compute the accuracy of a run. Groups are in alphabetical order. Raises ValueError for an unknown status."""
     grouped: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         grouped[outcome.group].append(outcome)
@@ -62,7 +65,7 @@ def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
 
 
 def cell(outcomes: Sequence[Outcome]) -> AnswerRow:
-    """Aggregate outcomes into a row."""
+    """Aggregate the outcomes into one row."""
     counts = dict.fromkeys(("scored", "failed", "unscored", "skipped"), 0)
     for outcome in outcomes:
         status = _status(outcome)
@@ -81,7 +84,7 @@ def _status(outcome: Outcome) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Means of both runs over their `questions` common questions, and how many only one run has."""
+    """The mean values of two runs over the `questions` that both scored, and the numbers that only one of them scored."""
 
     questions: int
     on: float
@@ -91,7 +94,7 @@ class Gain:
 
 
 def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> Gain | None:
-    """Compute the gain from values by question id; None if no question is scored in both."""
+    """Compute the gain from the values by question id. Return None if no question is scored in both runs."""
     both = sorted(question for question, value in on.items() if value is not None and off.get(question) is not None)
     if not both:
         return None
@@ -102,7 +105,7 @@ def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """Abstention counts and ratios; a ratio with a zero denominator is None."""
+    """Counts and ratios of abstention. A ratio is None if its denominator is zero."""
 
     abstained: int
     unanswerable: int
@@ -110,17 +113,17 @@ class Abstention:
 
     @property
     def precision(self) -> float | None:
-        """Share of abstentions that were right."""
+        """The share of abstentions that were right."""
         return self.both / self.abstained if self.abstained else None
 
     @property
     def recall(self) -> float | None:
-        """Share of unanswerable questions that were left unanswered."""
+        """The share of unanswerable questions that were left unanswered."""
         return self.both / self.unanswerable if self.unanswerable else None
 
 
 def abstention(decisions: Iterable[tuple[bool, bool]]) -> Abstention:
-    """Count abstentions from (abstained, unanswerable) pairs, one per question."""
+    """Count abstentions from pairs of (abstained, unanswerable). There is one pair per question."""
     pairs = list(decisions)
     return Abstention(
         abstained=sum(said for said, _ in pairs),
@@ -155,10 +158,10 @@ _PREFERRED = tuple(
 
 
 def rank(name: str) -> int:
-    """Return the priority of a metric as a run's headline, from 0."""
+    """Return the priority of a metric as the headline of a run. The highest priority is 0."""
     return next((place for place, pattern in enumerate(_PREFERRED) if pattern.fullmatch(name)), len(_PREFERRED))
 
 
 def headline(names: Iterable[str]) -> str | None:
-    """Choose the headline metric; None without names."""
+    """Choose the headline metric. Return None if there are no names."""
     return min(names, key=lambda name: (rank(name), name), default=None)

@@ -22,7 +22,7 @@ _JUDGE = "context"
 
 
 def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
-    """Return the line numbers by file."""
+    """Return the line numbers of each file."""
     lines: dict[str, set[int]] = defaultdict(set)
     for file, start, end in blocks:
         lines[file].update(range(start, end + 1))
@@ -30,7 +30,10 @@ def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
 
 
 def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[str, float]:
-    """Compute all values; a file in `seen` without lines was only looked at. Empty without gold."""
+    """Compute all values. Return an empty result if there is no gold.
+
+    A file in `seen` that has no lines was only looked at.
+    """
     if not gold:
         return {}
     needed = line_sets(gold)
@@ -45,7 +48,7 @@ def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[
 
 
 def context_scores(seen: Mapping[str, set[int]], gold: Sequence[Block], suffix: str = "") -> list[Score]:
-    """Return the values as scores, with `suffix` (`@5`) appended to each name."""
+    """Return the values as scores. The `suffix` (such as `@5`) is appended to each name."""
     return [Score(f"{name}{suffix}", value, "", _JUDGE) for name, value in context_values(seen, gold).items()]
 
 

@@ -32,7 +32,11 @@ BETA = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at a task. `position` counts from 1 in its sequence; `again`: after the sequence; value None: unscored."""
+    """One attempt at a task.
+
+    `position` is the task's place in its sequence, counted from 1. `again` marks an attempt after the end of the sequence. A
+    value of None means that the attempt wasn't scored.
+    """
 
     sequence: str
     task: str
@@ -44,7 +48,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Continual:
-    """All figures with the number of tasks behind each; None: unknown from these attempts."""
+    """All figures, and the number of tasks behind each. A figure is None if these attempts don't determine it."""
 
     accuracy: float | None
     plasticity: float | None
@@ -64,7 +68,7 @@ class Continual:
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
-    """Figures of one sequence."""
+    """The figures of one sequence."""
 
     accuracy: float | None
     plasticity: float | None
@@ -76,7 +80,10 @@ class _Sequence:
 
 
 def continual(attempts: Iterable[Attempt], without: Mapping[str, float | None] | None = None) -> Continual:
-    """Compute the figures of a run. `without`: values by task of a run without memory. Unscored attempts are ignored."""
+    """Compute the figures of a run. Attempts that weren't scored are ignored.
+
+    `without` maps each task to its value in a run without memory.
+    """
     seen = [attempt for attempt in attempts if attempt.value is not None]
     first = [attempt for attempt in seen if not attempt.again]
     found = [_of_sequence(group, without or {}) for group in _grouped(seen)]
@@ -130,7 +137,7 @@ def _of_sequence(attempts: Sequence[Attempt], without: Mapping[str, float | None
 
 
 def cl_f(plasticity: float | None, stability: float | None, beta: float = BETA) -> float | None:
-    """Balance plasticity and stability; a beta below 1 favours plasticity."""
+    """Compute the balance of plasticity and stability. A beta below 1 favours plasticity."""
     if plasticity is None or stability is None:
         return None
     scale = beta * beta * plasticity + stability
@@ -145,14 +152,17 @@ def cl_score(
     area: float | None,
     balanced: float | None,
 ) -> float | None:
-    """Compute the composite with all weights 1; None if any part is None."""
+    """Compute the composite score with all weights at 1. Return None if any part is None."""
     if accuracy is None or forgotten is None or forward is None or backward is None or area is None or balanced is None:
         return None
     return accuracy - forgotten + forward + backward + area + balanced
 
 
 def tool_use_efficiency(attempts: Iterable[Attempt]) -> float | None:
-    """Return the median seconds of solved tasks over the median of all; None without solved tasks or times."""
+    """Return the median seconds of the solved tasks divided by the median of all tasks.
+
+    Return None if no task was solved or the times are unknown.
+    """
     timed = [attempt for attempt in attempts if attempt.seconds is not None]
     everything = [attempt.seconds or 0.0 for attempt in timed]
     solved = [attempt.seconds or 0.0 for attempt in timed if attempt.value == 1.0]

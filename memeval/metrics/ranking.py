@@ -1,4 +1,4 @@
-"""Ranking metrics: retrieved ids, in order, against the relevant ids."""
+"""Ranking metrics, which compare the retrieved ids in their order with the relevant ids."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Formula = Callable[[Sequence[frozenset[str]], frozenset[str], int], float]
 class RankingMetric:
     """A pure function of a ranking and the relevant ids at a cut-off.
 
-    Unscored (None): nothing is relevant, k is below 1, or no retrieved passage has a known source.
-    An empty ranking is scored: nothing was found.
+    The value is None (unscored) if nothing is relevant, if k is below 1, or if no retrieved passage has a known source. An
+    empty ranking is scored, because the system found nothing.
     """
 
     name: str
     formula: Formula
 
     def __call__(self, ranked: Sequence[Sequence[str]], relevant: Sequence[str], k: int) -> float | None:
-        """Compute the value, between 0 and 1, at cut-off k in passages."""
+        """Compute the value at a cut-off of k passages. It is between 0 and 1."""
         if not relevant or k < 1 or (ranked and not any(ranked)):
             return None
         return self.formula([frozenset(piece) for piece in ranked[:k]], frozenset(relevant), k)
@@ -45,7 +45,7 @@ def ranking_metric(name: str) -> Callable[[Formula], RankingMetric]:
 
 
 def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]:
-    """For each passage, whether it adds a relevant id not covered by an earlier one."""
+    """Return for each passage whether it adds a relevant id that no earlier passage covers."""
     seen: set[str] = set()
     out = []
     for piece in top:
@@ -58,9 +58,9 @@ def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]
 def rank_by(retrieved: Sequence[Retrieved], level: str) -> list[tuple[str, ...]]:
     """Convert retrieved passages to a ranking at a level, best first.
 
-    `turn`: one entry per passage, with the turns that it covers. `session`: each session once, where it
-    came first, so that k counts sessions (LongMemEval widens k in the same way when it turns a ranking of
-    turns into one of sessions). Passages without a known source keep their rank as an empty entry.
+    At level `turn` there is one entry per passage, with the turns that it covers. At level `session` each session is listed
+    once, at its first position, so k counts sessions. LongMemEval widens k in the same way when it turns a ranking of turns
+    into one of sessions. Passages without a known source keep their rank as an empty entry.
     """
     if level == "turn":
         return [piece.turns for piece in retrieved]
@@ -83,13 +83,13 @@ def _found(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> frozenset
 
 @ranking_metric("recall_any")
 def recall_any(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Return 1 if any relevant id was retrieved."""
+    """Return 1 if any relevant id was retrieved, and 0 otherwise."""
     return float(bool(_found(top, relevant)))
 
 
 @ranking_metric("recall_all")
 def recall_all(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Return 1 if every relevant id was retrieved."""
+    """Return 1 if every relevant id was retrieved, and 0 otherwise."""
     return float(_found(top, relevant) == relevant)
 
 
@@ -101,13 +101,13 @@ def recall_fraction(top: Sequence[frozenset[str]], relevant: frozenset[str], k: 
 
 @ranking_metric("precision")
 def precision(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Return the share of retrieved passages that are relevant; repeats count each time."""
+    """Return the share of retrieved passages that are relevant. A repeated passage counts each time."""
     return sum(bool(piece & relevant) for piece in top) / len(top) if top else 0.0
 
 
 @ranking_metric("f1")
 def f1(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Compute F1 between 0 and 1; 0 if nothing relevant was retrieved."""
+    """Compute F1, a value between 0 and 1. It is 0 if nothing relevant was retrieved."""
     found: frozenset[str] = frozenset().union(*top)
     common = len(found & relevant)
     return 2 * common / (len(found) + len(relevant)) if common else 0.0
@@ -144,9 +144,10 @@ def _dcg(relevances: Iterable[bool], discount: Discount) -> float:
 
 
 def recency(ranked: Sequence[Sequence[str]], relevant: Sequence[str], dates: Mapping[str, datetime]) -> float | None:
-    """Compute recency for one question. `dates` maps ids to their time; any of several freshest ids counts.
+    """Compute recency for one question.
 
-    Unscored if nothing is relevant, a relevant id has no date, or no passage has a known source.
+    `dates` maps ids to their times. If several ids are equally recent, any of them counts. The value is None (unscored) if
+    nothing is relevant, a relevant id has no date, or no passage has a known source.
     """
     if not relevant or any(item not in dates for item in relevant) or (ranked and not any(ranked)):
         return None
@@ -156,7 +157,7 @@ def recency(ranked: Sequence[Sequence[str]], relevant: Sequence[str], dates: Map
 
 
 def relevancy(query: Vector, items: Sequence[Vector]) -> float | None:
-    """Compute relevancy for one question, between -1 and 1; unscored if nothing was retrieved."""
+    """Compute relevancy for one question, a value between -1 and 1. It is None (unscored) if nothing was retrieved."""
     if not items:
         return None
     return math.fsum(cosine(query, item) for item in items) / len(items)

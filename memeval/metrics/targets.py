@@ -44,10 +44,11 @@ from memeval.metrics.ranking import rank_by
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The relevant ids of a question at a level; `skipped` gives the reason if there are none.
+    """The relevant ids of a question at a level. If there are none, `skipped` gives the reason.
 
-    Of `official`: `turns` are the user's turns with an answer, `same` maps sessions of a repeated id to the first of them.
-    Of `locomo_official`: `entries` are the ids of the evidence as it is listed, "" for an unresolved one.
+    For `official`, `turns` are the user's turns that contain an answer, and `same` maps the sessions of a repeated id to the
+    first of them. For `locomo_official`, `entries` are the ids of the evidence in the order in which it is listed, and ""
+    stands for evidence that can't be resolved.
     """
 
     variant: str
@@ -59,20 +60,20 @@ class Targets:
     entries: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Convert to plain values, omitting rare empty ones."""
+        """Convert the targets to plain JSON values. Fields that are rarely used are omitted if they are empty."""
         rare = {"turns": list(self.turns), "same": dict(self.same), "entries": list(self.entries)}
         data = {"variant": self.variant, "level": self.level, "ids": list(self.ids), "skipped": self.skipped}
         return {**data, **{key: value for key, value in rare.items() if value}}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Targets:
-        """Inverse of `to_json`."""
+        """Convert the output of `to_json` back to targets."""
         rare = (tuple(data.get("turns", ())), data.get("same", EMPTY), tuple(data.get("entries", ())))
         return cls(data["variant"], data["level"], tuple(data["ids"]), data["skipped"], *rare)
 
 
 def targets(variant: str, question: Question, case: Case, level: str) -> Targets:
-    """Return the targets of a question at `session` or `turn` level. Raises ValueError for an unknown variant or level."""
+    """Return the targets of a question at the level `session` or `turn`. Raises ValueError for an unknown variant or level."""
     variant = variant or "evidence"
     if variant not in VARIANTS or level not in ("session", "turn"):
         raise ValueError(f"unknown targets {variant!r} at level {level!r}: one of {', '.join(VARIANTS)}; session or turn")
@@ -80,7 +81,7 @@ def targets(variant: str, question: Question, case: Case, level: str) -> Targets
 
 
 def user_side(session: Session) -> Session:
-    """Return the session as LongMemEval's official script indexes it: user turns only."""
+    """Return the session as LongMemEval's official script indexes it, which is with the user's turns only."""
     return replace(session, turns=tuple(turn for turn in session.turns if turn.role == "user"))
 
 
@@ -107,18 +108,18 @@ def _official(question: Question, case: Case, level: str) -> Targets:
 
 
 def session_of(turn: str) -> str:
-    """Return the session id of a turn id (see `benchmarks.base`)."""
+    """Return the id of the session that a turn belongs to (see `benchmarks.base`)."""
     return turn.rpartition(":")[0]
 
 
 def document(turn: str, same: Mapping[str, str]) -> str:
-    """Return the turn's id, mapping a repeated session to its first occurrence."""
+    """Return the id of the turn. If its session is repeated, the id is that of the first occurrence."""
     session, _, number = turn.rpartition(":")
     return f"{same.get(session, session)}:{number}" if session else turn
 
 
 def _repeated(case: Case) -> Mapping[str, str]:
-    """Map sessions with a repeated source id to the first session of that id."""
+    """Map each session that has a repeated source id to the first session with that id."""
     first: dict[str, str] = {}
     out = {}
     for session in case.sessions:
@@ -129,7 +130,7 @@ def _repeated(case: Case) -> Mapping[str, str]:
 
 
 def _locomo_official(question: Question, case: Case, level: str) -> Targets:
-    """Return the entries as the loader read them: (session, turn) of each, "" if unresolved."""
+    """Return the evidence entries as the loader read them. Each is a pair of session and turn, or "" if it can't be resolved."""
     listed = question.metadata.get("evidence_entries")
     if listed is None:
         return Targets("locomo_official", level, skipped="the benchmark does not list its evidence as LoCoMo does")
@@ -158,7 +159,7 @@ _REST = "#rest"
 
 
 def ranking(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> list[tuple[str, ...]]:
-    """Return the ranking to match `target.ids` against, with each document once at session level."""
+    """Return the ranking to compare with `target.ids`. At session level each document is listed once."""
     if target.variant != "official":
         return rank_by(pieces, target.level)
     if target.level == "turn":
@@ -169,7 +170,7 @@ def ranking(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> l
 
 
 def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Scorer:
-    """Return a function that scores a metric at a cut-off; None if the metric isn't defined."""
+    """Return a function that scores a metric at a cut-off, or None if the metric isn't defined."""
     ranked = ranking(pieces, target, granularity)
     if target.variant == "locomo_official":
         return lambda metric, k: _locomo_recall(ranked, target, k) if metric.name == "recall_fraction" else None
@@ -184,7 +185,7 @@ def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Sc
 
 
 def _documents(pieces: Sequence[Retrieved], target: Targets) -> list[str]:
-    """Return the document of each retrieved turn, in order; "" for a passage of unknown source."""
+    """Return the document of each retrieved turn in order, or "" for a passage whose source is unknown."""
     wanted = set(target.turns)
     out = []
     for piece in pieces:
@@ -206,13 +207,16 @@ def _ndcg(pieces: Sequence[Retrieved], target: Targets, granularity: str, k: int
         depth = k
         indexed = len(target.turns) if target.level == "turn" else len({session_of(turn) for turn in target.turns})
     relevant = set(target.ids)
-    # Evidence that names sessions alone has no turns to count.
+    # Evidence that names only sessions has no turns to count.
     ideal = _dcg([True] * min(depth, indexed or len(relevant)))
     return _dcg([item in relevant for item in items[:depth]]) / ideal if ideal else 0.0
 
 
 def _depth(items: Sequence[str], k: int) -> int:
-    """Return the rank of the k-th document: at least k items, or all of them if there are fewer documents."""
+    """Return the rank at which the k-th document appears.
+
+    The rank is at least k, and it is the last one if there are fewer documents.
+    """
     seen: set[str] = set()
     for place, item in enumerate(items, start=1):
         seen.add(item)
@@ -226,7 +230,7 @@ def _dcg(relevances: Sequence[bool]) -> float:
 
 
 def _locomo_recall(ranked: Sequence[Sequence[str]], target: Targets, k: int) -> float | None:
-    """Compute LoCoMo's recall; None if no passage has a known source."""
+    """Compute LoCoMo's recall. Return None if no passage has a known source."""
     if not target.entries:
         return 1.0
     if ranked and not any(ranked):

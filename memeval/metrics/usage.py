@@ -1,4 +1,4 @@
-"""Usage metrics: tokens, cost, latency, and the memory's share of tokens."""
+"""Metrics of usage: tokens, cost, latency, and the share of tokens that the memory uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memoryd.core.types import Usage
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Sum the usage of calls."""
+    """Add up the usage of the calls."""
     total = Usage()
     for usage in usages:
         total += usage
@@ -19,7 +19,7 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds, over `count` measured calls."""
+    """Latency in seconds over `count` measured calls."""
 
     count: int
     mean: float
@@ -29,7 +29,7 @@ class Latency:
 
 
 def latency(seconds: Iterable[float]) -> Latency | None:
-    """Compute latency percentiles; None without measurements. The caller must exclude cached answers."""
+    """Compute the percentiles of latency. Return None without measurements. The caller must leave out cached answers."""
     ordered = sorted(seconds)
     if not ordered:
         return None
@@ -38,7 +38,10 @@ def latency(seconds: Iterable[float]) -> Latency | None:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """Return a percentile of ascending values; `share` is 0 to 1. Raises ValueError without values or for a bad share."""
+    """Return a percentile of values in ascending order. `share` is between 0 and 1.
+
+    Raises ValueError if there are no values or the share is out of range.
+    """
     if not ordered or not 0 <= share <= 1:
         raise ValueError("percentile needs values and a share between 0 and 1")
     position = (len(ordered) - 1) * share
@@ -49,7 +52,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def efficiency(memory_tokens: int, total_tokens: int) -> float | None:
-    """Compute efficiency for one question, between 0 and 1; unscored if the total is unknown (0).
+    """Compute efficiency for one question, a value between 0 and 1. It is None (unscored) if the total is unknown (0).
 
     Memory tokens are estimated where the model reports only a total, so the value is capped at 1.
     """

@@ -33,7 +33,7 @@ from memoryd.llm.print_mode import (
     usage_of,
 )
 
-# If the memory's hooks run anyway, they do nothing.
+# If the hooks of the memory run in spite of that, this makes them do nothing.
 _SET = {**CHILD_VARIABLES, "MEMORYD_INTERNAL": "1"}
 _SURROUNDING = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE")
 _OPTIONS: dict[str, type | tuple[type, ...]] = {"command": str, "timeout": (int, float)}
@@ -41,7 +41,7 @@ _OPTIONS: dict[str, type | tuple[type, ...]] = {"command": str, "timeout": (int,
 
 @registry.model("claude-cli")
 class ClaudeCli(Model):
-    """Runs the client once per completion; runs may be concurrent and leave nothing behind."""
+    """Runs the client once per completion. Runs may be concurrent, and they leave nothing behind."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         check_options(name, options, _OPTIONS)
@@ -52,13 +52,16 @@ class ClaudeCli(Model):
 
     @property
     def name(self) -> str:
-        """The requested name; without a slash the client chooses the model."""
+        """The requested name. If it has no slash, the client chooses the model."""
         return self._name
 
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return one completion. A schema is described in the prompt. Raises ModelError, or DependencyError without a client."""
+        """Return one completion. A schema is described in the prompt.
+
+        Raises ModelError if the call fails, and DependencyError if there is no client.
+        """
         system, prompt = split(messages)
         if schema is not None:
             prompt += (
@@ -94,7 +97,7 @@ class ClaudeCli(Model):
             raise ModelError(
                 f"The Claude Code client ended with code {output.code} and no result{': ' + said if said else '.'}",
                 fix="Run `claude -p hello` in a terminal; update the client if an option is unknown to it.",
-                transient=output.code < 0,  # killed by a signal
+                transient=output.code < 0,  # a signal killed the client
             )
         text = answer_of(report)
         if text is None:
@@ -103,7 +106,7 @@ class ClaudeCli(Model):
 
 
 def _failure(report: Mapping[str, Any]) -> ModelError:
-    """Turn the client's report into an error with a fix."""
+    """Convert the client's report to an error that says what to do."""
     kind, reason = failure_of(report)
     message = f"The Claude Code client failed: {reason}"
     if kind is Failure.LOGIN:

@@ -32,25 +32,25 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
 
 @registry.model("openai")
 def openai_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """Create `openai/<model>`."""
+    """Create the model `openai/<model>`."""
     return _hosted(name, options, "https://api.openai.com/v1", "OPENAI_API_KEY", limit_name="max_completion_tokens")
 
 
 @registry.model("openrouter")
 def openrouter_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """Create `openrouter/<vendor>/<model>`. OpenRouter reports the cost of each call on request."""
+    """Create the model `openrouter/<vendor>/<model>`. OpenRouter reports the cost of each call on request."""
     return _hosted(name, options, "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", body={"usage": {"include": True}})
 
 
 @registry.model("anthropic")
 def anthropic_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """Create `anthropic/<model>`."""
+    """Create the model `anthropic/<model>`."""
     return _hosted(name, options, "https://api.anthropic.com/v1/", "ANTHROPIC_API_KEY", structured=False)
 
 
 @registry.model("compatible")
 def compatible_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """Create `compatible/<model>`; the address is option base_url or MEMEVAL_BASE_URL."""
+    """Create the model `compatible/<model>`. Its address is the option base_url or the variable MEMEVAL_BASE_URL."""
     url = options.get("base_url") or os.environ.get("MEMEVAL_BASE_URL", "")
     if not url:
         raise ConfigError(f"Model {name} has no address.", fix="Set option base_url, or the variable MEMEVAL_BASE_URL.")
@@ -60,7 +60,7 @@ def compatible_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
 @registry.model("http:")
 @registry.model("https:")
 def address_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """Create `http://host:port/v1#<model>`."""
+    """Create the model `http://host:port/v1#<model>`."""
     url, _, model = name.partition("#")
     if not model:
         raise ConfigError(f"Model {name} lacks the model's name.", fix="Add it after a #: http://localhost:11434/v1#qwen3.")

@@ -35,7 +35,7 @@ _LAST = re.compile(r"\blast (week|weekend|month|year|monday|tuesday|wednesday|th
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _MONTHS = (
     "January February March April May June July August September October November December".split()
-)  # English regardless of the locale
+)  # English, whatever the locale
 _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE)
 
 
@@ -48,7 +48,11 @@ class _Sentence:
 
 @registry.model("extractive")
 class Extractive(Model):
-    """Options: `threshold` (0 to 1, the minimum score to answer) and `sentences` (the maximum to quote)."""
+    """A model that quotes sentences.
+
+    The option `threshold` is the minimum score to answer (0 to 1), and `sentences` is the maximum number of sentences to
+    quote.
+    """
 
     def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:
         check_options(name, options or {}, {"threshold": (int, float), "sentences": int})
@@ -57,18 +61,18 @@ class Extractive(Model):
 
     @property
     def name(self) -> str:
-        """Always extractive."""
+        """The name, which is always `extractive`."""
         return "extractive"
 
     @property
     def cache_salt(self) -> str:
-        """The options."""
+        """The options, which affect the answers."""
         return f"{self._threshold} {self._most}"
 
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return the best sentences, or the refusal. Usage is zero, as no model is involved."""
+        """Return the best sentences, or the refusal. The usage is zero, as no model is involved."""
         question, memories = _parts(next((m.content for m in reversed(messages) if m.role == "user"), ""))
         best = self._best(set(content_stems(question)), _split(memories))
         text = " ".join(_quoted(sentence, question) for sentence in best) or REFUSAL
@@ -82,7 +86,7 @@ class Extractive(Model):
         if not whole or not said:
             return []
         scored = [(math.fsum(weights[stem] for stem in sorted(asked & one.stems)) / whole, one) for one in said]
-        scored.sort(key=lambda pair: -pair[0])  # stable: ties keep retrieval order
+        scored.sort(key=lambda pair: -pair[0])  # the sort is stable, so ties keep the order of retrieval
         return [one for score, one in scored[: self._most] if score >= self._threshold]
 
 
@@ -109,13 +113,13 @@ def _split(memories: str) -> list[_Sentence]:
         speaker = _SPEAKER.match(line)
         own = frozenset(content_stems(speaker.group())) if speaker else frozenset()
         for text in sentences(line[speaker.end() :] if speaker else line):
-            if not text.endswith("?"):  # a question in a memory is not an answer
+            if not text.endswith("?"):  # a question in a memory isn't an answer
                 out.append(_Sentence(text, frozenset(content_stems(text)) | own, day))
     return out
 
 
 def _valid(day: str) -> str:
-    """Return the date if it exists; memories may contain lines that merely resemble our format."""
+    """Return the date if it exists. Memories may contain lines that merely look like our format."""
     try:
         return day if day and date.fromisoformat(day).year > 1 else ""
     except ValueError:
@@ -132,14 +136,17 @@ def _idf(total: int, count: int) -> float:
 
 
 def _quoted(sentence: _Sentence, question: str) -> str:
-    """Return the sentence or, for a question about a time, the date it refers to, if that can be resolved."""
+    """Return the sentence. For a question about a time, return the date that the sentence refers to, if it can be resolved."""
     if sentence.date and _WHEN.search(question):
         return _day_of(sentence.text, date.fromisoformat(sentence.date))
     return sentence.text
 
 
 def _day_of(text: str, said: date) -> str:
-    """Resolve a date from the message's date and words such as "yesterday"; keep "last week" as it is."""
+    """Resolve a date from the message's date and words such as "yesterday".
+
+    An expression such as "last week" is kept as it is.
+    """
     if ago := _DAYS_AGO.search(text):
         number = ago.group(1).lower()
         return _shown(said - timedelta(days=_NUMBERS.get(number) or int(number)))

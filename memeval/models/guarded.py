@@ -24,7 +24,7 @@ from memoryd.core.types import Completion, Message, Usage
 
 
 class Account:
-    """Attributes model calls to payers and sums their usage. Thread-safe."""
+    """Attributes model calls to payers and adds up their usage. It is thread-safe."""
 
     def __init__(self, payer: str = "") -> None:
         self.payer = payer
@@ -42,7 +42,7 @@ _account: ContextVar[Account | None] = ContextVar("memeval_account", default=Non
 
 @contextmanager
 def paid_by(payer: str) -> Iterator[Account]:
-    """Attribute this thread's model calls within the block to `payer`; yield the account."""
+    """Attribute the model calls that this thread makes in the block to `payer`, and yield the account."""
     account = Account(payer)
     token = _account.set(account)
     try:
@@ -52,13 +52,16 @@ def paid_by(payer: str) -> Iterator[Account]:
 
 
 class ModelCache:
-    """One JSON file per call, named by the hash of everything that affects the answer. A corrupt file is a cache miss."""
+    """A cache with one JSON file per call, named by the hash of everything that affects the answer.
+
+    A corrupt file is a cache miss.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def get(self, key: str, payer: str) -> Completion | None:
-        """Return the stored completion, or None."""
+        """Return the stored completion, or None if there is none."""
         if self._folder is None:
             return None
         try:
@@ -84,16 +87,16 @@ class ModelCache:
 def call_key(
     model: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None, salt: str = ""
 ) -> str:
-    """Hash the model's name and everything sent to it with SHA-256."""
+    """Return the SHA-256 of the model's name and everything that is sent to it."""
     content = [model, [[m.role, m.content] for m in messages], schema and dict(schema), max_tokens, salt]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 class GuardedModel(Model):
-    """Wraps a model with cache, budget and retries. Raises ModelError, BudgetError, StoppedError.
+    """A model with a cache, a budget and retries. Raises ModelError, BudgetError or StoppedError.
 
-    If calls cost more than estimated (tokens are guessed before a call, and a model may reason at length), later
-    estimates are raised accordingly.
+    Calls may cost more than estimated, because tokens are guessed before a call and a model may reason at length. In that
+    case later estimates are raised accordingly.
     """
 
     def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:
@@ -112,7 +115,7 @@ class GuardedModel(Model):
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return the cached completion, or make and cache a new one."""
+        """Return the cached completion, or request a new one and cache it."""
         account = _account.get() or Account()
         made = self._complete(account.payer, messages, schema, max_tokens)
         account.add(made.usage)

@@ -35,14 +35,15 @@ _FIXES = {
     413: "Retrieve less: lower --top-k.",
 }
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_ASSUMED_OUTPUT = 1024  # tokens assumed for an estimate if the caller sets no limit
+_ASSUMED_OUTPUT = 1024  # the number of tokens to assume in an estimate if the caller sets no limit
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A server and its peculiarities.
 
-    `structured`: supports a JSON schema in response_format. `limit_name`: its parameter for the limit of output tokens.
+    `structured` says whether it supports a JSON schema in response_format. `limit_name` is the name of its parameter for the
+    limit of output tokens.
     """
 
     base_url: str
@@ -53,9 +54,9 @@ class Endpoint:
 
 
 class OpenAICompatible(Model):
-    """A model on a server. Thread-safe; the client and the library are loaded at the first call.
+    """A model on a server. It is thread-safe. The client and the library are loaded at the first call.
 
-    `timeout` is the read timeout in seconds; `price` gives the cost if the response doesn't.
+    `timeout` is the read timeout in seconds. `price` is used to compute the cost if the response doesn't include it.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class OpenAICompatible(Model):
         return f"{self._endpoint.base_url} {self._temperature} {self._max_tokens}"
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        """Estimate the maximum cost of a call in US dollars; None if the price is unknown."""
+        """Estimate the maximum cost of a call in US dollars. Return None if the price is unknown."""
         if self._price is None:
             return None
         given = sum(estimate_tokens(message.content) + 4 for message in messages)
@@ -100,7 +101,10 @@ class OpenAICompatible(Model):
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return one completion, which may be truncated at the limit. Raises ModelError, also if it is empty."""
+        """Return one completion, which may be truncated at the limit.
+
+        Raises ModelError if the call fails or the completion is empty.
+        """
         started = time.monotonic()
         answer = self._ask(messages, schema, max_tokens or self._max_tokens)
         text = self._text(answer)
@@ -163,7 +167,7 @@ class OpenAICompatible(Model):
         return text
 
     def _usage(self, reported: Any, messages: Sequence[Message], text: str) -> Usage:
-        """Read usage from the response; estimate missing tokens, and take a missing cost from the price table."""
+        """Read the usage from the response. Missing tokens are estimated, and a missing cost is computed from the price table."""
         given = getattr(reported, "prompt_tokens", None)
         taken = getattr(reported, "completion_tokens", None)
         given = sum(estimate_tokens(message.content) for message in messages) if given is None else int(given)
@@ -175,7 +179,7 @@ class OpenAICompatible(Model):
 
 
 class _Refused(ModelError):
-    """The server rejected the request (400, 422), perhaps because it lacks a feature."""
+    """The server rejected the request (400 or 422), perhaps because it lacks a feature."""
 
 
 def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,7 +187,7 @@ def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) -> str | None:
-    """Find the optional parameter that the server rejected."""
+    """Return the optional parameter that the server rejected."""
     signs = {
         "temperature": ("temperature",),
         "response_format": ("response_format", "json_schema", "structured output"),
@@ -195,7 +199,7 @@ def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) 
 
 @contextlib.contextmanager
 def _translated(url: str, timeout: float) -> Iterator[None]:
-    """Translate errors of `openai_api` to memeval's."""
+    """Raise errors of `openai_api` as memeval's own errors."""
     try:
         with openai_api.translated(url, timeout, fixes=_FIXES, retry_unreadable=True):
             yield

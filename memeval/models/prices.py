@@ -1,4 +1,4 @@
-"""The dated price table, used if a response doesn't include its cost."""
+"""The dated price table, which is used if a response doesn't include its cost."""
 
 from __future__ import annotations
 
@@ -29,19 +29,22 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A price table with its date, which results record."""
+    """A price table and its date, which is recorded in results."""
 
     as_of: str
     models: Mapping[str, Price]
 
     def of(self, model: str) -> Price | None:
-        """Look up `vendor/model`; a dated snapshot has its model's price, OpenRouter the vendor's. None if unknown."""
+        """Return the price of `vendor/model`, or None if it is unknown.
+
+        A dated snapshot has the price of its model, and a model on OpenRouter has the vendor's price.
+        """
         name = model.removeprefix("openrouter/")
         return self.models.get(name) or self.models.get(_DATED.sub("", name))
 
 
 def load_prices(path: Path | None = None) -> Prices:
-    """Load the built-in table, or a file in the same format. Raises ConfigError naming file and model."""
+    """Load the built-in table, or a file in the same format. Raises a ConfigError that names the file and the model."""
     path = path or TABLE
     try:
         data = tomllib.loads(path.read_text("utf-8"))

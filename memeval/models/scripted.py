@@ -28,7 +28,7 @@ class Rule:
 
 
 class ScriptedModel(Model):
-    """Replies by rule. Tokens are estimated, the cost is 0."""
+    """A model that replies by rules. Its tokens are estimated, and its cost is 0."""
 
     def __init__(self, rules: Sequence[Rule] = (), default: str | None = None, name: str = "scripted") -> None:
         self._rules = tuple(rules)
@@ -42,7 +42,7 @@ class ScriptedModel(Model):
 
     @property
     def cache_salt(self) -> str:
-        """The script itself: a changed script is a different model."""
+        """The script itself, since a changed script is a different model."""
         return repr((self._rules, self._default))
 
     def complete(
@@ -60,7 +60,7 @@ class ScriptedModel(Model):
 
 @registry.model("scripted")
 def scripted_model(name: str, options: Mapping[str, Any]) -> ScriptedModel:
-    """Create `scripted/<file>`, or `scripted` with the same keys as options. Raises ConfigError."""
+    """Create `scripted/<file>`, or `scripted` with the keys of such a file as options. Raises ConfigError."""
     path = name.partition("/")[2]
     data: Any = options
     if path:

@@ -1,4 +1,4 @@
-"""Finding, reading and filling in prompts."""
+"""Find prompts, read them and fill them in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt with its origin. `system` may be empty; `by_time`: list memories by time, not best first."""
+    """A prompt and its origin.
+
+    `system` may be empty. If `by_time` is true, memories are listed by time rather than best first.
+    """
 
     name: str
     kind: str
@@ -47,12 +50,15 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """The first 16 hex digits of the SHA-256 of the text: recorded with every result."""
+        """The first 16 hexadecimal digits of the SHA-256 of the text, which are recorded with every result."""
         parts = (self.system, self.user, *(["by_time"] if self.by_time else []))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
-        """Render messages, filling placeholders in one pass: braces inside values are kept. Missing values are empty."""
+        """Fill in the placeholders and return the messages.
+
+        All placeholders are filled in one pass, so braces inside values are kept. A missing value becomes empty text.
+        """
 
         def fill(match: re.Match[str]) -> str:
             name = match.group(1)
@@ -71,10 +77,11 @@ def find_prompt(
     by_type: Mapping[str, str] | None = None,
     base: Path | None = None,
 ) -> Prompt:
-    """Find the prompt of a kind (answer, answer-con, note, judge) for a question type of a benchmark.
+    """Find the prompt of a kind (answer, answer-con, note or judge) for a question type of a benchmark.
 
-    First match wins: `by_type` for the type, `override`, the benchmark's file for the type, the benchmark's file,
-    the same of its family (`longmemeval` for `longmemeval-s`), the default for the type, the default. Raises ConfigError.
+    The first match wins. The order is: `by_type` for the type, `override`, the benchmark's file for the type, the benchmark's
+    file, the files of its family (`longmemeval` for `longmemeval-s`), the default for the type, and the default. Raises
+    ConfigError.
     """
     given = (by_type or {}).get(question_type) or override
     if given:
@@ -88,13 +95,15 @@ def find_prompt(
 
 
 def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
-    """Load a prompt from a built-in name, a file, or inline text: anything with a placeholder, or a sentence.
+    """Load a prompt from a built-in name, a file, or inline text.
 
-    The required values are appended to a sentence for judge or answer ("Answer yes if correct, no otherwise.").
+    Inline text is any text that contains a placeholder, or a sentence. If a sentence is the prompt of a judge or an answer
+    ("Answer yes if correct, no otherwise."), the values that it needs are appended to it.
 
-    Built-in names are those of the files (`longmemeval/judge.temporal`), or with dashes (`longmemeval-judge-temporal`).
+    Built-in names are those of the files (`longmemeval/judge.temporal`), or the same names with dashes
+    (`longmemeval-judge-temporal`).
 
-    Paths are relative to `base`, or to the working directory. Raises ConfigError naming file and line.
+    Paths are relative to `base`, or to the working directory. Raises a ConfigError that names the file and line.
     """
     if _PLACEHOLDER.search(reference):
         return _parse(kind, "inline", reference)
@@ -116,7 +125,7 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
 
 
 def _is_sentence(reference: str, base: Path | None) -> bool:
-    """Whether a reference is inline text rather than the name of a file that may be missing."""
+    """Return whether a reference is inline text, and not the name of a file that may be missing."""
     words = reference.split()
     return (
         len(words) > 2 and not reference.strip().endswith((".md", ".txt")) and not ((base or Path()) / reference[:200]).is_file()
@@ -124,12 +133,15 @@ def _is_sentence(reference: str, base: Path | None) -> bool:
 
 
 def builtin_names() -> list[str]:
-    """List the names of all built-in prompts, sorted."""
+    """Return the names of all built-in prompts, sorted."""
     return sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.glob("*/*.md"))
 
 
 def _file(name: str) -> Path:
-    """Return the file of a built-in name; a non-existent path for any other text, never one outside the folder."""
+    """Return the file of a built-in name.
+
+    For any other text, return a path that doesn't exist. The path is never outside the folder.
+    """
     if dashed := _DASHED.fullmatch(name):
         folder, kind, question_type = dashed.groups()
         name = f"{folder}/{kind}" + (f".{question_type.replace('-', '_')}" if question_type else "")
@@ -151,7 +163,7 @@ def _parse(kind: str, name: str, text: str) -> Prompt:
 
 
 def _split_header(text: str) -> tuple[dict[str, str], str, int]:
-    """Split into header values, body, and the number of lines before the body."""
+    """Split a file into the values of its header, its body, and the number of lines before the body."""
     head, separator, body = text.partition("\n---\n")
     lines = head.splitlines()
     if not separator or not all(re.match(r"(source|licence|order):", line) for line in lines):

@@ -23,25 +23,28 @@ _AGAIN = "Remove it, so that it is fetched again."
 
 @dataclass(frozen=True, slots=True)
 class Official:
-    """Prompts of official code by key, its judge model, and the token limit of a reply (None: no limit)."""
+    """The prompts of official code by key, its judge model, and its token limit for a reply (None if there is no limit)."""
 
     prompts: Prompts
     model: str = ""
     max_tokens: int | None = None
 
     def is_model(self, answered: str) -> bool:
-        """Whether the answering model is the pinned one or a dated snapshot of it."""
+        """Return whether the model that answered is the pinned one or a dated snapshot of it."""
         name = answered.rpartition("/")[2]
         return bool(self.model) and (name == self.model or bool(re.fullmatch(re.escape(self.model) + r"-\d{4}-\d\d-\d\d", name)))
 
 
 def official_prompts(protocol: str, files: Sequence[Path]) -> Prompts:
-    """Read the prompts of a protocol's code. Raises DataError for an unexpected file, KeyError for an unknown protocol."""
+    """Read the prompts from the official code of a protocol.
+
+    Raises DataError for a file with unexpected content, and KeyError for an unknown protocol.
+    """
     return READERS[protocol](files)
 
 
 def longmemeval_prompts(script: Path) -> Prompts:
-    """Read the five prompts of evaluate_qa.py by question type; other types get the general one. Raises DataError."""
+    """Read the five prompts of evaluate_qa.py by question type. Other types get the general prompt. Raises DataError."""
     order = ("general", "temporal", "knowledge_update", "preference", "abstention")
     assigned = [node.value for node in ast.walk(_parsed(script)) if isinstance(node, ast.Assign)]
     constants = [node for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
@@ -74,7 +77,10 @@ def _locomo_plus(files: Sequence[Path]) -> Prompts:
 
 
 def _beam(files: Sequence[Path]) -> Prompts:
-    """The judge of prompts.py, whose `<question>` is never filled in there, and how compute_metrics.py compares events."""
+    """Read the judge of prompts.py, and the prompt with which compute_metrics.py compares events.
+
+    The official code never fills in the judge's `<question>`.
+    """
     texts, metrics = files
     judge = _assigned(texts, "unified_llm_judge_base_prompt")
     judge = judge.replace("<rubric_item>", "{answer}").replace("<llm_response>", "{response}")
@@ -84,7 +90,7 @@ def _beam(files: Sequence[Path]) -> Prompts:
 
 
 def _same_event(script: Path) -> tuple[str, str]:
-    """System and user text of `llm_equivalence`."""
+    """Read the system text and the user text of `llm_equivalence`."""
     found = next(
         (node for node in ast.walk(_parsed(script)) if isinstance(node, ast.FunctionDef) and node.name == "llm_equivalence"), None
     )
@@ -101,7 +107,7 @@ def _is_content(key: ast.expr | None) -> bool:
 
 
 def _template(node: ast.expr) -> str:
-    """The text of a literal; the names in an f-string stay as placeholders."""
+    """Return the text of a string literal. The names in an f-string are kept as placeholders."""
     if isinstance(node, ast.JoinedStr):
         return "".join(_template(part) for part in node.values)
     if isinstance(node, ast.FormattedValue):
@@ -114,7 +120,7 @@ _CONVOMEM = ("default", "rubric", "temporal", "user_1", "user_n", "abstention")
 
 
 def _convomem(files: Sequence[Path]) -> Prompts:
-    """The judges of AnsweringEvaluation.scala, in the order in which they stand there, with their guidelines."""
+    """Read the judges of AnsweringEvaluation.scala in the order of that file, with their guidelines."""
     (script,) = files
     texts: list[str] = []
     guidelines = ""
@@ -139,7 +145,10 @@ _SUMMARY = {"fluency": "fluency_prompt_book", "recall": "recall_prompt_book", "p
 
 
 def _memoryagentbench(files: Sequence[Path]) -> Prompts:
-    """The three prompts for summaries of novels of summarization_evaluate.py, and the five of longmem_qa_evaluate.py by type."""
+    """Read the prompts of MemoryAgentBench's official code.
+
+    Three are for summaries of novels (summarization_evaluate.py). Five are by question type (longmem_qa_evaluate.py).
+    """
     summaries, answers = files
     names = {"text": "response", "summary": "response", "keypoints": "evidence", "expert_summary": "answer"}
     made = {
@@ -150,7 +159,7 @@ def _memoryagentbench(files: Sequence[Path]) -> Prompts:
 
 
 def _longmemeval_v2(files: Sequence[Path]) -> Prompts:
-    """Read the two judges of qa_eval_metrics.py: the system text is a constant, the user text is built in a function."""
+    """Read the two judges of qa_eval_metrics.py. The system text is a constant there, and a function builds the user text."""
     (script,) = files
     names = {
         "question_text": "question", "reference_answer": "answer",
@@ -195,7 +204,7 @@ def _parsed(script: Path) -> ast.Module:
 
 
 def _value(script: Path, name: str) -> object:
-    """Return the literal assigned to a module-level name; the last assignment wins, as at run time."""
+    """Return the literal that is assigned to a name in the module. The last assignment wins, as at run time."""
     found = None
     for node in _parsed(script).body:
         if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
@@ -226,7 +235,7 @@ def _in_order(text: str, values: Sequence[str]) -> str:
 
 
 def _formatted(text: str, names: Mapping[str, str]) -> str:
-    """Convert a `str.format` template to our placeholder names, unescaping doubled braces."""
+    """Convert a `str.format` template to our placeholder names, and replace doubled braces with single ones."""
 
     def one(match: re.Match[str]) -> str:
         if match[1] is None:

@@ -1,1 +1,1 @@
-"""Memory systems under test: hosted ones by YAML alone (`http`), local ones as classes."""
+"""Memory systems under test. Hosted systems need only a YAML file (`http`), and local systems are classes."""

@@ -32,7 +32,11 @@ _TIME = re.compile(
 
 @registry.provider("aqrag")
 class AqragProvider(EmbeddingProvider):
-    """Options: `questions` (for each turn), `model`, `dsn` (Postgres), `questionWeight`, `contentWeight`, `wordWeight`."""
+    """A provider that also searches generated questions.
+
+    The options are `questions` (the number for each turn), `model`, `dsn` (of a Postgres database), `questionWeight`,
+    `contentWeight` and `wordWeight`.
+    """
 
     capabilities = EmbeddingProvider.capabilities.searching("questionWeight", "contentWeight")
 
@@ -51,14 +55,14 @@ class AqragProvider(EmbeddingProvider):
         return self._shared or sqlite_notes(self.store.folder)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Embed the turns of these sessions, and the questions that they would answer."""
+        """Embed the turns of these sessions and the questions that the turns would answer."""
         super().index_fresh(scope, sessions)
         turns = cut(sessions, "turn")
         asked = self._questions(scope, turns, fresh={turn.turns[0] for turn in turns})
         self.vectors(scope, [question for questions in asked.values() for question in questions])
 
     def _questions(self, scope: str, turns: Sequence[RetrievalUnit], fresh: Collection[str] = ()) -> Mapping[str, list[str]]:
-        """Return questions by turn id, generated once and stored."""
+        """Return the questions by turn id. They are generated once and stored."""
         by_id = {turn.turns[0]: turn for turn in turns}
         if self.model is not None:
             return self.answers(scope, self._notes, list(by_id), lambda id, _: self._ask(by_id[id]), fresh)
@@ -73,7 +77,7 @@ class AqragProvider(EmbeddingProvider):
         return ask_list(self.model, INSTRUCTION.format(n=self._count), turn.text)[: self._count]
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Build the vectors of contents and questions, and the BM25 index."""
+        """Build the vectors of the contents and the questions, and the BM25 index."""
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         asked = self._questions(scope, cut(self.store.all(scope), "turn"))
         pairs = [(question, owner[id]) for id, questions in asked.items() if id in owner for question in questions]
@@ -81,7 +85,7 @@ class AqragProvider(EmbeddingProvider):
         return replace(super().build(scope, pieces), questions=vectors, askers=[number for _, number in pairs])
 
     def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """Return the weighted sum of the scores."""
+        """Return the weighted sum of the three scores."""
         base = super().rank(index, pieces, request)
         if index.questions is None or not index.askers:
             return base
@@ -89,14 +93,17 @@ class AqragProvider(EmbeddingProvider):
         return base + self._question_weight * z_scores(nearest(cosines, index.askers, len(pieces)))
 
     def clear(self, scope: str) -> None:
-        """Delete the scope, including its shared questions."""
+        """Delete the scope, including the questions that are stored for it."""
         if self._shared is not None:
             self._shared.clear(scope)
         super().clear(scope)
 
 
 def anticipate(turn: RetrievalUnit, count: int) -> list[str]:
-    """Build questions from a turn: who said something about its longest sentences, and when, if it mentions a time."""
+    """Build questions from a turn.
+
+    They ask who said something about the topics of its longest sentences, and when, if the turn mentions a time.
+    """
     speaker = turn.key.partition(":")[0] if ":" in turn.key[:40] and "\n" not in turn.key[:40] else ""
     out: list[str] = []
     for sentence in sorted(sentences(turn.key), key=len, reverse=True)[:count]:

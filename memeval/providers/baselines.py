@@ -1,4 +1,4 @@
-"""Baselines without search: none, full context, most recent and oracle."""
+"""Baselines without search: nothing, the full context, the most recent passages, and the oracle."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memeval.providers.retrieval import RetrievalUnit, cut
 
 @registry.provider("none")
 class NoneProvider(LocalProvider):
-    """Returns nothing: the lower bound."""
+    """A provider that returns nothing. It is the lower bound."""
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Return nothing."""
@@ -23,7 +23,10 @@ class NoneProvider(LocalProvider):
 
 @registry.provider("full-context")
 class FullContextProvider(LocalProvider):
-    """All sessions as one passage, in order. Option `maxTokens`: the newest that fit (0: no limit)."""
+    """A provider that returns all sessions in order as one passage.
+
+    The option `maxTokens` keeps the newest turns that fit, and 0 means that there is no limit.
+    """
 
     capabilities = Capabilities().searching("maxTokens")
 
@@ -55,7 +58,10 @@ class FullContextProvider(LocalProvider):
 
 @registry.provider("last-k")
 class LastKProvider(LocalProvider):
-    """The newest passages, newest first. Option `last`: maximum number (0: as many as requested)."""
+    """A provider that returns the newest passages, newest first.
+
+    The option `last` is their maximum number, and 0 means as many as requested.
+    """
 
     capabilities = Capabilities().searching("last")
 
@@ -64,7 +70,7 @@ class LastKProvider(LocalProvider):
         self._last = options.count("last", 0)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return the newest passages; the score falls from 1 with the rank."""
+        """Return the newest passages. The score starts at 1 and falls with the rank."""
         pieces = cut(self.store.all(scope), request.granularity)
         count = min(self._last or request.k, request.k)
         return [piece.retrieved(1.0 / (place + 1)) for place, piece in enumerate(reversed(pieces[-count:]))]
@@ -72,7 +78,7 @@ class LastKProvider(LocalProvider):
 
 @registry.provider("oracle")
 class OracleProvider(LocalProvider):
-    """The gold evidence: the upper bound of retrieval."""
+    """A provider that returns the gold evidence. It is the upper bound of retrieval."""
 
     capabilities = Capabilities(gold=True)
 
@@ -85,7 +91,7 @@ class OracleProvider(LocalProvider):
         self._questions[scope] = {question.text: question for question in case.questions}
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return the evidence passages in order; nothing for a question without evidence."""
+        """Return the evidence passages in order, and nothing for a question without evidence."""
         question = self._questions.get(scope, {}).get(request.text)
         if question is None:
             return []
@@ -94,7 +100,7 @@ class OracleProvider(LocalProvider):
 
 
 def _evidence(pieces: Sequence[RetrievalUnit], question: Question) -> list[RetrievalUnit]:
-    """Return passages with an evidence turn or, if turns are unknown, those of the evidence sessions."""
+    """Return the passages that contain an evidence turn. If the turns are unknown, return those of the evidence sessions."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     if turns:
         return [piece for piece in pieces if turns & set(piece.turns)]

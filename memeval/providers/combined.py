@@ -1,4 +1,7 @@
-"""Several local systems together, as agent frameworks do: the page about the user, the newest messages, what was searched."""
+"""Several local systems together, as agent frameworks use them.
+
+An example is the page about the user, the newest messages and the results of a search.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,10 @@ class _Part:
 
 @registry.provider("combined")
 class CombinedProvider(Provider):
-    """Takes turns between its parts: `share` pieces of each, in their order, until there are enough.
+    """A provider whose parts take turns. Each supplies `share` pieces in its own order until there are enough.
 
-    Options: `parts`, a list of `{provider, share, options}`, each a local provider by its registered name; `model`, for the
-    parts that can use one.
+    The option `parts` is a list of `{provider, share, options}`, in which each part is a local provider by its registered
+    name. The option `model` is for the parts that can use one.
     """
 
     capabilities = Capabilities(model=True, gold=True)
@@ -61,37 +64,40 @@ class CombinedProvider(Provider):
 
     @property
     def name(self) -> str:
-        """Name of the spec."""
+        """The name of the spec."""
         return self._name
 
     def use_model(self, model: Model) -> None:
-        """Let this model help the parts that can use one."""
+        """Pass this model to the parts that can use one."""
         for part in self._parts:
             if part.provider.capabilities.model:
                 part.provider.use_model(model)
 
     def use_gold(self, scope: str, case: Case) -> None:
-        """Tell the parts that may know it."""
+        """Pass the gold evidence to the parts that may know it."""
         for part in self._parts:
             if part.provider.capabilities.gold:
                 part.provider.use_gold(scope, case)
 
     def open(self, workdir: Path) -> None:
-        """Open each part in a folder of its own."""
+        """Open each part in its own folder."""
         for number, part in enumerate(self._parts):
             part.provider.open(workdir / f"{number}-{part.provider.name}")
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Each part gets everything; what each said, by its name."""
+        """Ingest the sessions into every part, and return what each part reports, by its name."""
         return {part.provider.name: dict(part.provider.ingest(scope, sessions)) for part in self._parts}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Until all are ready."""
+        """Wait until all parts are ready."""
         for part in self._parts:
             part.provider.await_indexed(scope, timeout_seconds)
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Pieces of all parts; a turn is handed out once. Scores fall with the place, since those of the parts don't compare."""
+        """Return pieces of all parts. Each turn is returned only once.
+
+        The scores fall with the rank, because the scores of different parts can't be compared.
+        """
         lists = [list(part.provider.search(scope, request)) for part in self._parts]
         chosen: list[Retrieved] = []
         seen: set[tuple[str, ...]] = set()
@@ -105,7 +111,7 @@ class CombinedProvider(Provider):
         return [_placed(piece, place) for place, piece in enumerate(chosen[: max(0, request.k)])]
 
     def clear(self, scope: str) -> None:
-        """Forget the scope in all parts."""
+        """Delete the scope in all parts."""
         for part in self._parts:
             part.provider.clear(scope)
 

@@ -29,14 +29,14 @@ INSTRUCTION = (
 
 
 class Topics:
-    """The words of each session that are frequent in it and rare in those up to it."""
+    """The words of each session that are frequent in it and rare in the sessions up to it."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
         self._spread: Counter[str] = Counter()
 
     def of(self, session: Session) -> list[str]:
-        """Those of a session; one that is new is the last up to now."""
+        """Return the topics of a session. A session that is new is treated as the last one so far."""
         if session.id not in self._known:
             count = Counter(w for t in session.turns for w in words(t.text) if w not in STOP_WORDS and len(w) > 3)
             self._spread.update(count.keys())
@@ -48,7 +48,7 @@ class Topics:
 
 @registry.provider("contextual-retrieval")
 class ContextualRetrievalProvider(HybridProvider):
-    """Options: those of hybrid, and `model`."""
+    """A provider that indexes turns in context. Its options are those of hybrid, and `model`."""
 
     expands = False
 
@@ -57,11 +57,11 @@ class ContextualRetrievalProvider(HybridProvider):
         super().__init__(spec, options)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Write the contexts of these sessions' turns and embed the turns in them."""
+        """Write the contexts of the turns in these sessions, and embed each turn together with its context."""
         self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions, fresh=True)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Vectors of turns in context; words of the pieces with the contexts of their turns."""
+        """Build the vectors of the turns in context, and the words of the pieces together with the contexts of their turns."""
         turns = self._in_context(scope, self.store.all(scope))
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         owners = [owner[turn.turns[0]] for turn in turns]
@@ -71,13 +71,13 @@ class ContextualRetrievalProvider(HybridProvider):
         return MixedIndex(self.vectors(scope, [turn.key for turn in turns]), owners, Bm25(["\n".join(text) for text in texts]))
 
     def clear(self, scope: str) -> None:
-        """Forget the scope, and what its sessions were about."""
+        """Delete the scope and the topics of its sessions."""
         with self._lock:
             self._topics.pop(scope, None)
         super().clear(scope)
 
     def close(self) -> None:
-        """Forget all of that."""
+        """Close the provider and drop all topics."""
         self._topics.clear()
         super().close()
 
@@ -90,7 +90,7 @@ class ContextualRetrievalProvider(HybridProvider):
         ]
 
     def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[RetrievalUnit], fresh: bool) -> list[str]:
-        """Contexts by the model."""
+        """Return the contexts that the model writes."""
         whole = {piece.session: piece.text for piece in cut(sessions, "session")}
         by_id = {turn.turns[0]: turn for turn in turns}
 
@@ -115,7 +115,11 @@ class ContextualRetrievalProvider(HybridProvider):
         return out
 
     def _topics_of(self, scope: str) -> Topics:
-        """Kept for the last few scopes; of another one from its sessions, in the order in which they came."""
+        """Return the topics of a scope.
+
+        They are cached for the last few scopes. For another scope they are computed from its sessions, in the order in which
+        these were added.
+        """
         with self._lock:
             if scope not in self._topics:
                 topics = self._topics[scope] = Topics()

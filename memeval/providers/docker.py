@@ -1,4 +1,4 @@
-"""Start services in containers with `docker compose`, unless they are up, and poll their health path."""
+"""Start services in containers with `docker compose`, unless they are already running, and poll their health path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POLL_SECONDS = 1.0
 
 
 def run_command(command: Sequence[str], timeout: float) -> tuple[int, str]:
-    """Run a program; return exit code (124 on timeout) and output. Raises OSError if it is missing."""
+    """Run a program and return its exit code (124 on timeout) and its output. Raises OSError if the program is missing."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
@@ -30,7 +30,10 @@ Run = Callable[[Sequence[str], float], tuple[int, str]]
 
 
 class ComposeService:
-    """The container service of a spec. `sleep` waits between probes; `stop` stops only what it started and keeps its data."""
+    """The container service of a spec.
+
+    `sleep` waits between probes. `stop` stops only containers that this object started, and keeps their data.
+    """
 
     def __init__(self, spec: ProviderSpec, sleep: Callable[[float], None], run: Run = run_command) -> None:
         assert spec.docker is not None and spec.connection is not None
@@ -43,7 +46,10 @@ class ComposeService:
         self._started = False
 
     def ensure(self) -> None:
-        """Start the service and wait for it. Raises DependencyError without Docker, ProviderError if it fails to start."""
+        """Start the service and wait for it.
+
+        Raises DependencyError if Docker is missing, and ProviderError if the service fails to start.
+        """
         if self._answers():
             return
         self._start()

@@ -40,7 +40,10 @@ Part = tuple[int, str]
 
 
 def kinds_of(options: Options) -> tuple[str, ...]:
-    """Parse the option `keyExpansion`: a boolean (true: context), a kind, several separated by commas, or a list."""
+    """Parse the option `keyExpansion`.
+
+    It is a boolean (true means context), a kind, several kinds separated by commas, or a list of kinds.
+    """
     value = options.get("keyExpansion", False)
     if isinstance(value, bool):
         return (CONTEXT,) if value else ()
@@ -51,7 +54,7 @@ def kinds_of(options: Options) -> tuple[str, ...]:
 
 
 def expand(model: Model, kind: str, session: Session) -> list[Part]:
-    """Have a model expand a session. Raises ProviderError for a malformed answer."""
+    """Let a model expand a session. Raises ProviderError for a malformed answer."""
     lines = [
         f"{number}. {turn.speaker or turn.role}: {' '.join(turn.text.split())}" for number, turn in enumerate(session.turns, 1)
     ]
@@ -70,7 +73,7 @@ def expand(model: Model, kind: str, session: Session) -> list[Part]:
 
 
 def _part(value: Any, turns: int) -> Part | None:
-    """Parse an entry; plain text, or one for an unknown turn, applies to the whole session."""
+    """Parse an entry. An entry that is plain text, or that names an unknown turn, applies to the whole session."""
     if isinstance(value, str) and value.strip():
         return 0, value.strip()
     text = value.get("text") if isinstance(value, Mapping) else None
@@ -84,7 +87,7 @@ def _part(value: Any, turns: int) -> Part | None:
 def by_turn(
     sessions: Sequence[Session], made: Mapping[str, Sequence[Sequence[Any]]], kinds: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Collect the texts of each turn from parts by `kind:session`."""
+    """Collect the texts of each turn from the parts, which are stored by `kind:session`."""
     out: dict[str, list[str]] = {}
     for session in sessions:
         for kind in kinds:

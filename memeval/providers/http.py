@@ -30,7 +30,7 @@ _FIELDS = {
 
 @registry.provider("http")
 class HttpProvider(RemoteProvider):
-    """A memory system behind an HTTP API; options are those of every remote provider."""
+    """A memory system behind an HTTP API. Its options are those of every remote provider."""
 
     capabilities = Capabilities(stop=True, check=True, retries=True)
 
@@ -47,11 +47,11 @@ class HttpProvider(RemoteProvider):
         self._client = JsonClient(self.spec, stop)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass each raw API answer to an observer: the request's method and address, then the body."""
+        """Pass each raw answer of the API to an observer, with the method and the address of the request."""
         self._client.see = see
 
     def check(self) -> None:
-        """Raise ConfigError if the key is missing."""
+        """Raise ConfigError if the API key is missing."""
         self._client.check_key()
 
     def open(self, workdir: Path) -> None:
@@ -63,14 +63,14 @@ class HttpProvider(RemoteProvider):
         super().open(workdir)
 
     def close(self) -> None:
-        """Close the log, and stop a container that was started."""
+        """Close the log, and stop the container if it was started here."""
         if self._service is not None:
             self._service.stop()
             self._service = None
         super().close()
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
-        """Make one request and parse its answer."""
+        """Make one request and parse the answer to it."""
         end: EndpointSpec = call
         delays = {"search": self.spec.rate_limit.search_delay} | dict.fromkeys(("add", "setup"), self.spec.rate_limit.add_delay)
         data = {"runTag": scope, "setup": self.log.setup(scope), **values}
@@ -104,12 +104,12 @@ class HttpProvider(RemoteProvider):
 
 
 def _path(template: str, data: Mapping[str, Any]) -> str:
-    """Fill in the path with percent-encoded values."""
+    """Fill in the path. The values are percent-encoded."""
     return str(fill(template, _Quoted(data)))
 
 
 class _Quoted(dict[str, Any]):
-    """A mapping that percent-encodes texts on access."""
+    """A mapping that percent-encodes its texts when they are read."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__({key: _quoted(value) for key, value in values.items()})

@@ -32,19 +32,19 @@ _NETWORK = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
 class Waiting(Protocol):
-    """The part of a stop flag that the client needs: interruptible waits."""
+    """The part of a stop flag that the client needs, which is waits that can be interrupted."""
 
     def check(self) -> None:
-        """Raise if a stop was requested."""
+        """Raise an error if a stop was requested."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, or raise if a stop was requested."""
+        """Sleep for the given time, or raise an error if a stop was requested."""
         ...
 
 
 class Pace:
-    """Keeps at least `delay` seconds between the starts of calls of a kind, over all threads."""
+    """Keeps at least `delay` seconds between the starts of calls of the same kind, over all threads."""
 
     def __init__(self, sleep: Callable[[float], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._sleep = sleep
@@ -63,15 +63,18 @@ class Pace:
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Treats a redirect as an error status, since following it would send the key to another host."""
+    """A handler that treats a redirect as an error, since following it would send the key to another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        """Don't follow the redirect."""
+        """Return None, so that the redirect isn't followed."""
         return
 
 
 class JsonClient:
-    """A client of one API. Raises ProviderError: transient once retries are exhausted, with the server's Retry-After."""
+    """A client of one API.
+
+    It raises a ProviderError, which is transient once the retries are used up, and has the server's Retry-After.
+    """
 
     def __init__(self, spec: ProviderSpec, stop: Stop, environ: Mapping[str, str] | None = None) -> None:
         if spec.connection is None:
@@ -88,7 +91,7 @@ class JsonClient:
         self.see: Callable[[str, bytes], None] = lambda where, body: None
 
     def check_key(self) -> None:
-        """Raise ConfigError if the key isn't set."""
+        """Raise ConfigError if the API key isn't set."""
         self._auth_header()
 
     def call(
@@ -103,7 +106,7 @@ class JsonClient:
         delay: float = 0.0,
         ignore: tuple[int, ...] = (),
     ) -> Any:
-        """Make a call; return the parsed answer, None if it is empty or its status is in `ignore`."""
+        """Make a call and return the parsed answer. Return None if the answer is empty or its status is in `ignore`."""
         request = self._request(method, path, body, query or {}, headers or {})
 
         def once() -> Any:
@@ -183,7 +186,7 @@ class JsonClient:
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Parse a Retry-After header, a number or an HTTP date, into seconds; None if missing or malformed."""
+    """Parse a Retry-After header, a number or an HTTP date, into seconds. Return None if it is missing or malformed."""
     if not value:
         return None
     text = value.strip()
@@ -204,12 +207,12 @@ _SYNTAX = "Known are $, .name, ['name'], [n], [*], a | b, -path and zip(a, b)."
 
 
 def is_path(text: str) -> bool:
-    """Whether a template text is a path rather than plain text."""
+    """Return whether a text of a template is a path rather than plain text."""
     return text == "$" or text.startswith(("$.", "$[", "-$.", "-$[")) or bool(_ZIP.fullmatch(text))
 
 
 def find(path: str, data: Any) -> Any:
-    """Return the value at a path, None if there is none. Raises ConfigError for unsupported syntax."""
+    """Return the value at a path, or None if there is none. Raises ConfigError for unsupported syntax."""
     for alternative in path.split("|"):
         value = _one(alternative.strip(), data)
         if value is not None:
@@ -218,7 +221,7 @@ def find(path: str, data: Any) -> Any:
 
 
 def find_all(path: str, data: Any) -> list[Any]:
-    """Return the values at a path; a single value becomes a list of one, a missing one an empty list."""
+    """Return the values at a path. A single value becomes a list of one element, and a missing value becomes an empty list."""
     value = find(path, data)
     if value is None:
         return []
@@ -237,7 +240,7 @@ def _one(path: str, data: Any) -> Any:
 
 
 def steps(path: str) -> Iterator[str | int]:
-    """Parse a plain path into steps: names, numbers, and `*`. Raises ConfigError."""
+    """Parse a plain path into its steps, which are names, numbers and `*`. Raises ConfigError."""
     if not path.startswith("$"):
         raise ConfigError(f"{path!r} is not a path.", fix=f"A path starts with $. {_SYNTAX}")
     position = 1
@@ -251,7 +254,10 @@ def steps(path: str) -> Iterator[str | int]:
 
 
 def roots(path: str) -> Iterator[str]:
-    """Return the first name of each plain path in it; "" for `$` alone or an index. Raises ConfigError for a malformed path."""
+    """Return the first name of each plain path in the text, or "" for `$` alone or an index.
+
+    Raises ConfigError for a malformed path.
+    """
     for alternative in path.split("|"):
         plain = alternative.strip()
         if zipped := _ZIP.fullmatch(plain):
@@ -263,7 +269,7 @@ def roots(path: str) -> Iterator[str]:
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """Return the values that a template text needs. Raises ConfigError for a malformed path."""
+    """Return the names of the values that a template text needs. Raises ConfigError for a malformed path."""
     if is_path(text):
         yield from roots(text)
     else:
@@ -289,7 +295,7 @@ def _step(step: str | int, data: Any) -> Any:
 
 
 def fill(template: Any, data: Mapping[str, Any]) -> Any:
-    """Fill in a template. Raises ConfigError for a placeholder without a value."""
+    """Fill in a template. Raises ConfigError for a placeholder that has no value."""
     if isinstance(template, str):
         return find(template, data) if is_path(template) else fill_text(template, data)
     if isinstance(template, Mapping):
@@ -303,7 +309,7 @@ def fill(template: Any, data: Mapping[str, Any]) -> Any:
 
 
 def fill_text(template: str, data: Mapping[str, Any]) -> str:
-    """Replace each `${…}` in a text. Raises ConfigError for one without a value."""
+    """Replace each `${…}` in a text. Raises ConfigError for a placeholder that has no value."""
 
     def put(match: re.Match[str]) -> str:
         value = find(f"$.{match[1]}", data)
@@ -336,7 +342,7 @@ CREATE INDEX IF NOT EXISTS sent_remote ON sent (scope, remote);
 
 
 class SentLog:
-    """Log of units sent by scope, with the id that the system assigned. Thread-safe."""
+    """The log of the units that were sent for each scope, with the ids that the system assigned. It is thread-safe."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -346,7 +352,7 @@ class SentLog:
         self._db.executescript("PRAGMA journal_mode=WAL;" + _SCHEMA)
 
     def setup(self, scope: str) -> Any:
-        """Return the answer of the scope's setup call, None before it."""
+        """Return the answer of the scope's setup call, or None if it wasn't made yet."""
         rows = self._rows("SELECT setup FROM scope WHERE scope = ?", scope)
         return json.loads(rows[0][0]) if rows else None
 
@@ -359,12 +365,12 @@ class SentLog:
         return {unit for (unit,) in self._rows("SELECT unit FROM sent WHERE scope = ?", scope)}
 
     def remotes(self, scope: str) -> list[str]:
-        """Return the ids that the system assigned, in sending order."""
+        """Return the ids that the system assigned, in the order in which the units were sent."""
         rows = self._rows("SELECT remote FROM sent WHERE scope = ? GROUP BY remote ORDER BY min(number)", scope)
         return [remote for (remote,) in rows]
 
     def add(self, scope: str, unit: str, remote: str, sources: tuple[str, Sequence[str]], ready: bool) -> None:
-        """Record an accepted unit. `sources`: its session and turns."""
+        """Record a unit that the system accepted. `sources` are its session and its turns."""
         session, turns = sources
         self._write(
             "INSERT OR IGNORE INTO sent (scope, unit, remote, session, turns, ready) VALUES (?, ?, ?, ?, ?, ?)",
@@ -372,7 +378,7 @@ class SentLog:
         )
 
     def waiting(self, scope: str) -> list[str]:
-        """Return the ids that aren't indexed yet, in sending order."""
+        """Return the ids that aren't indexed yet, in the order in which the units were sent."""
         rows = self._rows("SELECT DISTINCT remote FROM sent WHERE scope = ? AND NOT ready ORDER BY number", scope)
         return [remote for (remote,) in rows]
 
@@ -381,7 +387,7 @@ class SentLog:
         self._write("UPDATE sent SET ready = 1 WHERE scope = ? AND remote = ?", scope, remote)
 
     def sources(self, scope: str, remote: str) -> tuple[str, tuple[str, ...]] | None:
-        """Return session and turns of the unit with this id."""
+        """Return the session and the turns of the unit that has this id."""
         rows = self._rows("SELECT session, turns FROM sent WHERE scope = ? AND remote = ? LIMIT 1", scope, remote)
         return (rows[0][0], tuple(json.loads(rows[0][1]))) if rows else None
 

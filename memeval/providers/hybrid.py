@@ -1,4 +1,4 @@
-"""BM25 over Porter stems, dense retrieval with the bundled embedder, and a hybrid that sums their z-scores."""
+"""BM25 over Porter stems, dense retrieval with the bundled embedder, and a hybrid that adds their z-scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memeval.providers.retrieval import K1, B, Bm25, RetrievalUnit, Scores, Vect
 
 @registry.provider("bm25")
 class Bm25Provider(IndexedProvider[Bm25]):
-    """Options: `k1`, `b`."""
+    """A provider that ranks by BM25. Its options are `k1` and `b`."""
 
     capabilities = IndexedProvider.capabilities.searching("k1", "b")
 
@@ -32,7 +32,7 @@ class Bm25Provider(IndexedProvider[Bm25]):
         return Bm25([piece.key for piece in pieces], self._k1, self._b)
 
     def rank(self, index: Bm25, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """Return BM25 scores."""
+        """Return the BM25 scores."""
         return index.scores(request.text)
 
 
@@ -41,9 +41,9 @@ EMBED_CHARACTERS = 480
 
 @dataclass(frozen=True, slots=True)
 class MixedIndex:
-    """Vectors of turns with the passage of each, and the BM25 index of the passages (None if unused).
+    """The vectors of turns and the passage of each, and the BM25 index of the passages (None if it isn't used).
 
-    `questions` are vectors of questions that turns answer, `askers` the piece of each (see aqrag).
+    `questions` are the vectors of the questions that turns answer, and `askers` are the passages of these turns (see aqrag).
     """
 
     vectors: Vectors
@@ -54,7 +54,10 @@ class MixedIndex:
 
 
 class EmbeddingProvider(IndexedProvider[MixedIndex]):
-    """Embeds turns one by one; a passage scores as its nearest turn. Options: `embedder`, `embedCharacters`."""
+    """A provider that embeds each turn. A passage has the score of its nearest turn.
+
+    The options are `embedder` and `embedCharacters`.
+    """
 
     capabilities = IndexedProvider.capabilities.searching("denseWeight", "wordWeight")
     word_weight = 0.0
@@ -67,17 +70,17 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         self.embedder = text_embedder(name, options.count("embedCharacters", EMBED_CHARACTERS))
 
     def vectors(self, scope: str, texts: Sequence[str]) -> Vectors:
-        """Embed texts through the scope's cache."""
+        """Embed the texts with the scope's cache."""
         return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Embed the turns of these sessions and a model's additions now rather than at the first search."""
+        """Embed the turns of these sessions, and the texts that a model adds, before the first search needs them."""
         more = self.expansions(scope, sessions, fresh=True)
         texts = [turn.key for turn in self.keyed(sessions, "turn")]
         self.vectors(scope, [*texts, *dict.fromkeys(text for some in more.values() for text in some)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Build vectors of all turns and a model's additions, and a BM25 index if words have a weight."""
+        """Build the vectors of all turns and of the texts that a model adds. If words have a weight, also build a BM25 index."""
         sessions = self.store.all(scope)
         turns, more = self.keyed(sessions, "turn"), self.expansions(scope, sessions)
         owner = {id: piece.order for piece in pieces for id in piece.turns}
@@ -87,7 +90,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return MixedIndex(self.vectors(scope, [text for text, _ in pairs]), [number for _, number in pairs], words)
 
     def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """Return the weighted sum of z-scores of cosine and BM25, or the raw scores if only one is used."""
+        """Return the weighted sum of the z-scores of cosine and BM25. If only one is used, return its raw scores."""
         cosines = self.cosines(index, len(pieces), request.text)
         if index.words is None:
             return cosines
@@ -95,12 +98,12 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return self.dense_weight * z_scores(cosines) + self.word_weight * z_scores(words)
 
     def cosines(self, index: MixedIndex, size: int, text: str) -> Scores:
-        """Return the cosine of each passage's nearest turn, shape (size,)."""
+        """Return the cosine of the nearest turn of each passage, as an array of shape (size,)."""
         return nearest(index.vectors @ self.embedder.embed_query(text), index.owners, size)
 
 
 def nearest(cosines: Vectors, owners: Sequence[int], size: int) -> Scores:
-    """Return the best cosine of each owner, shape (size,); -1 for owners without vectors."""
+    """Return the best cosine of each owner, as an array of shape (size,). An owner without vectors gets -1."""
     out = np.full(size, -1.0)
     if len(owners):
         np.maximum.at(out, np.asarray(owners), cosines.astype(np.float64))
@@ -109,12 +112,12 @@ def nearest(cosines: Vectors, owners: Sequence[int], size: int) -> Scores:
 
 @registry.provider("dense")
 class DenseProvider(EmbeddingProvider):
-    """Cosine only."""
+    """A provider that ranks by cosine only."""
 
 
 @registry.provider("hybrid")
 class HybridProvider(EmbeddingProvider):
-    """Cosine and BM25. Options: `denseWeight`, `wordWeight`."""
+    """A provider that ranks by cosine and BM25. Its options are `denseWeight` and `wordWeight`."""
 
     def configure(self, options: Options) -> None:
         """Read the options."""

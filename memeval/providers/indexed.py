@@ -1,4 +1,4 @@
-"""Local providers that rank passages by an in-memory index, optionally with expanded keys."""
+"""Local providers that rank passages with an index in memory. The keys of the passages may be expanded."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ IndexT = TypeVar("IndexT")
 
 
 class IndexedProvider(ModelAided, Generic[IndexT]):
-    """A provider with an in-memory index per scope and granularity, built at the first search.
+    """A provider that has an index in memory for each scope and granularity, built at the first search.
 
-    Options: `keyExpansion` (add to a passage's keys the end of the one before it, or what the model of the
-    option `model` generates for its session), `timeAware` (boost passages from a time named in the question).
+    The option `keyExpansion` adds text to the keys of a passage. This is the end of the passage before it, or what the model
+    of the option `model` generates for its session. The option `timeAware` raises the scores of passages from a time that the
+    question names.
     """
 
     capabilities = Capabilities(model=True).searching("keyExpansion", "timeAware")
@@ -47,7 +48,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         self._time_aware = options.flag("timeAware", False)
 
     def pieces(self, scope: str, granularity: str) -> list[RetrievalUnit]:
-        """Return the passages of a scope, with their keys and a model's additions."""
+        """Return the passages of a scope with their keys and with the texts that a model adds."""
         sessions = self.store.all(scope)
         more = self.expansions(scope, sessions)
         if not more:
@@ -55,11 +56,11 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return [replace(one, key="\n".join([one.key, *added(one, more)])) for one in self.keyed(sessions, granularity)]
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Have the model generate keys for these sessions now rather than at the first search."""
+        """Let the model generate the keys of these sessions before the first search needs them."""
         self.expansions(scope, sessions, fresh=True)
 
     def expansions(self, scope: str, sessions: Sequence[Session], *, fresh: bool = False) -> dict[str, list[str]]:
-        """Return the model's expansions by turn, generated once and stored."""
+        """Return the model's expansions by turn. They are generated once and stored."""
         model = self.model
         if not self._kinds or model is None:
             return {}
@@ -74,7 +75,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return by_turn(sessions, known, self._kinds)
 
     def keyed(self, sessions: Sequence[Session], granularity: str) -> list[RetrievalUnit]:
-        """Split sessions into passages with keys."""
+        """Split the sessions into passages that have keys."""
         return in_context(cut(sessions, granularity), self._context)
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> IndexT:
@@ -82,11 +83,11 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         raise NotImplementedError
 
     def rank(self, index: IndexT, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """Score each passage; shape (passages,)."""
+        """Return the score of each passage, as an array of shape (passages,)."""
         raise NotImplementedError
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return the passages with the best scores."""
+        """Return the passages that have the best scores."""
         pieces, index = self.index(scope, request.granularity)
         if not pieces:
             return []
@@ -96,7 +97,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return [pieces[number].retrieved(score) for number, score in best(scores, request.k)]
 
     def index(self, scope: str, granularity: str) -> tuple[list[RetrievalUnit], IndexT]:
-        """Return passages and index of a scope, caching the most recent few."""
+        """Return the passages and the index of a scope. The most recently used ones are cached."""
         key = (scope, granularity)
         with self._lock:
             if key not in self._indexes:
@@ -108,7 +109,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
             return self._indexes[key]
 
     def changed(self, scope: str) -> None:
-        """Drop the scope's indexes."""
+        """Drop the indexes of the scope."""
         with self._lock:
             for key in [key for key in self._indexes if key[0] == scope]:
                 del self._indexes[key]
@@ -121,5 +122,5 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
 
 
 def added(piece: RetrievalUnit, more: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a model's additions to a passage: the texts of its turns, deduplicated."""
+    """Return the texts that a model adds to a passage. These are the texts of its turns without duplicates."""
     return list(dict.fromkeys(text for turn in piece.turns for text in more.get(turn, ())))

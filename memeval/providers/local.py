@@ -1,4 +1,7 @@
-"""Shared parts of local providers: options, session storage by scope, model notes and the provider base class."""
+"""Shared parts of local providers.
+
+These are their options, the storage of sessions by scope, the notes of models, and the base class.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ from memoryd.core.types import Message
 
 
 class Options:
-    """The spec's `options`, overridden by the run's. Accessors record their keys; `finish` rejects the others."""
+    """The options of the spec, with those of the run taking precedence.
+
+    Each accessor records the key that it reads, and `finish` rejects all keys that were never read.
+    """
 
     def __init__(self, spec: ProviderSpec, given: Mapping[str, Any]) -> None:
         self._spec = spec
@@ -38,21 +44,21 @@ class Options:
         return default if value is None else value
 
     def text(self, key: str, default: str, choices: Sequence[str] = ()) -> str:
-        """Read a text, restricted to `choices` if given."""
+        """Read a text. If `choices` is given, the text must be one of them."""
         value = self.get(key, default)
         if not isinstance(value, str) or (choices and value not in choices):
             raise self.wrong(key, value, f"one of {', '.join(choices)}" if choices else "a text")
         return value
 
     def count(self, key: str, default: int, least: int = 0) -> int:
-        """Read a whole number of at least `least`."""
+        """Read a whole number that is at least `least`."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise self.wrong(key, value, f"a whole number from {least}")
         return value
 
     def number(self, key: str, default: float, least: float = 0.0) -> float:
-        """Read a number of at least `least`."""
+        """Read a number that is at least `least`."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
             raise self.wrong(key, value, f"a number from {least:g}")
@@ -66,20 +72,20 @@ class Options:
         return value
 
     def part(self, key: str) -> dict[str, Any]:
-        """Read a mapping, empty if missing."""
+        """Read a mapping, which is empty if the key is missing."""
         value = self.get(key, {})
         if not isinstance(value, Mapping):
             raise self.wrong(key, value, "a mapping")
         return dict(value)
 
     def rest(self) -> dict[str, Any]:
-        """Return all options not read yet, for code with its own options."""
+        """Return all options that weren't read yet, for code that has its own options."""
         found = {key: value for key, value in self._values.items() if key not in self._known}
         self._known |= found.keys()
         return found
 
     def where(self, key: str) -> str:
-        """Return file and line of a key of the spec."""
+        """Return the file and the line of a key of the spec."""
         return self._spec.origin.where(key)
 
     def wrong(self, key: str, value: Any, wanted: str) -> ConfigError:
@@ -104,13 +110,16 @@ _FIX = "Delete that folder and ingest again."
 
 
 def folder_name(scope: str) -> str:
-    """Return a valid, unique folder name for any scope: a readable prefix and a digest."""
+    """Return a valid and unique folder name for any scope. It consists of a readable prefix and a digest."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
     return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
 
 
 class SessionStore:
-    """Stores sessions by scope under one folder. Thread-safe. A scope's folder can be copied to another run or machine."""
+    """Stores the sessions of each scope under one folder. It is thread-safe.
+
+    The folder of a scope can be copied to another run or machine.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -122,9 +131,9 @@ class SessionStore:
         return self._root / folder_name(scope)
 
     def add(self, scope: str, sessions: Sequence[Session], done: Iterable[str] = ()) -> int:
-        """Append sessions, replacing known ones in place; return how many are new.
+        """Append sessions and return how many of them are new. Sessions that are already stored are replaced in place.
 
-        They are fresh until a later call names them in `done`.
+        New sessions are fresh until a later call lists them in `done`.
         """
         folder = self.folder(scope)
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,11 +148,11 @@ class SessionStore:
             return int(db.execute("SELECT count(*) FROM session").fetchone()[0] - before)
 
     def all(self, scope: str) -> list[Session]:
-        """Return the sessions of a scope in insertion order; empty for an unknown scope."""
+        """Return the sessions of a scope in the order in which they were added. The list is empty for an unknown scope."""
         return self._read(scope, "SELECT payload FROM session ORDER BY position")
 
     def fresh(self, scope: str) -> list[Session]:
-        """Return the sessions not marked as done, also after a restart."""
+        """Return the sessions that weren't marked as done, even after a restart."""
         return self._read(scope, "SELECT payload FROM session WHERE id NOT IN (SELECT id FROM done) ORDER BY position")
 
     def _read(self, scope: str, query: str) -> list[Session]:
@@ -155,7 +164,7 @@ class SessionStore:
         return [_from_plain(json.loads(payload)) for (payload,) in rows]
 
     def clear(self, scope: str) -> None:
-        """Delete a scope's folder with everything in it."""
+        """Delete the folder of a scope and everything in it."""
         folder = self.folder(scope)
         with self._lock:
             if (there := self._open_files.pop(folder, None)) is not None:
@@ -163,7 +172,7 @@ class SessionStore:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Close all files; the store reopens them on demand."""
+        """Close all files. The store reopens them when they are needed."""
         with self._lock:
             while self._open_files:
                 self._open_files.popitem()[1].close()
@@ -199,7 +208,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _to_plain(session: Session) -> dict[str, Any]:
-    """Convert without source id and metadata, which may contain gold and must not reach a system under test."""
+    """Convert a session to plain values, without its source id and metadata.
+
+    Those may contain gold answers and must not reach a system under test.
+    """
     turns = [[turn.id, turn.role, turn.text, turn.speaker, _iso(turn.at)] for turn in session.turns]
     return {"id": session.id, "at": _iso(session.at), "turns": turns}
 
@@ -224,23 +236,23 @@ _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO
 
 
 class Notes(Protocol):
-    """JSON values by scope and key; durable when `put` returns."""
+    """JSON values by scope and key. They are durable when `put` returns."""
 
     def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
-        """The notes of a scope by key: all, or only those of some keys."""
+        """Return the notes of a scope by key. If keys are given, return only their notes."""
         ...
 
     def put(self, scope: str, notes: Mapping[str, Any]) -> None:
-        """Keep notes."""
+        """Store notes."""
         ...
 
     def clear(self, scope: str) -> None:
-        """Forget those of a scope."""
+        """Delete the notes of a scope."""
         ...
 
 
 class SqlNotes:
-    """Notes over any DB-API connection; `mark` is the placeholder of its dialect."""
+    """Notes over any DB-API connection. `mark` is the placeholder in the connection's SQL dialect."""
 
     def __init__(
         self, connect: Callable[[str], AbstractContextManager[Any]], mark: str, errors: tuple[type[Exception], ...]
@@ -251,7 +263,7 @@ class SqlNotes:
         self._lock = threading.Lock()
 
     def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
-        """The notes of a scope by key: all, or only those of some keys."""
+        """Return the notes of a scope by key. If keys are given, return only their notes."""
         rows = self._run(scope, lambda db: self._rows(db, scope, keys))
         return {key: json.loads(note) for key, note in rows}
 
@@ -266,7 +278,7 @@ class SqlNotes:
         return out
 
     def put(self, scope: str, notes: Mapping[str, Any]) -> None:
-        """Keep notes, in one transaction."""
+        """Store notes in one transaction."""
 
         def write(db: Any) -> None:
             for key, note in notes.items():
@@ -275,7 +287,7 @@ class SqlNotes:
         self._run(scope, write)
 
     def clear(self, scope: str) -> None:
-        """Forget those of a scope."""
+        """Delete the notes of a scope."""
         self._run(scope, lambda db: db.execute(self._sql("DELETE FROM memeval_note WHERE scope = ?"), (scope,)))
 
     def _query(self, db: Any, statement: str, *values: Any) -> list[Any]:
@@ -296,7 +308,7 @@ class SqlNotes:
 
 
 def sqlite_notes(folder: Callable[[str], Path]) -> Notes:
-    """Notes in `notes.db` of the scope's folder."""
+    """Open the notes in `notes.db` of the scope's folder."""
 
     def connect(scope: str) -> AbstractContextManager[Any]:
         place = folder(scope)
@@ -307,7 +319,7 @@ def sqlite_notes(folder: Callable[[str], Path]) -> Notes:
 
 
 def postgres_notes(dsn: str) -> Notes:
-    """Notes in a Postgres database. Raises DependencyError without psycopg."""
+    """Open the notes in a Postgres database. Raises DependencyError if psycopg is missing."""
     try:
         import psycopg
     except ImportError:
@@ -319,7 +331,10 @@ _JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
 
 
 def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:
-    """Ask the model. An empty answer raises ProviderError: it must not pass for nothing worth storing."""
+    """Ask the model.
+
+    An empty answer raises ProviderError, because it could be mistaken for "nothing worth storing".
+    """
     answer = model.complete([Message("system", instruction), Message("user", text)], max_tokens=max_tokens).text.strip()
     if not answer:
         raise ProviderError(f"{model.name} gave an empty answer.", fix="Try again, or use another model.", transient=True)
@@ -340,7 +355,10 @@ def ask_list(model: Model, instruction: str, text: str) -> list[str]:
 
 
 class LocalProvider(Provider):
-    """Base class that stores sessions under its work folder. Subclasses implement `find`, which must be thread-safe."""
+    """The base class of providers that store sessions under their work folder.
+
+    Subclasses implement `find`, which must be thread-safe.
+    """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._name = spec.name
@@ -370,19 +388,19 @@ class LocalProvider(Provider):
         self._sessions = SessionStore(workdir)
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Store the sessions; return counts of new ones."""
+        """Store the sessions and return the numbers of new ones."""
         new = self.store.add(scope, sessions, done=self._awaited.pop(scope, ()))
         self.changed(scope)
         return {"sessions": len(sessions), "new": new}
 
     def changed(self, scope: str) -> None:
-        """Handle a change to the scope's sessions, such as by dropping caches."""
+        """React to a change of the scope's sessions, for example by dropping caches."""
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Index new sessions; failures are retried with the next call.
+        """Index the new sessions. If this fails, the next call tries again.
 
-        They are marked as done when the next sessions arrive, as the caller has recorded them by then. A run killed in between
-        repeats the work with cached model answers.
+        The sessions are marked as done when the next sessions arrive, because the caller has recorded them by then. If a run
+        is killed in between, it repeats the work with cached answers of the model.
         """
         awaited = self._awaited.setdefault(scope, set())
         fresh = [session for session in self.store.fresh(scope) if session.id not in awaited]
@@ -390,18 +408,18 @@ class LocalProvider(Provider):
         awaited.update(session.id for session in fresh)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Do per-session work ahead of the first search."""
+        """Do the work for these sessions that can be done before the first search."""
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Return at most k passages, best first."""
         return self.find(scope, request)[: request.k] if request.k > 0 else []
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return passages, best first; k is at least 1."""
+        """Return the passages, best first. `k` is at least 1."""
         raise NotImplementedError
 
     def clear(self, scope: str) -> None:
-        """Forget the scope."""
+        """Delete the scope."""
         self._awaited.pop(scope, None)
         self.store.clear(scope)
         self.changed(scope)
@@ -414,7 +432,7 @@ class LocalProvider(Provider):
 
 
 class ModelAided(LocalProvider):
-    """A provider that uses the model named by the option `model`."""
+    """A provider that uses the model in the option `model`."""
 
     capabilities = Capabilities(model=True)
 
@@ -433,7 +451,10 @@ class ModelAided(LocalProvider):
         self.model = model
 
     def open(self, workdir: Path) -> None:
-        """Open the provider. Raises ProviderError if a model is named but was not set, as results would be mislabelled."""
+        """Open the provider.
+
+        Raises ProviderError if a model is named but was not set, because the results would have the wrong label.
+        """
         if self._named and self.model is None:
             raise ProviderError(f"{self.name} was to use {self._named}, but got no model.", fix="Call use_model before open.")
         super().open(workdir)
@@ -441,11 +462,11 @@ class ModelAided(LocalProvider):
     def answers(
         self, scope: str, notes: Notes, keys: Sequence[str], ask: Callable[[str, Mapping[str, Any]], Any], fresh: Collection[str]
     ) -> dict[str, Any]:
-        """Return the model's answers by key, storing each as soon as it arrives.
+        """Return the model's answers by key. Each answer is stored as soon as it arrives.
 
-        `ask` gets a key and the answers so far. It is called for keys without an answer, and for those of fresh sessions
-        also when there is one of a killed run: that call comes from the cache, and its tokens are counted as in a run
-        that nobody killed. What this process has asked since the last success it does not ask again.
+        `ask` gets a key and the answers so far. It is called for each key that has no answer. For a key of a fresh session it
+        is called even if a killed run left an answer. That call is answered from the cache, and its tokens are counted as in
+        a run that was never killed. A key that this process has asked since its last success isn't asked again.
         """
         made = self._made.setdefault(scope, {})
         known = {key: note for key, note in notes.get(scope, keys).items() if key in made or key not in fresh}

@@ -33,7 +33,7 @@ ALL = "all-cases"
 
 @registry.provider("mcp")
 class McpProvider(RemoteProvider):
-    """A memory system behind an MCP server; options are those of every remote provider."""
+    """A memory system behind an MCP server. Its options are those of every remote provider."""
 
     capabilities = Capabilities(stop=True, check=True)
 
@@ -51,7 +51,7 @@ class McpProvider(RemoteProvider):
         self._pace = Pace(self.stop.sleep)
 
     def check(self) -> None:
-        """Raise ConfigError if the program is missing, or cases could mix."""
+        """Raise ConfigError if the program is missing, or if cases could be mixed."""
         command = self._how.command[0]
         if "${folder}" not in command and shutil.which(command) is None:
             raise ConfigError(
@@ -71,17 +71,17 @@ class McpProvider(RemoteProvider):
                 )
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass each raw tool answer to an observer."""
+        """Pass each raw answer of a tool to an observer."""
         self._see = see
 
     def open(self, workdir: Path) -> None:
-        """Open the request log; servers start on demand."""
+        """Open the request log. The servers start when they are first needed."""
         self.check()
         super().open(workdir)
         self._workdir = workdir.resolve()
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
-        """Call one tool and parse its answer."""
+        """Call one tool and parse the answer."""
         tool: ToolSpec = call
         limits = self.spec.rate_limit
         self._pace.wait(kind, {"add": limits.add_delay, "search": limits.search_delay}.get(kind, 0.0))
@@ -96,7 +96,7 @@ class McpProvider(RemoteProvider):
         return found
 
     def clear(self, scope: str) -> None:
-        """Call the clear tool if there is one; then stop the case's server and delete its folder."""
+        """Call the clear tool if there is one. Then stop the server of the case and delete its folder."""
         super().clear(scope)
         if self._how.per_case:
             with self._lock:
@@ -118,7 +118,7 @@ class McpProvider(RemoteProvider):
 
     @contextmanager
     def _server(self, scope: str) -> Iterator[McpServer]:
-        """Yield the server of a scope, starting it if needed; it isn't stopped while in use."""
+        """Yield the server of a scope. It is started if necessary, and it isn't stopped while it is in use."""
         key = scope if self._how.per_case else ALL
         with self._lock:
             server = self._servers.get(key)
@@ -168,7 +168,10 @@ class McpProvider(RemoteProvider):
 
 
 def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
-    """Say why an answer can't be parsed: errors reported as plain text must not pass for an empty result."""
+    """Say why an answer can't be parsed.
+
+    An error that is reported as plain text must not be mistaken for an empty result.
+    """
     response = tool.response
     if response.pattern:
         known = found["results"] or not text.strip() or (response.nothing and re.search(response.nothing, text))

@@ -1,4 +1,4 @@
-"""Run stdio MCP servers from ordinary threads. The only module that imports the `mcp` SDK."""
+"""Run stdio MCP servers from ordinary threads. No other module imports the `mcp` SDK."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a server. Its standard error goes to `log`; times are in seconds."""
+    """How to start a server. Its standard error goes to `log`, and times are in seconds."""
 
     command: Sequence[str]
     stop: Sequence[str]
@@ -34,10 +34,13 @@ class Launch:
 
 
 class McpServer:
-    """A running server. One that exits or hangs is killed with a transient error, since a new one may work."""
+    """A running server.
+
+    A server that exits or hangs is killed and the error is transient, because a new server may work.
+    """
 
     def __init__(self, name: str, launch: Launch) -> None:
-        from anyio.from_thread import start_blocking_portal  # imported only when MCP servers are run
+        from anyio.from_thread import start_blocking_portal  # the SDK is imported only when MCP servers are run
         from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
         self._name = name
@@ -78,7 +81,7 @@ class McpServer:
                 return tools
 
     def check(self, tool: str, arguments: Sequence[str], where: str) -> None:
-        """Raise ConfigError if the server lacks the tool, or the tool an argument."""
+        """Raise ConfigError if the server doesn't have the tool, or the tool doesn't have an argument."""
         if tool not in self.tools:
             raise ConfigError(
                 f"{where}: {self._name} has no tool {tool!r}.", fix=f"Its tools: {', '.join(sorted(self.tools)) or 'none'}."
@@ -94,9 +97,9 @@ class McpServer:
             )
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        """Call a tool; return its answer as data (see `parsed`) and as text. Calls are serialised.
+        """Call a tool and return its answer as data (see `parsed`) and as text. Calls are made one after the other.
 
-        Raises ProviderError: transient if the server exited or timed out, otherwise with the tool's message.
+        Raises a ProviderError. It is transient if the server exited or timed out. Otherwise it contains the tool's message.
         """
         with self._lock:
             try:
@@ -114,7 +117,7 @@ class McpServer:
         return await self._client.call_tool(tool, arguments, read_timeout_seconds=self._launch.call_seconds)
 
     def close(self) -> None:
-        """Stop the server and its children, then run the clean-up command."""
+        """Stop the server and its children, and then run the clean-up command."""
         self.running = False
         with contextlib.suppress(self._fault, OSError, ExceptionGroup, CancelledError):
             self._stack.close()
@@ -137,7 +140,7 @@ class McpServer:
 
 
 def _said(error: BaseException) -> str:
-    """Return the first error of an exception group, which the library raises for most errors."""
+    """Return the first error of an exception group. The library raises most errors in such groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error).strip().rstrip(".") or type(error).__name__
@@ -154,9 +157,10 @@ def _last_line(path: Path) -> str:
 
 
 def parsed(texts: Sequence[str], structured: Any = None) -> Any:
-    """Parse an answer: structured content, else the JSON of its text, a list of several, or `{text: …}` for plain text.
+    """Parse an answer.
 
-    Libraries wrap a plain text result as `{result: text}`; the text itself is used then.
+    Structured content is preferred, then the JSON of the answer's text. Several texts give a list, and plain text gives
+    `{text: …}`. Libraries wrap a plain text result as `{result: text}`, and the text itself is used then.
     """
     if structured is not None and not (set(structured) == {"result"} and isinstance(structured["result"], str)):
         return structured
@@ -168,7 +172,7 @@ def parsed(texts: Sequence[str], structured: Any = None) -> Any:
 
 
 def matches(pattern: str, text: str) -> dict[str, Any]:
-    """Split plain text into results: the named groups of each match. A numeric group `score` becomes a number."""
+    """Split plain text into results, which are the named groups of each match. A numeric group `score` becomes a number."""
     results = [match.groupdict() for match in re.finditer(pattern, text)]
     for one in results:
         with contextlib.suppress(ValueError, TypeError):

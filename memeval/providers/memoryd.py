@@ -58,7 +58,7 @@ _FIX = "Run 'memoryd doctor'."
 
 
 class _ShortEmbedder:
-    """Embeds only the start of each text: a whole haystack of 500 long turns takes minutes."""
+    """An embedder that uses only the start of each text, because a whole haystack of 500 long turns takes minutes."""
 
     def __init__(self, inner: Embedder, characters: int) -> None:
         self._inner = inner
@@ -80,7 +80,7 @@ class _ShortEmbedder:
 
 
 class _ShortEncoder:
-    """The same for token vectors: the start of each text, in the context of the preceding text's end."""
+    """An encoder that gives token vectors for the start of each text, in the context of the end of the preceding text."""
 
     def __init__(self, inner: TokenEncoder, characters: int) -> None:
         self._inner = inner
@@ -103,7 +103,7 @@ class _ShortEncoder:
 
 
 class _TextEmbedder(_ShortEmbedder):
-    """Adapts the embedder for other providers, with their errors."""
+    """Makes memoryd's embedder usable by other providers and raises its errors as memeval's."""
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
         with _as_provider_error("embed"):
@@ -115,9 +115,10 @@ class _TextEmbedder(_ShortEmbedder):
 
 
 def text_embedder(name: str, characters: int = 0) -> NamedEmbedder:
-    """Create memoryd's embedder of that name (bge-small, hash) for other providers; `characters` per text, 0 for all.
+    """Create the embedder of memoryd that has this name (bge-small or hash), for use by other providers.
 
-    Raises ProviderError for an unknown name.
+    `characters` is the number of characters of each text to embed, and 0 embeds all. Raises ProviderError for an unknown
+    name.
     """
     with _as_provider_error("embed"):
         return _TextEmbedder(make_embedder(Settings(home=Path(), embedder=name)), characters)
@@ -133,10 +134,14 @@ def _as_provider_error(doing: str) -> Iterator[None]:
 
 @registry.provider("memoryd")
 class MemorydProvider(LocalProvider):
-    """Options: `unit` (turn or round), `embedCharacters` (of each memory, 0: all), `settings` (any of memoryd's).
+    """A provider that runs memoryd.
 
-    `keyExpansion`: true or context appends the preceding text to a memory's key; question has the model of the settings
-    write keys for each memory, as `memoryd reindex --keys` does. `timeAware` boosts hits from a time named in the question.
+    The option `unit` is turn or round. `embedCharacters` is the number of characters of each memory to embed, and 0 embeds
+    all. `settings` may hold any of memoryd's settings.
+
+    With `keyExpansion` set to true or context, the preceding text is added to the key of a memory. Set to question, it lets
+    the model of the settings write keys for each memory, as `memoryd reindex --keys` does. `timeAware` raises the scores of
+    hits from a time that the question names.
     """
 
     capabilities = Capabilities(provenance=True).searching("timeAware")
@@ -162,13 +167,13 @@ class MemorydProvider(LocalProvider):
         self._lock = threading.RLock()
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Store one memory per turn or round; vectors are computed in the background."""
+        """Store one memory for each turn or round. The vectors are computed in the background."""
         new = self.store.add(scope, sessions)
         by_user = frozenset(turn.id for session in sessions for turn in session.turns if turn.role == "user" and not turn.speaker)
         items = [_item(piece, by_user) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
             if self._writer is not None:
-                known = {item.id: item.asked_as for item in service.all()}  # a resumed run requests no key twice
+                known = {item.id: item.asked_as for item in service.all()}  # a resumed run doesn't request any key twice
                 items = [replace(item, asked_as=known.get(item.id, ())) for item in items]
                 items = [*with_keys(self._writer, [item for item in items if not item.asked_as]),
                          *(item for item in items if item.asked_as)]  # fmt: skip
@@ -176,7 +181,7 @@ class MemorydProvider(LocalProvider):
         return {"sessions": len(sessions), "new": new, "memories": len(items)}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Wait until every memory has its vector. Raises ProviderError on timeout or if the embedder fails."""
+        """Wait until every memory has its vector. Raises ProviderError if this takes too long or the embedder fails."""
         if not self.store.folder(scope).exists():
             return
         end = time.monotonic() + timeout_seconds
@@ -190,7 +195,7 @@ class MemorydProvider(LocalProvider):
                     raise ProviderError(f"memoryd: {left}.", fix="Give it more time.", transient=True)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Search with memoryd, merging memories into sessions if sessions are requested."""
+        """Search with memoryd. If sessions are requested, the memories are merged into sessions."""
         if not self.store.folder(scope).exists():
             return []
         sessions = self.store.all(scope)
@@ -207,7 +212,7 @@ class MemorydProvider(LocalProvider):
 
     @contextmanager
     def _service(self, scope: str) -> Iterator[Orchestrator]:
-        """Yield the scope's service. Scopes are used concurrently; one in use is never closed."""
+        """Yield the service of the scope. Scopes may be used concurrently, and a service in use is never closed."""
         with _as_provider_error("do its work"):
             with self._lock:
                 service = self._opened(scope)
@@ -231,7 +236,7 @@ class MemorydProvider(LocalProvider):
         return self._services[scope]
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return the embedder and the settings that differ from the defaults."""
+        """Return the embedder and the settings that differ from their defaults."""
         defaults = Settings(home=Path())
         changed = {name: getattr(self._settings, name) for name in setting_names() if name != "home"}
         return {
@@ -256,7 +261,7 @@ class MemorydProvider(LocalProvider):
 
 
 def _key_model(settings: Settings) -> LLM:
-    """Return the reading model of the settings. Raises InputError if there is none."""
+    """Return the reading model of the settings. Raises InputError if the settings name no model."""
     return make_llm(settings, choose(settings))
 
 
@@ -278,14 +283,14 @@ def _item(piece: RetrievalUnit, by_user: frozenset[str]) -> MemoryItem:
 
 
 def _aware(at: datetime | None) -> datetime:
-    """Convert to UTC; times without a zone are assumed to be UTC."""
+    """Convert a time to UTC. A time without a zone is assumed to be in UTC."""
     if at is None:
         return NO_TIME
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def _placed(hits: Sequence[Hit], pieces: Sequence[RetrievalUnit]) -> list[tuple[RetrievalUnit, Hit]]:
-    """Deduplicate passages, keeping the rank of the best hit."""
+    """Remove duplicate passages. A passage keeps the rank of its best hit."""
     owner = {id: piece for piece in pieces for id in piece.turns}
     out: dict[int, tuple[RetrievalUnit, Hit]] = {}
     for hit in hits:

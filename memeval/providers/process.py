@@ -45,7 +45,10 @@ TOLD = "processes.json"
 
 
 class Program:
-    """A running program. One that exits, hangs or gives a malformed answer is killed with an error that says why."""
+    """A running program.
+
+    A program that exits, hangs or gives a malformed answer is killed, and the error says why.
+    """
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
         self._name = name
@@ -72,7 +75,10 @@ class Program:
         threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True, name=f"{name}-answers").start()
 
     def ask(self, do: str, seconds: float, **values: Any) -> Mapping[str, Any]:
-        """Send a request and return the answer. Raises ProviderError, killing the program unless it reported the error."""
+        """Send a request and return the answer.
+
+        Raises ProviderError. The program is killed unless it reported the error itself.
+        """
         self._asked += 1
         line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=True).encode() + b"\n"
         try:
@@ -91,11 +97,11 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether the program accepts requests."""
+        """Return whether the program accepts requests."""
         return self._process.poll() is None
 
     def end(self) -> None:
-        """Let the program exit, killing it if it doesn't."""
+        """Let the program exit, and kill it if it doesn't."""
         try:
             self._stdin.close()
             self._process.wait(END_SECONDS)
@@ -138,7 +144,7 @@ class Program:
         return f"; it said: {lines[-1][:200]}" if lines else ""
 
     def _kill(self) -> None:
-        """Kill the program and its children, unless it was already waited for: its pid may have been reused."""
+        """Kill the program and its children. Nothing is killed if the program was waited for, as its pid may have been reused."""
         if self._process.returncode is not None:
             return
         kill_group(self._process)
@@ -147,7 +153,11 @@ class Program:
 
 @registry.provider("process")
 class ProcessProvider(LocalProvider):
-    """Options: `command` (a list), `settings` (for the program), `environment`, `keyExpansion`, `startSeconds`, `callSeconds`."""
+    """A memory system in an external program.
+
+    The options are `command` (a list), `settings` (for the program), `environment`, `keyExpansion`, `startSeconds` and
+    `callSeconds`.
+    """
 
     capabilities = Capabilities(provenance=True)
 
@@ -172,13 +182,13 @@ class ProcessProvider(LocalProvider):
         self._lock = threading.RLock()
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass each raw line of the program to an observer."""
+        """Pass each raw line that the program writes to an observer."""
         self._see = see
         if self._program is not None:
             self._program.see = see
 
     def open(self, workdir: Path) -> None:
-        """Start the program, so that a failure to start is reported before any work."""
+        """Start the program, so that a failure to start is reported before any work is done."""
         super().open(workdir)
         self._workdir = workdir
         workdir.mkdir(parents=True, exist_ok=True)
@@ -200,7 +210,7 @@ class ProcessProvider(LocalProvider):
         self._ask("settle", timeout_seconds, scope=scope)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Search with the program, ranking each passage by its best turn."""
+        """Search with the program. Each passage is ranked by its best turn."""
         owners = self._pieces(scope, request.granularity)
         if not owners:
             return []
@@ -220,12 +230,12 @@ class ProcessProvider(LocalProvider):
                 del self._owners[key]
 
     def clear(self, scope: str) -> None:
-        """Delete the scope, in the program and locally."""
+        """Delete the scope both in the program and locally."""
         self._ask("clear", scope=scope)
         super().clear(scope)
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return what each process of the run reported about itself, the current one last."""
+        """Return what each process of the run reported about itself. The current process comes last."""
         processes = [*self._earlier, self._ask("info")][-PROCESSES_TOLD:]
         (self._workdir / TOLD).write_text(json.dumps(processes), "utf-8")
         return {"processes": processes}
@@ -255,7 +265,7 @@ class ProcessProvider(LocalProvider):
         return program
 
     def _pieces(self, scope: str, granularity: str) -> dict[str, RetrievalUnit]:
-        """Map turn ids to their passage."""
+        """Return a map from turn ids to the passages that contain them."""
         key = (scope, granularity)
         with self._lock:
             if key not in self._owners:
@@ -273,7 +283,10 @@ def _item(piece: RetrievalUnit, session: Session) -> dict[str, Any]:
 
 
 def _fits(do: str, answer: Mapping[str, Any]) -> bool:
-    """Whether the answer has the right shape: `ok` of a search must be an object; other requests may return anything."""
+    """Return whether the answer has the right shape.
+
+    The `ok` of a search must be an object, while other requests may return anything.
+    """
     return do != "search" or "error" in answer or isinstance(answer.get("ok"), dict)
 
 
@@ -293,7 +306,7 @@ def _found(name: str, answer: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _read_earlier(path: Path) -> list[Mapping[str, Any]]:
-    """Read what earlier processes of the run reported; skip a torn file, since only figures are lost."""
+    """Read what earlier processes of the run reported. A damaged file is skipped, since only figures are lost."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

@@ -31,7 +31,10 @@ SCORES = ("score", "similarity", "relevance", "relevancy")
 
 
 class Holder:
-    """The objects of a run by scope, and their contents. The holder of `memeval.evaluate` outlives the phases of its run."""
+    """The objects of a run by scope, and what they contain.
+
+    The holder that `memeval.evaluate` uses is kept for all phases of its run.
+    """
 
     def __init__(self, made_of: Any, settings: Mapping[str, Any] | None = None) -> None:
         self._made_of = made_of
@@ -43,11 +46,11 @@ class Holder:
 
     @property
     def persistent(self) -> bool:
-        """Whether each object gets a folder, so that its state survives for the next process."""
+        """Return whether each object gets a folder, so that the next process finds its state."""
         return self._each and "folder" in _parameters(self._made_of)
 
     def check(self, name: str, where: str) -> None:
-        """Raise ConfigError if options don't fit the class, or it doesn't create a memory."""
+        """Raise ConfigError if the options don't fit the class, or if the class doesn't create a memory."""
         if self._each:
             given = {**self._settings, **({"folder": Path()} if self.persistent else {})}
             try:
@@ -56,14 +59,14 @@ class Holder:
                 known = ", ".join(_parameters(self._made_of)) or "nothing"
                 raise ConfigError(f"{where}: {name} can't be made: {error}.", fix=f"It takes: {known}.") from None
             except ValueError:
-                return  # built-ins may lack a signature
+                return  # built-ins may have no signature
         elif self._settings:
             raise ConfigError(f"{where}: an existing object takes no options.", fix="Give its class instead.")
         if inspect.isclass(self._made_of) or not self._each:
             _check_methods(self._made_of, name, where)
 
     def get(self, name: str, scope: str, folder: Path) -> tuple[Any, bool]:
-        """Return the object for a scope, and whether it already holds the scope's turns. Raises ProviderError."""
+        """Return the object for a scope, and whether it already contains the turns of the scope. Raises ProviderError."""
         if not self._each:
             return self._made_of, self._holds(name, scope)
         if scope not in self._objects:
@@ -81,7 +84,10 @@ class Holder:
         return self._objects[scope], scope in self._filled
 
     def _holds(self, name: str, scope: str) -> bool:
-        """Whether the shared object holds this case; clear it first if it can't separate cases."""
+        """Return whether the shared object contains this case.
+
+        An object that can't separate cases is cleared first if it doesn't.
+        """
         if scope in self._filled or self.scoped:
             return scope in self._filled
         if self._filled:
@@ -97,15 +103,15 @@ class Holder:
 
     @property
     def scoped(self) -> bool:
-        """Whether the shared object separates cases itself."""
+        """Return whether the shared object itself separates cases."""
         return not self._each and bool(_named(self._made_of.add, SCOPES)) and bool(_named(self._made_of.search, SCOPES))
 
     def filled(self, scope: str) -> None:
-        """Mark the object as holding the scope's turns."""
+        """Record that the object contains the turns of the scope."""
         self._filled.add(scope)
 
     def forget(self, name: str, scope: str) -> None:
-        """Clear the object that holds a scope."""
+        """Clear the object that contains a scope."""
         if self._each:
             self.drop(name, scope)
         elif scope in self._filled and (clear := getattr(self._made_of, "clear", None)) is not None:
@@ -129,7 +135,7 @@ class Holder:
 
 @registry.provider("python")
 class PythonProvider(LocalProvider):
-    """A Python object with `add` and `search`; options are arguments of its class."""
+    """A Python object that has `add` and `search`. The options are passed to its class as arguments."""
 
     capabilities = Capabilities(memory=True, check=True)
 
@@ -148,7 +154,7 @@ class PythonProvider(LocalProvider):
             self._holder = Holder(load_object(self._spec.adapter, self._spec.origin.path.parent, where), settings)
 
     def use_memory(self, memory: Any) -> None:
-        """Use the object passed to `memeval.evaluate`."""
+        """Use the object that was passed to `memeval.evaluate`."""
         self._holder = memory if isinstance(memory, Holder) else Holder(memory)
         self._own = False
 
@@ -165,11 +171,11 @@ class PythonProvider(LocalProvider):
         self._held.check(self.name, self.options.where("adapter") if self._spec.adapter else self.name)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass the object's return values to an observer."""
+        """Pass the values that the object returns to an observer."""
         self._see = see
 
     def open(self, workdir: Path) -> None:
-        """Keep sessions and ids under the folder."""
+        """Open the storage of sessions and ids under the folder."""
         self.check()
         super().open(workdir)
         self._notes = sqlite_notes(lambda scope: self.store.folder(scope))
@@ -188,7 +194,7 @@ class PythonProvider(LocalProvider):
         return {"sessions": len(sessions), "new": len(new)}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Call `settle` if the object defines it."""
+        """Call `settle` if the object has such a method."""
         with self._held.lock:
             memory, _ = self._memory(scope)
             if (settle := getattr(memory, "settle", None)) is not None:
@@ -218,7 +224,7 @@ class PythonProvider(LocalProvider):
         self._held.filled(scope)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Search the object, tracing each hit to its source where possible."""
+        """Search with the object. Each hit is traced to its source where possible."""
         with self._held.lock:
             sessions = self.store.all(scope)
             memory, holds = self._memory(scope)
@@ -230,7 +236,7 @@ class PythonProvider(LocalProvider):
         return list(self._read(scope, found, pieces))
 
     def _call(self, what: str, method: Callable[..., Any], text: str, values: Mapping[str, Any], last: Any = None) -> Any:
-        """Call a method with the text and the values that its signature names."""
+        """Call a method with the text and with those values that its signature names."""
         names = _parameters(method)
         given = {name: values[name] for name in names[1:] if name in values}
         more = [last] if last is not None and not any(name in LIMITS for name in given) and len(names) > 1 else []
@@ -297,13 +303,13 @@ class PythonProvider(LocalProvider):
         return number
 
     def clear(self, scope: str) -> None:
-        """Delete the scope, in the object and locally."""
+        """Delete the scope both in the object and locally."""
         with self._held.lock:
             self._held.forget(self.name, scope)
         super().clear(scope)
 
     def close(self) -> None:
-        """Release the objects, unless the caller owns them."""
+        """Release the objects unless they belong to the caller."""
         if self._holder is not None and self._own:
             with self._holder.lock:
                 self._holder.close(self.name)
@@ -311,7 +317,7 @@ class PythonProvider(LocalProvider):
 
 
 def _parameters(call: Any) -> list[str]:
-    """Return the names of keyword arguments, without * and ** ones."""
+    """Return the names of the keyword arguments, except those of * and ** parameters."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):
@@ -347,7 +353,10 @@ def _text(hit: Any) -> str | None:
 
 
 def _ids(result: Any) -> list[str]:
-    """Extract ids from the return value of `add`: an id, a mapping or object with one, or a list of those."""
+    """Return the ids in what `add` returned.
+
+    This may be an id, a mapping or object that has one, or a list of these.
+    """
     if isinstance(result, str | int) and not isinstance(result, bool):
         return [str(result)]
     if isinstance(result, Mapping) and isinstance(result.get("results"), list):

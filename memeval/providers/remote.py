@@ -37,7 +37,11 @@ QUERY = frozenset({"query", "k", "at"})
 
 
 def check_calls(spec: ProviderSpec, calls: EndpointsSpec | ToolsSpec, *, embeds: bool) -> None:
-    """Raises ConfigError with file, line and key for a path that can't be read, or a value that a call does not have."""
+    """Check the paths of the calls.
+
+    Raises a ConfigError that names the file, the line and the key of a path that can't be read, or that refers to a value
+    that the call doesn't have.
+    """
     key = place_of(calls)
     for one in fields(calls):
         call = getattr(calls, one.name)
@@ -53,7 +57,7 @@ def check_calls(spec: ProviderSpec, calls: EndpointsSpec | ToolsSpec, *, embeds:
 
 
 def place_of(calls: EndpointsSpec | ToolsSpec) -> str:
-    """The key of the file that holds them."""
+    """Return the key of the file that contains the calls."""
     return "tools" if isinstance(calls, ToolsSpec) else "endpoints"
 
 
@@ -65,7 +69,7 @@ def _known(name: str, call: EndpointSpec | ToolSpec) -> frozenset[str]:
 
 
 def _texts(template: Any, key: str, inside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Each text of a template with its dotted key, and what is known there besides."""
+    """Yield each text of a template with its dotted key and the extra values that are available there."""
     if isinstance(template, str):
         yield key, template, inside
     elif isinstance(template, Mapping):
@@ -107,7 +111,7 @@ FAILED = ("failed", "error", "errored", "cancelled", "canceled")
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One add call: its key in the log, its values, and the pieces that it carries."""
+    """One call of add, with its key in the log, its values, and the pieces that it sends."""
 
     key: str
     values: Mapping[str, Any]
@@ -117,8 +121,9 @@ class _Unit:
 class RemoteProvider(Provider):
     """A memory system that a YAML file describes. Subclasses make the calls.
 
-    Options: `embedder` and `embedCharacters` (for those that take vectors), `batch` (units a call),
-    `maxQuery` (characters, 0: all), `maxResults` (the most that a search asks for, 0: no bound).
+    The options are `embedder` and `embedCharacters` (for systems that accept vectors), `batch` (the number of units in a
+    call), `maxQuery` (a number of characters, 0 for no limit) and `maxResults` (the most results that a search requests, 0
+    for no limit).
     """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any], calls: EndpointsSpec | ToolsSpec) -> None:
@@ -137,20 +142,20 @@ class RemoteProvider(Provider):
 
     @property
     def name(self) -> str:
-        """Name of the spec."""
+        """The name of the spec."""
         return self.spec.name
 
     def use_stop(self, stop: Stop) -> None:
-        """Let waits end with the run."""
+        """Use this flag to interrupt waits once a stop is requested."""
         self.stop = stop
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
-        """Make one call and parse its answer. `kind` is its name: add, search, clear, status or setup."""
+        """Make one call and parse its answer. `kind` is add, search, clear, status or setup."""
         raise NotImplementedError
 
     @property
     def log(self) -> SentLog:
-        """What was sent; a ProviderError before `open`."""
+        """The log of what was sent. Raises ProviderError before `open`."""
         if self._log is None:
             raise ProviderError(f"Provider {self.name} is not open.", fix="Call open first.")
         return self._log
@@ -162,7 +167,7 @@ class RemoteProvider(Provider):
     # Ingest
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Send what was not sent yet; each unit is noted as soon as the system has taken it."""
+        """Send what wasn't sent yet. Each unit is recorded as soon as the system has accepted it."""
         self._set_up(scope)
         sent = self.log.units(scope)
         fresh = 0
@@ -234,7 +239,7 @@ class RemoteProvider(Provider):
     # Indexing
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Ask the status endpoint until nothing waits. Raises ProviderError when something failed or the time is out."""
+        """Poll the status endpoint until nothing is waiting. Raises ProviderError if something failed or the time is up."""
         end = time.monotonic() + timeout_seconds
         while self._calls.status is not None and (waiting := self.log.waiting(scope)):
             for remote in waiting:
@@ -262,7 +267,7 @@ class RemoteProvider(Provider):
     # Search
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """At most k results in the system's own order, page by page."""
+        """Return at most k results in the order of the system. They are requested page by page."""
         if request.k <= 0 or (not self.log.units(scope) and self.log.setup(scope) is None):
             return []
         found: list[Retrieved] = []
@@ -294,7 +299,10 @@ class RemoteProvider(Provider):
                 return
 
     def _results(self, scope: str, answer: Any) -> list[Retrieved]:
-        """The results that have a text. Raises ProviderError when there are results, and none has one: the path is wrong."""
+        """Return the results that have a text.
+
+        Raises ProviderError if there are results but none has a text, since the path must be wrong then.
+        """
         response = self._calls.search.response
         results = find_all(response.results or "$", answer)
         found = [retrieved for result in results if (retrieved := self._retrieved(scope, result)) is not None]
@@ -312,7 +320,10 @@ class RemoteProvider(Provider):
         return Retrieved(text, self._score(result), sessions, turns, at)
 
     def _score(self, result: Any) -> float:
-        """The score, 0 where there is none. Raises ProviderError for what is no finite number: it would decide the order."""
+        """Return the score, or 0 if there is none.
+
+        Raises ProviderError if the score isn't a finite number, because it would affect the order.
+        """
         path = self._calls.search.response.score_field
         score = find(path, result) if path else None
         if score is None:
@@ -340,7 +351,11 @@ class RemoteProvider(Provider):
         return "\n".join(dict.fromkeys(texts))
 
     def _sources(self, scope: str, result: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Where a result comes from: its metadata if they came back, else the log of ids; nothing if neither tells."""
+        """Return the sources of a result.
+
+        They come from its metadata if the system returned them, or else from the log of ids. The result is empty if neither
+        has them.
+        """
         response = self._calls.search.response
         metadata = find(response.metadata_field, result) if response.metadata_field else None
         if isinstance(metadata, Mapping) and metadata.get(SESSION_KEY):
@@ -356,7 +371,7 @@ class RemoteProvider(Provider):
     # Clearing, closing
 
     def clear(self, scope: str) -> None:
-        """Delete the scope in the system, if the API can, and in the log."""
+        """Delete the scope in the log, and in the system if the API can do so."""
         units = self.log.units(scope)
         if (units or self.log.setup(scope) is not None) and self._calls.clear is not None:
             self._clear(self._calls.clear, scope, self.log.remotes(scope))

@@ -1,4 +1,4 @@
-"""Building blocks of local search: passages, vectors, BM25, score fusion and time expressions in questions."""
+"""Building blocks of local search: passages, vectors, BM25, the combination of scores, and times named in questions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ CONTEXT_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class RetrievalUnit:
-    """A passage. `key` is what is indexed, `text` what is returned; `order` its position in the scope, from 0."""
+    """A passage.
+
+    `key` is the text that is indexed, and `text` is the one that is returned. `order` is its position in the scope, counted
+    from 0.
+    """
 
     key: str
     text: str
@@ -38,12 +42,12 @@ class RetrievalUnit:
     order: int
 
     def retrieved(self, score: float) -> Retrieved:
-        """Convert to a search result."""
+        """Convert the passage to a search result."""
         return Retrieved(self.text, score, (self.session,), self.turns, self.at)
 
 
 def cut(sessions: Iterable[Session], granularity: str) -> list[RetrievalUnit]:
-    """Split sessions into non-empty passages, in order. Raises ConfigError for an unknown granularity."""
+    """Split sessions into passages in order. Empty ones are dropped. Raises ConfigError for an unknown granularity."""
     if granularity not in GRANULARITIES:
         raise ConfigError(f"There is no granularity {granularity!r}.", fix=f"Use one of {', '.join(GRANULARITIES)}.")
     groups = ((session, turns) for session in sessions for turns in _groups(session, granularity))
@@ -52,7 +56,7 @@ def cut(sessions: Iterable[Session], granularity: str) -> list[RetrievalUnit]:
 
 
 def in_context(pieces: Iterable[RetrievalUnit], characters: int) -> list[RetrievalUnit]:
-    """Append the end of the preceding text of the session to each passage's key (key expansion)."""
+    """Add the end of the preceding text in the session to the key of each passage (key expansion)."""
     out: list[RetrievalUnit] = []
     last: RetrievalUnit | None = None
     for piece in pieces:
@@ -92,12 +96,15 @@ def _piece(session: Session, turns: Sequence[Turn], order: int) -> RetrievalUnit
 
 
 def key_of(turn: Turn) -> str:
-    """Return the key of a turn: its text, prefixed with the speaker's name if known (a role adds nothing)."""
+    """Return the key of a turn.
+
+    The key is the text of the turn, after the name of the speaker if it is known. A role would add nothing.
+    """
     return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
 
 
 def render(turns: Sequence[Turn], at: datetime | None) -> str:
-    """Render turns for a reader: the date, then `who: text` lines."""
+    """Format turns for a reader. The date comes first and is followed by `who: text` lines."""
     lines = [f"{turn.speaker or turn.role}: {turn.text.strip()}" for turn in turns]
     return "\n".join([f"[{at:%Y-%m-%d %H:%M}]", *lines] if at else lines)
 
@@ -108,11 +115,11 @@ MOST_KEYS = 500
 
 
 class NamedEmbedder(Protocol):
-    """Embeds texts as unit vectors, float32 of shape (n, dimensions)."""
+    """An embedder that has a name. It returns unit vectors as float32 of shape (n, dimensions)."""
 
     @property
     def name(self) -> str:
-        """The model and everything else that affects the vectors."""
+        """The name of the model, together with everything else that affects the vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -120,12 +127,12 @@ class NamedEmbedder(Protocol):
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Embed a query; shape (dimensions,)."""
+        """Embed a query and return a vector of shape (dimensions,)."""
         ...
 
 
 def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Yield key and value of the keys that exist."""
+    """Yield those keys that exist, and their values."""
     out: dict[bytes, bytes] = {}
     for start in range(0, len(keys), MOST_KEYS):
         some = keys[start : start + MOST_KEYS]
@@ -134,14 +141,14 @@ def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 class VectorCache:
-    """Caches vectors in `vectors.db` of a folder, as half floats (precise enough not to change ranks)."""
+    """Caches vectors in `vectors.db` of a folder. They are half floats, which are precise enough not to change ranks."""
 
     def __init__(self, folder: Path, embedder: NamedEmbedder) -> None:
         self._path = folder / "vectors.db"
         self._embedder = embedder
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return a row per text; missing ones are embedded and stored batch by batch."""
+        """Return one row for each text. Missing vectors are computed and stored batch by batch."""
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
         keys = [self._key(text) for text in texts]
@@ -183,7 +190,7 @@ DECIMALS = 9
 class Bm25:
     """BM25 (Robertson & Zaragoza 2009) over Porter stems, with Lucene's idf log(1 + (N - n + 0.5) / (n + 0.5)).
 
-    Function words are removed from queries, unless nothing else is left.
+    Function words are removed from queries, unless nothing else would be left.
     """
 
     def __init__(self, documents: Sequence[str], k1: float = K1, b: float = B) -> None:
@@ -198,7 +205,7 @@ class Bm25:
                 self._postings[term].append((number, frequency * (k1 + 1) / (frequency + norm)))
 
     def scores(self, query: str) -> Scores:
-        """Score each document; shape (documents,), 0 without a common word."""
+        """Return the score of each document, as an array of shape (documents,). It is 0 if no word is shared."""
         out = np.zeros(self._size)
         for term, times in Counter(content_stems(query) or stems(query)).items():
             found = self._postings.get(term)
@@ -210,13 +217,16 @@ class Bm25:
 
 
 def z_scores(values: Scores) -> Scores:
-    """Standardise values; zeros if all are equal."""
+    """Standardise the values. The result is all zeros if they are equal."""
     spread = float(values.std()) if values.size else 0.0
     return np.zeros_like(values) if spread < 1e-12 else (values - values.mean()) / spread
 
 
 def best(scores: Scores, k: int, least: float = -math.inf) -> list[tuple[int, float]]:
-    """Return at most k (position, score) above `least`, best first, ties by position."""
+    """Return at most k pairs of position and score, for scores above `least`.
+
+    The best come first, and ties are in order of position.
+    """
     rounded = np.round(scores, DECIMALS)
     order = np.lexsort((np.arange(len(rounded)), -rounded))
     return [(int(number), float(rounded[number])) for number in order[: max(0, k)] if rounded[number] > least]
@@ -243,7 +253,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
 def asked_range(text: str, at: datetime | None) -> Range | None:
-    """Return start and end of the first time expression in the text; None if there is none that can be resolved."""
+    """Return the start and end of the first time expression in the text, or None if none can be resolved."""
     return _named(text, at) or (_relative(text, at) if at else None)
 
 
@@ -269,7 +279,7 @@ def _day(year: str | None, month: str, day: str, at: datetime | None) -> Range |
 
 
 def _year(year: str | None, month: int, at: datetime | None) -> int:
-    """Return the written year, else that of the latest such month that has begun; 0 if unknown."""
+    """Return the year that is written. If there is none, return that of the latest such month that has begun, or 0 if unknown."""
     if year:
         return int(year) if 1900 < int(year) < 2200 else 0
     return 0 if at is None else at.year if month <= at.month else at.year - 1
@@ -309,7 +319,7 @@ def _count(word: str) -> int:
 
 
 def with_times(scores: Scores, pieces: Sequence[RetrievalUnit], text: str, at: datetime | None) -> Scores:
-    """Add a bonus to passages from the time named in the question; return the scores unchanged if it names none."""
+    """Add a bonus to passages from the time that the question names. If it names none, the scores are returned unchanged."""
     asked = asked_range(text, at)
     if asked is None or not len(scores):
         return scores

@@ -1,4 +1,4 @@
-"""Semantic recall as agent frameworks offer it: the nearest messages, each with its neighbours."""
+"""Semantic recall as agent frameworks offer it, which is the nearest messages and the neighbours of each."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ SCOPES = ("resource", "thread")
 
 @registry.provider("semantic-recall")
 class SemanticRecallProvider(EmbeddingProvider):
-    """Messages found by meaning, handed out as windows of the conversation, whatever granularity is asked for.
+    """A provider that finds messages by meaning. It returns windows of the conversation, whatever the granularity.
 
-    Options: `topK` messages (0: as many as asked for), `messageRange` (a number, or before and after), `scope`:
-    resource (all sessions) or thread (the newest one only), `embedder`, `embedCharacters`.
+    The option `topK` is the number of messages (0 for as many as requested). `messageRange` is a number, or the numbers
+    before and after a message. `scope` is resource (all sessions) or thread (only the newest one). The other options are
+    `embedder` and `embedCharacters`.
     """
 
     capabilities = EmbeddingProvider.capabilities.searching("topK", "messageRange", "scope")
@@ -31,7 +32,7 @@ class SemanticRecallProvider(EmbeddingProvider):
         self._thread_only = options.text("scope", "resource", SCOPES) == "thread"
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Windows around the nearest messages; a message is handed out once."""
+        """Return windows around the nearest messages. Each message is returned only once."""
         turns, index = self.index(scope, "turn")
         if not turns:
             return []

@@ -1,7 +1,8 @@
-"""Working memory: one page about the user, updated after each session from a template and returned whole.
+"""Working memory, which is one page about the user.
 
-A model rewrites the page after each session. Without one, sentences in which the user speaks of themselves are
-filed under the template line that shares their words, keeping the newest.
+It is updated from a template after each session and returned whole. A model rewrites the page after each session. Without a
+model, sentences in which users speak of themselves are put under the line of the template that shares their words, and the
+newest sentences are kept.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ _LONGEST = 300
 
 @registry.provider("working-memory")
 class WorkingMemoryProvider(ModelAided):
-    """Options: `template` (Markdown; lines `- Label (cue, words):`), `perLine` (entries kept), `model`."""
+    """A provider that keeps a page about the user.
+
+    The options are `template` (Markdown with lines such as `- Label (cue, words):`), `perLine` (the number of entries to keep
+    for each line) and `model`.
+    """
 
     def configure(self, options: Options) -> None:
         """Read the options."""
@@ -49,7 +54,7 @@ class WorkingMemoryProvider(ModelAided):
         self._per_line = options.count("perLine", 12, least=1)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Have the model process these sessions."""
+        """Let the model process these sessions."""
         if self.model is not None and sessions:
             self._written(scope, self.store.all(scope), {session.id for session in sessions})
 
@@ -63,7 +68,7 @@ class WorkingMemoryProvider(ModelAided):
         return self._filed(sessions)
 
     def _written(self, scope: str, sessions: Sequence[Session], fresh: Collection[str] = ()) -> str:
-        """Write the page after the last session; store earlier versions so that a killed run can resume."""
+        """Return the page as it is after the last session. Earlier versions are stored, so that a killed run can resume."""
         pieces = cut(sessions, "session")
         texts = {piece.session: piece.text for piece in pieces}
         before = dict(zip(texts, ["", *texts], strict=False))
@@ -101,7 +106,7 @@ class WorkingMemoryProvider(ModelAided):
 
 
 def _lines(template: str) -> list[tuple[str, frozenset[str]]]:
-    """Parse labels with the stems of their cue words (of the label itself if there are none)."""
+    """Parse the labels and the stems of their cue words. A label without cue words uses its own words."""
     matches = (match for line in template.splitlines() if (match := _LINE.match(line)))
     return [(m["label"], frozenset(map(stem, re.findall(r"[\w']+", (m["cues"] or m["label"]).lower())))) for m in matches]
 
@@ -116,7 +121,7 @@ def _own_sentences(sessions: Sequence[Session]) -> Iterator[tuple[str, Session, 
 
 
 def _label(sentence: str, lines: Sequence[tuple[str, frozenset[str]]]) -> str:
-    """Find the first line that shares most words with the sentence; the last line if none does."""
+    """Return the first line that shares the most words with the sentence, or the last line if none shares any."""
     found = set(content_stems(sentence)) | {stem(word) for word in sentence.lower().split()}
     shared = [len(found & cues) for _, cues in lines]
     if not lines or max(shared) == 0:

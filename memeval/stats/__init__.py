@@ -1,4 +1,4 @@
-"""Statistics on per-question values: intervals, paired tests and multiple-testing correction. Pure and seeded."""
+"""Statistics on values per question: intervals, paired tests and the correction of multiple tests. They are pure and seeded."""
 
 from memeval.stats.compare import Comparison, compare, holm, mcnemar_exact, paired_permutation
 from memeval.stats.intervals import FEW, Interval, bootstrap_difference, bootstrap_mean, cluster_mean, cluster_p, wilson

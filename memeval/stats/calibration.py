@@ -1,4 +1,7 @@
-"""Calibration of a reader's confidence, and the best threshold for abstaining. Pure functions of per-question values."""
+"""Calibration of a reader's confidence, and the best threshold for abstaining.
+
+All functions are pure and take one value per question.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,11 @@ BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judged answer: the reader's confidence, the answer's value (0 to 1), the value of withholding it, and its cluster."""
+    """A judged answer.
+
+    It has the confidence of the reader, the value of the answer (0 to 1), the value of withholding the answer, and its
+    cluster.
+    """
 
     confidence: float
     value: float
@@ -22,11 +29,13 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Calibration figures. `expected_error` is the mean gap between confidence and accuracy (ECE, ten bins).
+    """The figures of calibration.
 
-    `threshold` is the best on these questions, `at_threshold` the mean value with it; `held_out` is the mean value where the
-    threshold of each cluster was chosen on the others, an estimate for unseen questions. `ranking` (AUROC) is the probability
-    that a right answer has a higher confidence than a wrong one; None if all are right or all wrong.
+    `expected_error` is the mean difference between confidence and accuracy (ECE with ten bins). `threshold` is the best one
+    for these questions, and `at_threshold` is the mean value with it. `held_out` is the mean value if the threshold of each
+    cluster is chosen on the other clusters, which estimates the value for unseen questions. `ranking` (AUROC) is the
+    probability that a right answer has a higher confidence than a wrong one. It is None if all answers are right or all are
+    wrong.
     """
 
     questions: int
@@ -42,7 +51,7 @@ class Calibration:
 
 
 def calibrate(answers: Sequence[Judged]) -> Calibration:
-    """Compute all calibration figures. Raises ValueError without answers."""
+    """Compute all figures of calibration. Raises ValueError if there are no answers."""
     if not answers:
         raise ValueError("no answers")
     threshold = best_threshold(answers)
@@ -61,12 +70,16 @@ def calibrate(answers: Sequence[Judged]) -> Calibration:
 
 
 def mean_at(answers: Sequence[Judged], threshold: float) -> float:
-    """Return the mean value if answers below a threshold are withheld."""
+    """Return the mean value if all answers below a threshold are withheld."""
     return _mean([one.value if one.confidence >= threshold else one.withheld for one in answers])
 
 
 def best_threshold(answers: Sequence[Judged]) -> float:
-    """Return the threshold with the best mean value; ties go to the lowest, which answers most. 0 answers all."""
+    """Return the threshold that has the best mean value.
+
+    If several are equally good, the lowest is returned, since it leaves the most answers. A threshold of 0 answers every
+    question.
+    """
     ordered = sorted(answers, key=lambda one: one.confidence)
     gain, best, threshold = 0.0, 0.0, 0.0
     for number, one in enumerate(ordered):
@@ -78,7 +91,7 @@ def best_threshold(answers: Sequence[Judged]) -> float:
 
 
 def bins(answers: Sequence[Judged], count: int = BINS) -> list[tuple[float, float, float]]:
-    """Return mean confidence, mean value and share of answers for each non-empty tenth of confidence."""
+    """Return the mean confidence, the mean value and the share of answers for each tenth of confidence that isn't empty."""
     grouped: dict[int, list[Judged]] = defaultdict(list)
     for one in answers:
         grouped[min(count - 1, math.floor(one.confidence * count + 1e-9))].append(one)
@@ -102,7 +115,7 @@ def _held_out(answers: Sequence[Judged]) -> float | None:
 
 
 def _ranking(answers: Sequence[Judged]) -> float | None:
-    """Compute the AUROC of right (value at least ½) against wrong answers by mean ranks, so that ties count half."""
+    """Compute the AUROC of right answers (value of at least ½) against wrong ones. It uses mean ranks, so ties count half."""
     ordered = sorted(answers, key=lambda one: one.confidence)
     ranks = 0.0
     position = 0

@@ -1,4 +1,4 @@
-"""Compare two systems: McNemar's exact test, the paired permutation test and Holm's correction."""
+"""Compare two systems with McNemar's exact test, the paired permutation test and Holm's correction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memeval.stats.intervals import RESAMPLES, Interval, bootstrap_difference, c
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Adjust p-values by Holm's method, keeping names and order. Raises ValueError for a value outside 0 to 1."""
+    """Adjust p-values by Holm's method. Names and order are kept. Raises ValueError for a value outside 0 to 1."""
     if wrong := [name for name, value in p_values.items() if not 0 <= value <= 1]:
         raise ValueError(f"the p-value of {wrong[0]!r} is not between 0 and 1")
     adjusted: dict[str, float] = {}
@@ -27,7 +27,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """Return the p-value; 1 if no question separates the systems. Raises ValueError for negative counts."""
+    """Return the p-value, which is 1 if no question separates the systems. Raises ValueError for negative counts."""
     if only_first < 0 or only_second < 0:
         raise ValueError("counts can't be negative")
     total = only_first + only_second
@@ -35,20 +35,20 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     return min(1.0, float(Fraction(2 * tail, 2**total)))
 
 
-_EXACT = 14  # differences: 16,384 patterns
+_EXACT = 14  # this number of differences gives 16,384 patterns
 _AT_ONCE = 2_000_000
 
 
 def paired_permutation(first: Sequence[float], second: Sequence[float], *, seed: int, resamples: int = 20_000) -> float:
-    """Return the p-value; 1 if nothing differs. Raises ValueError for different lengths."""
+    """Return the p-value, which is 1 if nothing differs. Raises ValueError for different lengths."""
     pairs = np.array(list(zip(first, second, strict=True)), dtype=np.float64).reshape(-1, 2)
     differences = pairs[:, 0] - pairs[:, 1]
-    differences = differences[differences != 0]  # zero differences don't affect the result
+    differences = differences[differences != 0]  # differences of zero don't affect the result
     if not differences.size:
         return 1.0
     seen = (
         abs(differences.sum()) - 1e-9 * np.abs(differences).sum()
-    )  # tolerate rounding: sums with flipped signs differ in the last digits
+    )  # allow for rounding, since sums with flipped signs differ in the last digits
     if differences.size <= _EXACT:
         return float(np.mean(np.abs(_all_signs(differences.size) @ differences) >= seen))
     extreme = _count_extreme(differences, float(seen), np.random.default_rng(seed), resamples)
@@ -75,10 +75,11 @@ LEAST_FOR_SIGNS = 8
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of two runs over the `questions` that both scored; `left_out` counts those that only one did.
+    """A comparison of two runs over the `questions` that both scored.
 
-    `p_mcnemar` is None unless all values are 0 or 1 and no questions share a cluster; `clusters` and `p_clusters` (t with G - 1)
-    are None where none do.
+    `left_out` counts the questions that only one run scored. `p_mcnemar` is None unless all values are 0 or 1 and no
+    questions share a cluster. `clusters` and `p_clusters` (t with G - 1 degrees of freedom) are None if no questions share a
+    cluster.
     """
 
     questions: int
@@ -98,7 +99,7 @@ class Comparison:
 
     @property
     def test(self) -> str:
-        """Name of the test that `p` comes from: mcnemar, cluster t or paired permutation."""
+        """The name of the test that `p` comes from, which is mcnemar, cluster t or paired permutation."""
         if self.p_mcnemar is not None:
             return "mcnemar"
         few = self.clusters is not None and self.clusters < LEAST_FOR_SIGNS and self.p_clusters is not None
@@ -121,7 +122,10 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Comparison | None:
-    """Compare values by question id; None if no question is scored in both. `clusters` maps question ids to clusters."""
+    """Compare values by question id. Return None if no question is scored in both runs.
+
+    `clusters` maps question ids to their clusters.
+    """
     names = sorted(name for name, value in first.items() if value is not None and second.get(name) is not None)
     if not names:
         return None
@@ -158,11 +162,11 @@ def compare(
 
 
 def _shared(groups: list[str] | None) -> list[str] | None:
-    """Return the clusters if there are at least two and some have several questions."""
+    """Return the clusters, or None unless there are at least two and some have several questions."""
     return groups if groups and 1 < len(set(groups)) < len(groups) else None
 
 
 def _difference(differences: list[float], groups: list[str], confidence: float) -> Interval | None:
-    """Return the interval of a mean difference, never treating its values as shares even if all are 0 or 1."""
+    """Return the interval of a mean difference. Its values are never treated as shares, even if all are 0 or 1."""
     found = cluster_mean(differences, groups, confidence, graded=True)
     return found and Interval(max(-1.0, found.low), min(1.0, found.high), confidence, found.method, clusters=found.clusters)

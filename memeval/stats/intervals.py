@@ -1,4 +1,4 @@
-"""Confidence intervals: Wilson's for proportions, the bootstrap for means, and cluster-robust ones."""
+"""Confidence intervals: Wilson's interval for proportions, the bootstrap for means, and cluster-robust intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval: both ends, the confidence (0.95), the method, and the seed and number of clusters if any."""
+    """An interval.
+
+    It has both ends, the confidence (0.95), the method and, if they apply, the seed and the number of clusters.
+    """
 
     low: float
     high: float
@@ -35,7 +38,10 @@ _STEPS = 500
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """Return the two-sided p of t; 0 for an infinite t. Raises ValueError unless the degrees of freedom are positive."""
+    """Return the two-sided p-value of t, which is 0 for an infinite t.
+
+    Raises ValueError unless the degrees of freedom are positive.
+    """
     if degrees <= 0:
         raise ValueError(f"degrees of freedom must be positive, not {degrees}")
     if math.isinf(t):
@@ -59,7 +65,7 @@ def t_quantile(confidence: float, degrees: float) -> float:
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """Compute I_x(a, b) for x from 0 to 1."""
+    """Compute the regularised incomplete beta function I_x(a, b) for x from 0 to 1."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
@@ -86,12 +92,15 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 def _kept(value: float) -> float:
-    """Keep a divisor away from 0."""
+    """Replace a divisor that is too close to 0."""
     return value if abs(value) > _TINY else _TINY
 
 
 def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval | None:
-    """Compute Wilson's interval; None if total is 0. Raises ValueError if successes are not between 0 and total."""
+    """Compute Wilson's interval. Return None if the total is 0.
+
+    Raises ValueError if the successes are not between 0 and the total.
+    """
     check_confidence(confidence)
     if total == 0:
         return None
@@ -102,7 +111,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
     scale = 1 + z * z / total
     centre = (share + z * z / (2 * total)) / scale
     half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / scale
-    # exact at the ends, up to rounding
+    # these are exact at the ends, up to rounding
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == total else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")
@@ -110,7 +119,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 10_000
-_AT_ONCE = 2_000_000  # resampled values held in memory
+_AT_ONCE = 2_000_000  # number of resampled values in memory
 
 
 def bootstrap_mean(
@@ -121,7 +130,7 @@ def bootstrap_mean(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
-    """Bootstrap the interval of a mean; None without values. The same seed gives the same interval."""
+    """Compute the interval of a mean with the bootstrap. Return None without values. The same seed gives the same interval."""
     check_confidence(confidence)
     if not values:
         return None
@@ -141,13 +150,13 @@ def bootstrap_difference(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
-    """Bootstrap the interval of mean(first) - mean(second), paired by position."""
+    """Compute the interval of mean(first) - mean(second) with the bootstrap. The values are paired by position."""
     differences = [a - b for a, b in zip(first, second, strict=True)]
     return bootstrap_mean(differences, seed=seed, clusters=clusters, confidence=confidence, resamples=resamples)
 
 
 def _grouped(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Floats]:
-    """Return sum and count of each resampling unit."""
+    """Return the sum and the count of each unit of resampling."""
     if clusters is None:
         return values, np.ones_like(values)
     if len(clusters) != len(values):
@@ -172,7 +181,7 @@ FEW = 20
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[Floats, Floats]:
-    """Sum and count the values of each cluster, in order of appearance. Raises ValueError for different lengths."""
+    """Return the sum and the count of each cluster, in order of appearance. Raises ValueError for different lengths."""
     if len(clusters) != len(values):
         raise ValueError(f"{len(clusters)} clusters for {len(values)} values")
     number = {name: position for position, name in enumerate(dict.fromkeys(clusters))}
@@ -184,9 +193,10 @@ def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[Floa
 def cluster_mean(
     values: Sequence[float], clusters: Sequence[str], confidence: float = 0.95, *, graded: bool = False
 ) -> Interval | None:
-    """Compute the cluster-robust interval of a mean; None without values or with a single cluster.
+    """Compute the cluster-robust interval of a mean. Return None without values or with a single cluster.
 
-    `Interval.clusters` is G. `graded`: don't treat the values as yes or no even if all are 0 or 1.
+    `Interval.clusters` is the number of clusters, G. If `graded` is true, the values aren't treated as yes or no, even if all
+    are 0 or 1.
     """
     check_confidence(confidence)
     sums, counts = cluster_sums(values, clusters) if len(values) else (np.zeros(0), np.zeros(0))
@@ -201,7 +211,10 @@ def cluster_mean(
 
 
 def cluster_p(differences: Sequence[float], clusters: Sequence[str]) -> float | None:
-    """Test for a mean of 0 by t with G - 1, two-sided; None for a single cluster, 1 if nothing differs."""
+    """Return the two-sided p-value for a mean of 0, by t with G - 1 degrees of freedom.
+
+    Return None for a single cluster, and 1 if nothing differs.
+    """
     sums, counts = cluster_sums(differences, clusters) if len(differences) else (np.zeros(0), np.zeros(0))
     if len(sums) < 2:
         return None
@@ -220,7 +233,7 @@ def _mean_and_error(sums: Floats, counts: Floats) -> tuple[float, float]:
 
 
 def _degrees(counts: Floats) -> float:
-    """Return G* - 1, at least 1."""
+    """Return G* - 1, but at least 1."""
     return max(1.0, float(counts.sum() ** 2 / (counts**2).sum()) - 1)
 
 
@@ -229,5 +242,5 @@ def _share(mean: float, error: float, asked: int, reach: float, confidence: floa
     free = mean * (1 - mean) / error**2 if error else math.inf
     effective = min(free, asked) * (normal / reach) ** 2
     found = wilson(mean * effective, effective, confidence)
-    assert found is not None  # there are at least two clusters, so effective is above 0
+    assert found is not None  # there are at least two clusters, so the effective number is above 0
     return Interval(found.low, found.high, confidence, "cluster wilson", clusters=size)
