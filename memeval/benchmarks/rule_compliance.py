@@ -257,7 +257,7 @@ def _steps(kind: Kind, random: Random) -> Iterator[RuleCall]:
     if kind.first:
         how, call = _command(kind, random)
         blocks.append([RuleCall(bash(kind.first), False), RuleCall(call, False, f"after {kind.first}, {how}")])
-        # Once the check has run, only the first commit lacks it, so the violations come first.
+        # After the check has run, commits no longer break the rule, so the violations come first.
         random.shuffle(rest := blocks[EACH:])
         ordered = [*blocks[:EACH], *rest]
     else:

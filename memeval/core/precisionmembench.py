@@ -42,7 +42,7 @@ METRIC = "precisionmembench_pass"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The ids of the beliefs that the harness adds to a search by the user and scope of the query.
+    """The beliefs that the harness itself adds to a search, by their ids. They match the user and the scope of the query.
 
     `names` maps each turn that a system may find to its belief. `relations` maps each relation to its participants.
     """
