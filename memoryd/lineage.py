@@ -1,4 +1,4 @@
-"""Lineage of memories: which ones were merged, corrected, forgotten or repeated.
+"""Lineage of memories: merged, corrected, forgotten, repeated. Only this module interprets links and dates for this purpose.
 
 - MERGED: the target said the same as this memory, which replaced it and inherited its sessions and uses.
 - SUPERSEDES: the target was true until this memory corrected it or gave a new answer. It keeps its own sessions.

@@ -44,10 +44,10 @@ log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
 HEAL_NEWEST = 50
 HAD_MEMORIES = "had memories"
-MERGE_LINKS = "links of merges"  # name of the one-time conversion in the ledger
-# For larger batches the call returns once they are durable and searchable by words; links follow in the background.
+MERGE_LINKS = "links of merges"  # name under which the ledger records the one-time conversion
+# For a larger batch, the call returns once it is durable and searchable by words. Its links follow in the background.
 LINKED_AT_ONCE = 100
-# Maximum wait of a purge for an embedding batch in progress, which may include the memory.
+# Maximum time that a purge waits for an embedding batch in progress, which may include the memory.
 BATCH_SECONDS = 20.0
 
 
@@ -55,11 +55,11 @@ class Orchestrator:
     """A MemoryStore over Markdown, vectors and graph. Thread-safe.
 
     Args:
-        settings: Settings.
-        clock: Clock.
-        embedder: None (or `rank = bm25`) means searching by words only.
+        settings: All settings of memoryd.
+        clock: Source of the current time.
+        embedder: Embeds texts. With None (or `rank = bm25`), searches use words only.
         ledger: Records manual edits, if given.
-        encoder: Token encoder for `rank = maxsim`; without one, ranking is as with `hybrid`.
+        encoder: Token encoder for `rank = maxsim`. Without one, hits are ranked as with `hybrid`.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Orchestrator:
         return self._settings.paths.index / f"{name}.db"
 
     def catch_up(self) -> SyncReport:
-        """Bring every index up to date with the Markdown; embedding continues in the background."""
+        """Bring every index up to date with the Markdown files. Embedding continues in the background."""
         remove_stale_temporaries(self.folder)
         report = self.sync()
         self._heal_supersessions()
@@ -132,14 +132,14 @@ class Orchestrator:
         self._indexer.add(item.id for item in items)
 
     def _heal_supersessions(self) -> None:
-        """Complete supersessions that a kill interrupted between their two writes."""
+        """Complete supersessions that were interrupted by a kill between their two writes."""
         for hit in self._markdown.search(Query(), HEAL_NEWEST):
             old = self._markdown.get(hit.item.supersedes) if hit.item.supersedes else None
             if old is not None and old.status is Status.ACTIVE:
                 self._close_old(old, hit.item)
 
     def _migrate_merges(self) -> None:
-        """Convert merges of older versions to their own link type, once."""
+        """Convert the merges that older versions recorded to their own link type. This is done once."""
         if self._ledger is None or self._ledger.is_done(MERGE_LINKS):
             return
         with self._writing:
@@ -150,7 +150,7 @@ class Orchestrator:
             self._ledger.set_done(MERGE_LINKS)
 
     def warm(self) -> None:
-        """Load the embedder and the glossary now, so that the first recall does not wait for them."""
+        """Load the embedder and the glossary now, so that the first recall does not have to wait for them."""
         gloss("warm")
         if self._embedder is not None:
             with self._embedding():
@@ -160,7 +160,7 @@ class Orchestrator:
                     self._late.warm()
 
     def settle(self, timeout: float = 60.0) -> bool:
-        """Wait until all memories have vectors; return False on timeout."""
+        """Wait until all memories have vectors. Return False on timeout."""
         return self._indexer.settle(timeout)
 
     def close(self) -> None:
@@ -191,8 +191,8 @@ class Orchestrator:
         self._embedder_error = ""
 
     def _drop_purged(self, ids: Sequence[str]) -> None:
-        """Remove vectors of memories that were deleted while being embedded."""
-        with self._writing:  # a concurrent sync still reads deleted items from the graph
+        """Remove the vectors of memories that were deleted while they were being embedded."""
+        with self._writing:  # a concurrent sync may still read deleted items from the graph
             held = self._markdown.fetch(ids)
             if gone := [id for id in ids if id not in held]:
                 self._unindex(gone)
@@ -213,17 +213,17 @@ class Orchestrator:
     # MemoryStore
 
     def writing(self) -> AbstractContextManager[object]:
-        """Block all other writers of this process for a `with` block; readers continue."""
+        """Block all other writers of this process for the duration of a `with` block. Readers continue."""
         return self._writing
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item in the Markdown, then in the indexes; return its id."""
+        """Store the item in the Markdown files, then in the indexes. Return its id."""
         return self.write_many([item])[0]
 
     def write_many(self, items: Sequence[MemoryItem]) -> list[str]:
-        """Store items durably, with one index transaction; return their ids.
+        """Store items durably in one index transaction. Return their ids.
 
-        Vectors follow in the background, and for a large batch links as well (see `settle`).
+        Vectors follow in the background. For a large batch, so do links (see `settle`).
         """
         stamped = [self._stamped(item) for item in items]
         with self._writing:
@@ -252,7 +252,7 @@ class Orchestrator:
         self._graph.use(lambda graph: graph.write_many(items))
 
     def _link_waiting(self, ids: Sequence[str]) -> None:
-        """Write outstanding links, using the current memories."""
+        """Write the links that are still outstanding, as the memories are now."""
         with self._writing:
             waiting = [id for id in ids if id in self._unlinked]
             self._write_links(list(self._markdown.fetch(waiting).values()))
@@ -260,7 +260,7 @@ class Orchestrator:
                 del self._unlinked[id]
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if there is none."""
+        """Return the item, or None if it does not exist."""
         return self._markdown.get(id)
 
     def all(self) -> Iterable[MemoryItem]:
@@ -280,7 +280,10 @@ class Orchestrator:
         self._touched |= {EVERY_PROJECT if item.scope is Scope.USER else item.project for item in items}
 
     def take_touched(self) -> set[str]:
-        """Return the projects whose memories changed since the last call; includes EVERY_PROJECT if the user's own changed."""
+        """Return the projects with memories that changed since the last call.
+
+        Includes EVERY_PROJECT if the user's own memories changed.
+        """
         with self._writing:
             touched, self._touched = self._touched, set()
         return touched
@@ -294,7 +297,7 @@ class Orchestrator:
                 self._late.delete(id)
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, best first; `explain` also returns the route."""
+        """Return at most k hits, best first. Use `explain` to get the route as well."""
         return self.explain(query, k)[1]
 
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
@@ -329,7 +332,7 @@ class Orchestrator:
         return item
 
     def update(self, id: str, **changes: Any) -> MemoryItem:
-        """Change fields of a memory in place and return it."""
+        """Change fields of a memory in place and return the changed memory."""
         with self._writing:
             before = self.require(id)
             self._touch([before])
@@ -339,7 +342,7 @@ class Orchestrator:
         return item
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
-        """Write the newer statement and close the older one, which `as_of` queries still find."""
+        """Write the newer statement and close the older one. `as_of` queries still find the older one."""
         with self._writing:
             return self._supersede(self.require(old_id), new)
 
@@ -356,7 +359,7 @@ class Orchestrator:
         self.write(replace(old, status=Status.SUPERSEDED, expired_at=old.expired_at or new.created_at, valid_to=ended))
 
     def forget(self, id: str) -> MemoryItem:
-        """Blacklist a memory and those merged into it: they are never recalled, and copies are refused."""
+        """Blacklist a memory and the ones merged into it. They are never recalled, and copies of them are refused."""
         with self._writing:
             for source in merged_from(self.require(id), self.get):
                 self.update(source.id, status=Status.BLACKLISTED)
@@ -364,7 +367,7 @@ class Orchestrator:
             return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
     def purge(self, id: str) -> list[str]:
-        """Permanently delete a memory and its earlier wordings, including the trash, and erase them from every index.
+        """Permanently delete a memory and its earlier wordings, including copies in the trash, and erase them from every index.
 
         Returns the ids of everything deleted. Only a person may request this.
         """
@@ -379,7 +382,7 @@ class Orchestrator:
         return gone
 
     def _erase(self, id: str) -> bool:
-        """Delete a memory everywhere; return whether anything was stored about it."""
+        """Delete a memory everywhere. Return whether anything was stored about it."""
         self._touch(filter(None, [self.get(id)]))
         noted = self._manual_edits.erase(id)
         filed = self._markdown.purge(id)
@@ -387,7 +390,7 @@ class Orchestrator:
         return noted or filed
 
     def wordings(self, id: str) -> list[str]:
-        """Return the ids of memories merged into this one, and of its versions before edits."""
+        """Return the ids of the memories merged into this one, and of its own versions before edits."""
         item = self.get(id)
         if item is None:
             return []
@@ -404,7 +407,7 @@ class Orchestrator:
             self._late.use(TokenStore.scrub)
 
     def scrub_if_due(self, most: int) -> None:
-        """Scrub if texts were deleted or replaced and there are at most `most` memories.
+        """Scrub the indexes if texts were deleted or replaced and there are at most `most` memories.
 
         After `forget`, only `inverted_index.json` is updated: the file and its index entries are kept.
         """
@@ -417,17 +420,17 @@ class Orchestrator:
             self._markdown.flush()
 
     def restore(self, id: str) -> MemoryItem:
-        """Undo a `forget`, supersession or deletion of this memory.
+        """Undo the deletion, forgetting or supersession of this memory.
 
-        A memory that was superseded before it was forgotten becomes superseded again; a second call activates it. One that
-        is superseded swaps with what replaced it. A candidate comes back as one.
+        A memory that was superseded before it was forgotten becomes superseded again, and a second call activates it. One that
+        is superseded changes places with its replacement. A candidate is restored as a candidate.
         """
         item = self.get(id) or self._markdown.restore(id)
         if item is None:
             raise NotFoundError(f"There is no memory '{id}', not even in the trash.", fix="See 'memoryd list --status all'.")
         successor = self._active_successor(id)
         if item.status is Status.BLACKLISTED and successor is not None:
-            # superseded before it was forgotten: reactivating it would leave two conflicting memories
+            # it was superseded before it was forgotten: reactivating it would leave two conflicting memories
             return self.update(id, status=Status.SUPERSEDED, expired_at=successor.created_at)
         tags = tuple(tag for tag in item.tags if tag != HIDDEN_TAG)
         status = Status.CANDIDATE if item.status is Status.CANDIDATE else Status.ACTIVE
@@ -442,7 +445,7 @@ class Orchestrator:
         return revived
 
     def _swap(self, revived: MemoryItem, successor: MemoryItem) -> MemoryItem:
-        """Let a superseded memory replace what had replaced it, as two that conflict must not both be active."""
+        """Let a superseded memory replace its own replacement. Two conflicting memories must not both be active."""
         now = self._clock.now()
         back = Link(LinkType.SUPERSEDES, successor.id)
         revived = replace(revived, supersedes=successor.id, links=(*(link for link in revived.links if link != back), back))
@@ -452,7 +455,7 @@ class Orchestrator:
         return revived
 
     def _release(self, id: str) -> None:
-        """Detach successors; otherwise the next start would mistake the restored memory for an interrupted supersession."""
+        """Detach the memory's successors. Otherwise the next start would mistake it for an interrupted supersession."""
         for item in self._successors(id):
             if item.supersedes == id:
                 self.write(replace(item, supersedes=None))
@@ -463,7 +466,7 @@ class Orchestrator:
         return [item for item in found if item is not None]
 
     def active_successor(self, id: str) -> MemoryItem | None:
-        """Return the active memory that replaced this one, directly or by others, if there is one."""
+        """Return the active memory that replaced this one, directly or through others, or None."""
         return self._active_successor(id)
 
     def _active_successor(self, id: str) -> MemoryItem | None:
@@ -486,16 +489,16 @@ class Orchestrator:
         k: int = 8,
         statuses: tuple[Status, ...] = tuple(Status),
     ) -> list[MemoryItem]:
-        """Return the memories closest to a statement, for deciding whether it is known, newer or forbidden.
+        """Return the memories closest to a statement. The caller decides whether the statement is known, newer or forbidden.
 
-        Memories whose files a person deleted follow as blacklisted items, which `get` does not know.
+        They are followed by memories with files that a person deleted, as blacklisted items. `get` does not find these.
         """
         settled = tuple(status for status in statuses if status is not Status.CANDIDATE)
         query = Query(text=content, project=project, statuses=settled, backend=Backend.HYBRID)
         found = [hit.item for hit in self.search(query, k)]
         waiting = replace(query, statuses=(Status.CANDIDATE,))
         if len(settled) < len(statuses) and self.count(waiting):
-            found += [hit.item for hit in self.search(waiting, k)]  # searched separately: they are many and would hide the others
+            found += [hit.item for hit in self.search(waiting, k)]  # a separate search: they are many and would hide the others
         return [*found, *self._manual_edits.forbidden(content, project)]
 
     def compare(self, old: Said, new: Said) -> Comparison:
@@ -516,7 +519,7 @@ class Orchestrator:
                 self.delete(item.id)
 
     def fade_candidates(self) -> int:
-        """Move expired candidates of all projects to the trash and return their number."""
+        """Move the expired candidates of all projects to the trash. Return their number."""
         before = self._clock.now() - candidates.LIFETIME
         query = Query(statuses=(Status.CANDIDATE,), created_before=before)
         faded = 0
@@ -527,12 +530,12 @@ class Orchestrator:
         return faded
 
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
-        """Return memories linked with this one, nearest first."""
+        """Return the memories that are linked with this one, nearest first."""
         self.require(id)
         return self._in_graph(lambda graph: graph.related(id, depth=depth, types=types, k=k))
 
     def _in_graph(self, work: Callable[[GraphStore], T]) -> T:
-        """Run `work` on the up-to-date graph."""
+        """Run `work` on the graph after bringing it up to date."""
         self._link_waiting(list(self._unlinked))
         return self._graph.use(work)
 
@@ -545,7 +548,7 @@ class Orchestrator:
     def page(self, query: Query, k: int, after: str = "") -> list[MemoryItem]:
         """Return the newest items that pass the filters, starting after the key `after` if given.
 
-        What was recorded while the clock was ahead comes last: otherwise it would lead each list until that day.
+        Memories recorded while the clock was ahead come last. Otherwise they would lead each list until that day.
 
         Raises:
             InputError: `after` is not a key.
@@ -560,7 +563,7 @@ class Orchestrator:
         return found + self._markdown.page(ahead, k - len(found), place if begun else None) if len(found) < k else found
 
     def place_of(self, item: MemoryItem) -> str:
-        """Return the item's key in the order of `page`."""
+        """Return the item's key in the order that `page` uses."""
         return key_of(item).to_text()
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
@@ -568,7 +571,7 @@ class Orchestrator:
         return self._markdown.tally(query)
 
     def span(self) -> tuple[datetime | None, datetime | None]:
-        """Return the creation times of the oldest and newest item."""
+        """Return the creation times of the oldest and the newest item."""
         return self._markdown.span()
 
     def project_counts(self) -> dict[str, int]:
@@ -580,7 +583,7 @@ class Orchestrator:
         return self._markdown.path_of(id)
 
     def fingerprint(self, id: str) -> str:
-        """Return a digest of the item's file on disk; empty if there is none."""
+        """Return a digest of the item's file on disk. The digest is empty if there is no file."""
         return self._markdown.fingerprint(id)
 
     def subgraph(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
@@ -588,11 +591,11 @@ class Orchestrator:
         return self._in_graph(lambda graph: graph.subgraph(about, query, types=types, depth=depth, most=most))
 
     def names(self, prefix: str, k: int) -> list[tuple[str, int]]:
-        """Return entities and their mention counts, most mentioned first."""
+        """Return the entities and how often each is mentioned, most mentioned first."""
         return self._in_graph(lambda graph: graph.entities(prefix, k))
 
     def count(self, query: Query) -> int:
-        """Return the number of items that pass the filters; the text is ignored."""
+        """Return the number of items that pass the filters. The query's text is ignored."""
         return self._markdown.count(query)
 
     # Files and health
@@ -603,7 +606,10 @@ class Orchestrator:
         return self._settings.paths.memories
 
     def sync(self, paths: Iterable[Path] | None = None, *, by_hand: bool = True) -> SyncReport:
-        """Apply changes of files, of the whole folder if `paths` is None. `by_hand=False` means memoryd made them."""
+        """Apply changes of files below `paths`, or in the whole folder if it is None.
+
+        `by_hand=False` means that memoryd made the changes.
+        """
         with self._writing:
             report = self._markdown.sync(paths)
             if by_hand:
@@ -614,7 +620,7 @@ class Orchestrator:
                 self._index(report.changed)
             if report.changed or report.removed:
                 self.revision += 1
-                self._touched.add(EVERY_PROJECT)  # a file's previous scope or project may have been another
+                self._touched.add(EVERY_PROJECT)  # the file may have had another scope or project before
                 self._scrub_due = True
         self._note_vault(report)
         return report
@@ -626,7 +632,7 @@ class Orchestrator:
             self._note_memories()
 
     def _note_memories(self) -> None:
-        """Remember that there were memories, so that a folder that is gone later is missed."""
+        """Record that there are memories, so that a missing folder is noticed later."""
         if self._had_memories:
             return
         self._had_memories = True
@@ -645,7 +651,7 @@ class Orchestrator:
         return self.health()
 
     def maintain(self) -> None:
-        """Do deferred work: write inverted_index.json, scrub, and rebuild the HNSW index of a large store."""
+        """Do deferred work: write inverted_index.json, scrub the indexes, and rebuild the HNSW index of a large store."""
         self._markdown.flush()
         if self._scrub_due:
             self.scrub()
@@ -653,7 +659,7 @@ class Orchestrator:
             self._vector.use(_keep_ann)
 
     def health(self) -> IndexHealth:
-        """Return figures for status and doctor."""
+        """Return the figures that `status` and `doctor` show."""
         return IndexHealth(
             memories=self.count(Query(statuses=tuple(Status))),
             active=self.count(Query()),
@@ -666,16 +672,16 @@ class Orchestrator:
         )
 
     def _is_vault_missing(self) -> bool:
-        """Return whether the folder of memories is gone though there were some: it may have been moved by mistake."""
+        """Return whether the folder of memories is gone although there were memories. It may have been moved by mistake."""
         if self.folder.is_dir():
             return False
         return self._had_memories or (self._ledger is not None and self._ledger.is_done(HAD_MEMORIES))
 
 
 def comparer_for(embedder: Embedder | None) -> Comparer:
-    """Create the comparer.
+    """Create the comparer of statements.
 
-    Only the bundled embedder adds vectors, since the classifier was trained on its cosines, and with it texts are read together.
+    It uses vectors and reads texts together only with the bundled embedder, because its classifier was trained on those cosines.
     """
     if not isinstance(embedder, OnnxEmbedder):
         return Comparer()

@@ -25,12 +25,12 @@ class FakeClock:
         return self._now
 
     def advance(self, **delta: float) -> None:
-        """Move by timedelta's keyword arguments; negative values move back."""
+        """Move the clock forward by the keyword arguments of timedelta. Negative values move it back."""
         self._now += timedelta(**delta)
 
 
 class ScriptedLLM:
-    """Returns scripted answers in order; raises those that are exceptions. Records calls in `calls`."""
+    """Returns scripted answers in order, and raises those that are exceptions. `calls` records the calls."""
 
     def __init__(self, *answers: str | Exception) -> None:
         self._answers = list(answers)
@@ -38,7 +38,7 @@ class ScriptedLLM:
 
     @property
     def name(self) -> str:
-        """Model name as recorded."""
+        """Name of the model as recorded."""
         return "scripted"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:

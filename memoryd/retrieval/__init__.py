@@ -1,6 +1,6 @@
 """Query routing, ranking and relevance estimation. Pure functions, except for `ranking` (imported separately).
 
-`routing.route` picks the backend, or `routing.LearnedRouter` where it is better; `scoring` merges candidates by their signals
+`routing.route` picks the backend, or `routing.LearnedRouter` where it is better. `scoring` merges candidates by their signals
 and computes the final, explained score; `late_interaction` ranks by token vectors; `relevance` estimates whether an item
 answers the query at all.
 """

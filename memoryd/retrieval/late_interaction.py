@@ -27,22 +27,22 @@ from memoryd.retrieval.scoring import SMALLEST_SPREAD, ZERO_WHEN_MISSING, asked_
 
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
-# Z-scored over the candidates; the other features are binary.
+# These features are z-scored over the candidates. The other features are binary.
 SIMILARITIES = ("own", "pair", "around", "session")
 Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
 _Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 TRAITS_KEPT = 6_000
-# Value of a turn's date if the span is open at one end, and of a statement that held in the span but began earlier.
+# Value of a turn's date if the span is open at one end, and of a statement that held in the span but began before it.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
-# Share of the preceding turn's words that count for a turn, and value of being named after another speaker: "What did Jo tell
+# Share of the preceding turn's words that count for a turn, and value of a speaker named after another one: "What did Jo tell
 # Maya?" asks for Jo's turns.
 BEFORE_SHARE = 0.5
 LATER_NAMED = 0.7
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-# Asks for something the assistant said.
+# Matches a query that asks for something the assistant said.
 _ASKS_ASSISTANT = re.compile(
     r"\byou(?:'ve|'d|\s+have|\s+had)?\s+(?:just\s+|also\s+|previously\s+)?(?:said|told|suggested|recommended|advised|proposed|mentioned"
     r"|explained|described|gave|provided|listed|shared|showed|wrote|made|created)\b",
@@ -56,14 +56,14 @@ Matches = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class LateWeights:
-    """Weight of each feature for turns and for statements; a missing weight is 0."""
+    """Weight of each feature for turns and for statements. A missing weight is 0."""
 
     version: str
     turn: Mapping[str, float]
     statement: Mapping[str, float]
 
     def uses(self, name: str) -> bool:
-        """Return whether the feature has any weight."""
+        """Return whether the feature has a weight other than 0."""
         return bool(self.turn.get(name) or self.statement.get(name))
 
 
@@ -86,7 +86,7 @@ NO_TIME = QueryTime()
 
 
 def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
-    """Load the weights.
+    """Load the weights of late interaction from their file.
 
     Raises:
         ConfigError: The file is missing, has another format or unknown features.
@@ -152,21 +152,21 @@ def late_features(
 
 
 def _compare_speakers(rows: Mapping[str, dict[str, float]], places: Mapping[str, int]) -> None:
-    """Lower the weight of a named speaker if another candidate's speaker is named earlier in the query."""
+    """Lower the weight of a named speaker if the query names another candidate's speaker first."""
     first = min(places.values(), default=0)
     for id, place in places.items():
         rows[id]["speaker"] = 1.0 if place == first else LATER_NAMED
 
 
 def _compare_dates(rows: Mapping[str, dict[str, float]]) -> None:
-    """Scale the date feature by the share of candidates outside the requested time."""
+    """Scale the date feature by the share of candidates that lie outside the requested time."""
     dated = [row for row in rows.values() if row.get("date")]
     for row in dated:
         row["date"] *= 1.0 - len(dated) / len(rows)
 
 
 def _similarities(own: Matches, after: bool, near: Sequence[Matches], session: Matches | None) -> dict[str, float]:
-    """Return MaxSim of the item alone, with its neighbours (the first one precedes it if `after`) and with its session."""
+    """Return MaxSim of the item alone, with its neighbours (the first one precedes it if `after`), and with its session."""
     alone = _total(own)
     if session is None and not near:
         return dict.fromkeys(SIMILARITIES, alone)
@@ -181,7 +181,7 @@ def _total(match: Matches) -> float:
 
 
 def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches]) -> dict[tuple[str, str], Matches]:
-    """Return the best match of each query token within each session's candidates."""
+    """Return the best match of each query token among the candidates of each session."""
     out: dict[tuple[str, str], Matches] = {}
     for id, item in items.items():
         if id in matches and item.is_turn:
@@ -191,7 +191,7 @@ def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches])
 
 
 class _QueryTraits:
-    """Features of a query other than its words."""
+    """The features of a query that don't depend on matching words."""
 
     def __init__(self, query: Query, time: QueryTime) -> None:
         self._names = {word: place for place, word in enumerate(keywords(query.text))}
@@ -203,7 +203,7 @@ class _QueryTraits:
         self._asks_assistant = _ASKS_ASSISTANT.search(query.text) is not None
 
     def of(self, item: MemoryItem) -> dict[str, float]:
-        """Return the features that apply to the item (1, or a share) and record its speaker's position in the query."""
+        """Return the features that apply to the item (1, or a share). Also record where the query names the item's speaker."""
         speaker, short, asks = _traits(item.content)
         if named := [self._names[word] for word in speaker if word in self._names]:
             self.places[item.id] = min(named)
@@ -240,15 +240,15 @@ def _traits(text: str) -> tuple[tuple[str, ...], bool, bool]:
 
 
 def question_share(text: str) -> float:
-    """Return the share of a text's words, 0 to 1, in sentences that end with a question mark."""
+    """Return the share of a text's words, from 0 to 1, that are in sentences ending with a question mark."""
     words = [(len(sentence.split()), sentence.rstrip().endswith("?")) for sentence in _SENTENCE_END.split(text)]
     return sum(count for count, asks in words if asks) / max(1, sum(count for count, _ in words))
 
 
 def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> dict[str, float]:
-    """Score each candidate, around 0.
+    """Return a score around 0 for each candidate.
 
-    `rows` holds features by id, `turns` the ids of turns. Sums are divided by the total weight of the z-scores, which makes
+    `rows` holds the features by id, `turns` the ids of turns. Sums are divided by the total weight of the z-scores, which makes
     turns and statements comparable.
     """
     ids = sorted(rows)
@@ -270,7 +270,7 @@ def _normalised(weights: Mapping[str, float], names: Sequence[str]) -> FloatArra
 
 
 def _standardised(values: FloatArray, names: Sequence[str]) -> FloatArray:
-    """Z-score each column. Missing values are handled as in `scoring.fuse`; a column without values becomes 0.
+    """Z-score each column. Missing values are handled as in `scoring.fuse`. A column without values becomes 0.
 
     A candidate without token vectors, such as one just written, is ranked by its `bm25` instead.
     """
@@ -287,5 +287,8 @@ def _standardised(values: FloatArray, names: Sequence[str]) -> FloatArray:
 
 
 def word_weight(documents: int, frequency: int) -> float:
-    """Return the weight of a query word in MaxSim: log((N + 1) / (df + 1)) ^ ½, 0 for a word in all N documents."""
+    """Return the weight of a query word in MaxSim: log((N + 1) / (df + 1)) ^ ½.
+
+    It is 0 for a word that occurs in all N documents.
+    """
     return math.sqrt(max(0.0, math.log((documents + 1) / (min(frequency, documents) + 1))))

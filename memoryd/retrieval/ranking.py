@@ -1,4 +1,4 @@
-"""Search ranking: candidates by route, signals from every index, one explained score.
+"""Search ranking: a query's route selects candidates, every index adds signals, and each hit gets one explained score.
 
 Candidates are ordered by the z-score sum of all signals (docs/design/router.md), squashed to 0..1 and combined with recency;
 `Hit.relevancy` is the calibrated estimate that recall compares with its floor. With `rank = maxsim`, late interaction orders
@@ -54,21 +54,21 @@ from memoryd.stores.prefetch import WorkerThread
 from memoryd.stores.vector import Closeness
 
 CANDIDATES = 100
-# Z-score sums grow with the number of candidates: unscaled they would all saturate at 1, leaving recency to decide.
+# Z-score sums grow with the number of candidates. Unscaled, they would all saturate at 1 and leave recency to decide.
 SQUASH = 4.0
-# The late score is a weighted mean of z-scores (and bonuses), which spreads over 0..1 without scaling.
+# The late score is a weighted mean of z-scores plus bonuses, which spreads over 0..1 without scaling.
 LATE_SQUASH = 1.0
-# Minimum share of candidates with token vectors; with fewer, those few would rank first for that reason alone.
+# Minimum share of candidates with token vectors. If fewer have them, those few would rank first for that reason alone.
 ENCODED = 0.5
-# A statement that alone is less relevant than this has nothing to do with the query, whatever its keys say.
+# A statement that is less relevant than this without its keys has nothing to do with the query, whatever the keys say.
 KEY_ALONE = 0.25
-# A memory of the user from this relevancy on answers the query; it is the floor of recall (see relevance.py).
+# A user's memory with at least this relevancy answers the query. The value is the floor of recall (see relevance.py).
 ANSWERS = 0.5
-# How many more hits are looked at for a memory of the user when others are relevant by keys alone.
+# Number of additional hits in which to look for a memory of the user if other hits are relevant only by their keys.
 BEHIND_BORROWED = 8
-# The rule that routes a query to the graph because of its wording.
+# The rule that routes a query to the graph because of the query's wording.
 WORDED = "relationship_words"
-# Share of an event's words that a memory must contain to date the event.
+# Share of an event's words that a memory must contain to give the event its date.
 TELLS_OF_EVENT = 0.6
 _LISTED = Route(Backend.MARKDOWN, "listing", "it asks for everything of a kind or time, without a subject")
 _FALLBACK = "the first route found nothing, so words and meaning were combined"
@@ -78,19 +78,19 @@ class Words(Protocol):
     """Search by words."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return hits by words; the newest items for a query without text."""
+        """Return hits by words, or the newest items for a query without text."""
         ...
 
     def scores(self, query: Query, k: int) -> Mapping[str, float]:
-        """Return the BM25 scores by id of the k best, in order."""
+        """Return the BM25 scores of the k best items by id, best first."""
         ...
 
     def holds(self, query: Query) -> bool:
-        """Return False if no item can pass the filters."""
+        """Return False if no item can pass the filters of the query."""
         ...
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> Mapping[str, MemoryItem]:
-        """Return the current items that exist and pass the filters."""
+        """Return the items that still exist and pass the filters."""
         ...
 
     def document_frequency(self, word: str) -> int:
@@ -106,7 +106,7 @@ class Meaning(Protocol):
     """Search by meaning."""
 
     def scores(self, query: Query, k: int) -> Mapping[str, float]:
-        """Return the cosines by id of the k nearest, in order."""
+        """Return the cosines of the k nearest items by id, nearest first."""
         ...
 
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
@@ -114,20 +114,20 @@ class Meaning(Protocol):
         ...
 
     def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
-        """Return the cosines with the statement and the keys of each item that has a vector."""
+        """Return the cosines with the statement and with the keys, for each item that has a vector."""
         ...
 
     def query_vector(self, text: str) -> FloatArray:
-        """Return the unit vector of a query, cached for later searches."""
+        """Return the unit vector of a query. It is cached for later searches."""
         ...
 
     def prepare(self, text: str) -> None:
-        """Start embedding a query that will be searched."""
+        """Start embedding a query that will be searched for."""
         ...
 
 
 class Tokens(Protocol):
-    """Late interaction: token matches of given items, and their neighbours."""
+    """Late interaction: token matches of given items, and the items' neighbours."""
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> Mapping[str, FloatArray]:
         """Return the contribution of each query token, for each item that has token vectors."""
@@ -142,7 +142,7 @@ class Tokens(Protocol):
         ...
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Return the ids of the preceding and following item, empty if there is none."""
+        """Return the ids of the preceding and the following item of each item. An id is empty if there is no such item."""
         ...
 
 
@@ -153,7 +153,7 @@ Near = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of candidates. `meaning` is None without an embedder, `tokens` without late interaction."""
+    """Sources of candidates. `meaning` is None without an embedder, and `tokens` is None without late interaction."""
 
     words: Words
     meaning: Meaning | None
@@ -162,7 +162,7 @@ class Sources:
 
 
 class Ranker:
-    """Searches by route and scores the results.
+    """Searches along the route of a query and scores the results.
 
     The relevance estimate is fitted to one embedder's cosines; cosines of other embedders only order the hits.
     """
@@ -184,11 +184,11 @@ class Ranker:
         self._matching.close()
 
     def reload_router(self) -> None:
-        """Reload the learned router, if there is one that may be used; `router` explains the choice."""
+        """Reload the learned router if there is one that may be used. `router` explains the choice."""
         self.router = load_router(self._router_file, self._embedder)
 
     def search(self, query: Query, k: int, sources: Sources) -> tuple[Route, list[Hit]]:
-        """Return the route and at most k hits in the final order."""
+        """Return the route and at most k hits in their final order."""
         chosen = self._route(query, sources)
         if k <= 0:
             return chosen, []
@@ -201,11 +201,11 @@ class Ranker:
         english = gloss(query.text) if self._judges_cosine else ""
         if sources.meaning is not None and chosen.backend is Backend.HYBRID:
             for text in _read_as(query.text, english):
-                sources.meaning.prepare(text)  # runs while the candidates are looked up by words
+                sources.meaning.prepare(text)  # this runs while the candidates are looked up by words
         query, time = _in_time(query, sources)
         search = _Search(query, sources, time, self._matching, english)
         lists = self._candidates(search, chosen.backend, max(CANDIDATES, k))
-        if chosen.rule == WORDED:  # such a wording may also ask for a fact
+        if chosen.rule == WORDED:  # a query with such a wording may also ask for a fact
             lists |= self._candidates(search, Backend.HYBRID, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
@@ -213,7 +213,7 @@ class Ranker:
         return chosen, self._rank(search, lists, chosen.backend, k)
 
     def _list(self, query: Query, k: int, sources: Sources) -> list[Hit]:
-        """Return the newest memories of the requested kinds and time, if the query asks for nothing else."""
+        """Return the newest memories of the requested kinds and time if the query asks for nothing else."""
         now = query.now or datetime.now(UTC)
         listing = asked_listing(query.text, now)
         if listing is None or (query.kinds and listing.kinds):
@@ -232,7 +232,7 @@ class Ranker:
         return LearnedRouter(self.router.model, sources.meaning.query_vector)(query)
 
     def _candidates(self, search: _Search, backend: Backend, n: int) -> Lists:
-        """Return each index's proposals, searching by meaning in another thread while this one searches by words."""
+        """Return the candidates of each index. Another thread searches by meaning while this one searches by words."""
         query, sources = search.query, search.sources
         if backend is Backend.GRAPH:
             return {Backend.GRAPH: {hit.item.id: hit.score for hit in sources.graph(query, n)}}
@@ -255,7 +255,7 @@ class Ranker:
             search.time = replace(search.time, successors=_take_in_predecessors(found, search.read(found)))
         late = self._late_tokens(search, backend)
         near = _take_in_neighbours(found, late) if late and late.linked() else {}
-        # Vectors and graph may be outdated; the Markdown decides which items exist and pass the filters.
+        # Vectors and graph may be outdated. The Markdown files decide which items exist and pass the filters.
         items = search.items = search.read(found)
         search.signals = {id: row for id, row in found.items() if id in items}
         scores = self._late_scores(search, search.matches(late, found, near), near) if late else {}
@@ -283,10 +283,10 @@ class Ranker:
     def _best(
         self, query: Query, items: Mapping[str, MemoryItem], places: Mapping[str, float], turns: frozenset[str], k: int
     ) -> list[Hit]:
-        """Return the k best by final score."""
+        """Return the k items with the best final scores."""
         now = query.now or datetime.now(UTC)
         kinds = asked_kinds(query.text)
-        # A turn of a conversation does not become stale; only statements do.
+        # A turn of a conversation does not become stale. Only statements do.
         timeless = replace(self._weights, recency=0.0)
         weights = {id: timeless if id in turns else self._weights for id in places}
         scores = {id: total_score(items[id], places[id], now, weights[id], kinds) for id in places}
@@ -294,7 +294,7 @@ class Ranker:
         return [score_hit(Hit(items[id], 0.0, Backend.HYBRID, relevancy=places[id]), now, weights[id], kinds) for id in best]
 
     def _late_scores(self, search: _Search, matches: Mapping[str, FloatArray], near: Near) -> dict[str, float]:
-        """Score by late interaction; empty if most candidates have no token vectors."""
+        """Score the candidates by late interaction. The result is empty if most candidates have no token vectors."""
         if self._late is None or not matches or sum(id in matches for id in search.items) < ENCODED * len(search.items):
             return {}
         if self._late.uses("cosine"):
@@ -323,7 +323,7 @@ class Ranker:
         return {id: max(value, out.get(search.time.successors.get(id, ""), 0.0)) for id, value in out.items()}
 
     def _borrowed(self, search: _Search, items: Sequence[MemoryItem], relevancies: Mapping[str, float]) -> dict[str, float]:
-        """Return the relevancy of the statement alone, for memories of a model that are relevant only by keys it wrote."""
+        """Return the relevancy of the statement alone, for memories that are relevant only by keys that a model wrote."""
         written = [item.id for item in items if is_keyed_by_model(item) and relevancies[item.id] > KEY_ALONE]
         if not written:
             return {}
@@ -337,14 +337,14 @@ class Ranker:
 
 
 def is_keyed_by_model(item: MemoryItem) -> bool:
-    """Return whether the memory has keys and neither it nor they are the user's word."""
+    """Return whether the memory has keys and neither the memory nor its keys come from the user."""
     return bool(item.asked_as) and item.source is not Source.USER and not item.pinned and CONFIRMED_TAG not in item.tags
 
 
 def _behind_answers(hits: Sequence[Hit], relevancies: dict[str, float], borrowed: Mapping[str, float]) -> list[Hit]:
-    """Put what is relevant only by a model's keys behind all others, if a memory of the user answers.
+    """Rank hits that are relevant only by a model's keys behind all others if a memory of the user answers the query.
 
-    It then has the relevancy of its words. Otherwise a model could put any statement in front of what the user said.
+    Such a hit then gets the relevancy of its statement. Otherwise a model could rank any statement above the user's words.
     """
     answers = (hit.item.source is Source.USER and relevancies[hit.item.id] >= ANSWERS for hit in hits)
     if not any(answers):
@@ -354,16 +354,16 @@ def _behind_answers(hits: Sequence[Hit], relevancies: dict[str, float], borrowed
 
 
 class _Search:
-    """State of one search: the `items` that passed the filters, and `signals` by id, computed as needed."""
+    """State of one search: the `items` that passed the filters, and the `signals` by id, which are computed as needed."""
 
     def __init__(self, query: Query, sources: Sources, time: QueryTime, matching: WorkerThread, english: str = "") -> None:
-        """Create the state; `english` is a gloss of the query for an embedder that knows only English."""
+        """Create the state. `english` is the query's English gloss for an embedder that knows only English."""
         self.query, self.sources, self.time = query, sources, time
         self.english = english
         self.read_as = _read_as(query.text, english)
         self.meant = replace(query, text=self.read_as[0])
         self.worded = replace(query, text=f"{query.text} {english}") if english else query
-        self.spoken = english or query.text  # what late interaction reads, in English as well
+        self.spoken = english or query.text  # late interaction reads this text, in English as well
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
         self._matching = matching
@@ -375,7 +375,7 @@ class _Search:
         self._size = cache(sources.words.size)
 
     def add_cosines(self, ids: Sequence[str]) -> None:
-        """Add the cosines of items that were not found by meaning."""
+        """Add the cosines of items that the search by meaning did not find."""
         missing = [id for id in ids if "cosine" not in self.signals[id]]
         if self.sources.meaning is not None and missing:
             for id, cosine in self.sources.meaning.score(self.meant.text, missing).items():
@@ -387,7 +387,7 @@ class _Search:
             self.signals[id]["coverage"] = self.overlap(id).coverage
 
     def overlap(self, id: str) -> Overlap:
-        """Return what the item, including its keys, shares with the query."""
+        """Return the overlap of the query with the item, including the item's keys."""
         if id not in self._overlaps:
             item = self.items[id]
             self._overlaps[id] = overlap_of(self.terms, item_terms("\n".join((searchable(item), *keys_of(item)))))
@@ -404,7 +404,7 @@ class _Search:
         return sense_weights(self.query.text, self._frequency, self._size()) if self.english else []
 
     def key_matches(self, ids: Sequence[str], by_meaning: bool) -> dict[str, KeyMatch]:
-        """Compare the query with the keys of these items, which all have keys."""
+        """Compare the query with the keys of these items. Every item must have keys."""
         if not ids:
             return {}
         matcher = KeyMatcher(self.query.text, self.terms, self._senses())
@@ -420,17 +420,17 @@ class _Search:
         return out
 
     def read(self, ids: Collection[str]) -> Mapping[str, MemoryItem]:
-        """Return the items that pass the filters, fetching each only once."""
+        """Return the items that pass the filters. Each item is fetched only once."""
         new = [id for id in ids if id not in self._read]
         found = self.sources.words.fetch(new, self.query) if new else {}
         self._read |= {id: found.get(id) for id in new}
         return {id: item for id in ids if (item := self._read[id]) is not None}
 
     def begin_matches(self, tokens: Tokens, ids: Sequence[str]) -> None:
-        """Start computing `matches` of these items in another thread."""
+        """Start computing the `matches` of these items in another thread."""
         tokens.prepare(self.spoken)
         for word in words(self.spoken):
-            self._weight(word)  # compute now: the index will be busy with other candidates
+            self._weight(word)  # compute them now, because the index will be busy with other candidates
         self._begun = (frozenset(ids), self._matching.begin(partial(self._match, tokens, ids)))
 
     def matches(self, tokens: Tokens, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
@@ -449,20 +449,20 @@ class _Search:
 
 
 def _read_as(text: str, english: str) -> tuple[str, ...]:
-    """Return the texts by which meaning is compared: the query, its English gloss, or both."""
+    """Return the texts to compare by meaning: the query, its English gloss, or both."""
     if not english:
         return (text,)
     return (english,) if is_foreign(text) else (text, english)
 
 
 def _readable(closeness: Closeness | None) -> tuple[float, ...]:
-    """Return the cosines of keys in a language the embedder knows."""
+    """Return the cosines of the keys that are in a language the embedder knows."""
     pairs = zip(closeness.texts, closeness.keys, strict=True) if closeness is not None else ()
     return tuple(cosine for key, cosine in pairs if is_readable(key))
 
 
 def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None, spoken: str) -> Mapping[str, float]:
-    """Return the nearest items by meaning. Starts the token encoder afterwards: two cores can't run both models at once."""
+    """Return the nearest items by meaning, and start the token encoder afterwards. Two cores can't run both models at once."""
     meaning.query_vector(query.text)
     if late:
         late.prepare(spoken)
@@ -470,7 +470,7 @@ def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None, spoken
 
 
 def _in_time(query: Query, sources: Sources) -> tuple[Query, QueryTime]:
-    """Interpret the query's temporal aspects. A question about the past also searches superseded statements."""
+    """Interpret the temporal aspects of the query. A question about the past also searches superseded statements."""
     span = asked_span(query.text, query.now or datetime.now(UTC)) or _span_of_event(query, sources)
     past = asks_past(query.text) and query.as_of is None and query.valid_at is None
     if past and query.statuses in ((Status.ACTIVE,), (Status.ACTIVE, Status.CANDIDATE)):
@@ -479,7 +479,7 @@ def _in_time(query: Query, sources: Sources) -> tuple[Query, QueryTime]:
 
 
 def _span_of_event(query: Query, sources: Sources) -> Span | None:
-    """Resolve `before the migration` to the time before or after the memory that mentions the event, if there is one."""
+    """Resolve `before the migration` to the time before (or after) the memory that mentions the event, if there is one."""
     event = asked_event(query.text)
     if event is None:
         return None
@@ -491,7 +491,7 @@ def _span_of_event(query: Query, sources: Sources) -> Span | None:
 
 
 def _take_in_predecessors(found: dict[str, dict[str, float]], items: Mapping[str, MemoryItem]) -> dict[str, str]:
-    """Add the predecessors of the candidates; return old id -> new id."""
+    """Add the predecessors of the candidates. Return a mapping from old ids to new ids."""
     successors = {items[id].supersedes or "": id for id in found if id in items and items[id].supersedes}
     for id in sorted(successors):
         found.setdefault(id, {})
@@ -499,7 +499,7 @@ def _take_in_predecessors(found: dict[str, dict[str, float]], items: Mapping[str
 
 
 def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> dict[str, tuple[str, str]]:
-    """Add the neighbours of the candidates; return the neighbours of all of them."""
+    """Add the neighbours of the candidates. Return the neighbours of all candidates."""
     near = dict(tokens.neighbours(list(found)))
     new = {other for pair in near.values() for other in pair if other and other not in found}
     for id in sorted(new):
@@ -508,7 +508,7 @@ def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> d
 
 
 def _finders(lists: Lists, backend: Backend) -> dict[str, Backend]:
-    """Return which list contained each item; `backend` if several did."""
+    """Return the name of the list that contained each item, or `backend` if several lists did."""
     out: dict[str, Backend] = {}
     for name, scores in lists.items():
         for id in scores:

@@ -1,11 +1,11 @@
-"""Relevance: a calibrated probability, 0 to 1, that an item answers a query.
+"""Relevance: a calibrated probability, from 0 to 1, that an item answers a query.
 
 A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items with keys
-are judged by the keys: the distance to the two nearest keys is more informative than the distance to the statement, to which a
-question about another property of the same thing is close as well; and by how much of the query the item contains and lacks.
+are judged by their keys and by how much of the query the item contains and lacks. The distance to the two nearest keys is more
+informative than the distance to the statement, because a question about another property of the same thing is close to it too.
 A query in a language other than English is compared with the keys by word pieces, and by words and meaning in an English gloss.
-A property that is asked for and that the item lacks tells a question on something else about the same thing.
-Ranks are deliberately ignored: the best of many wrong answers also ranks first, so ranks spoil abstention.
+If the query asks for a property that the item lacks, the question is about something else concerning the same thing.
+Ranks are deliberately ignored. The best of many wrong answers also ranks first, so ranks would prevent abstaining.
 
 The weights in `relevance.json` are fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the threshold
 chosen there between keeping answers and returning nothing.
@@ -32,7 +32,7 @@ from memoryd.language.stems import is_foreign, stem
 
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
 FORMAT = 4
-# Features of each set of weights.
+# Features used by each set of weights.
 FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "meaning": ("cosine", "coverage"),
@@ -47,18 +47,18 @@ SETS = tuple(FEATURES_OF)
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
-# Prompt length in words beyond which more length adds no information.
+# Length of a prompt in words beyond which additional length carries no information.
 LONG_WORDS = 40
-# A prompt of so many words tells a story: it is close to every memory of its subject, asked for or not.
+# A prompt of this many words tells a story. It is close to every memory about its subject, whether or not it asks for the memory.
 STORY_WORDS = 30
 MOST_LACKING = 4
-# Characters per word piece; a shorter word is one piece. Weight of a piece that only the key has, relative to an unknown word
-# (most are fairly rare). A single CJK character counts half of the pair that it belongs to.
+# Characters per word piece (a shorter word is one piece), and the weight of a piece that only the key has, relative to an unknown
+# word. Most such pieces are fairly rare. A single CJK character counts half of the pair to which it belongs.
 PIECE = 3
 OTHERS_WEIGHT = 0.8
 SINGLE_WEIGHT = 0.5
 KEYS_KEPT = 20_000
-# With fewer keys than usual, the two nearest are less near although they say as much: a memory with two keys was recalled in
+# With fewer keys than usual, the two nearest keys are less near although they say as much: a memory with two keys was recalled in
 # 44 % of cases instead of 68 %. This bonus per missing key compensates, at the same false-positive rate.
 USUAL_KEYS = 4
 FEWER_KEYS = 0.015
@@ -78,7 +78,7 @@ _QUESTION_WORDS = frozenset(
 )
 
 
-# Words common in any prompt to an assistant, which say little about its subject.
+# Words that are common in any prompt to an assistant and say little about its subject.
 _TASK_WORDS = frozenset(
     map(
         stem,
@@ -90,8 +90,8 @@ _TASK_WORDS = frozenset(
 )
 
 
-# What a prompt asks for: the noun after "which" or "how many", and the properties that such questions are mostly about. A memory
-# that has none of these answers something else about the same subject.
+# What a prompt asks for: the noun after "which" or "how many", and the properties that most such questions ask about. A memory
+# with none of these properties answers another question about the same subject.
 _HOW_MUCH = re.compile(r"\bhow (many|much|long|often|large|big|fast|old|late|far)\b", re.IGNORECASE)
 _ASKED_NOUN = re.compile(r"\b(?:which|what|whose|how\s+(?:many|much))((?:\s+[A-Za-z-]{1,40}){1,3})", re.IGNORECASE)
 _CHOSEN_NOUN = re.compile(
@@ -137,7 +137,7 @@ def asks_question(text: str) -> bool:
 
 
 def query_terms(text: str) -> dict[str, str]:
-    """Map stems to words for the meaningful words of a query, in order of appearance."""
+    """Map the stems of a query's meaningful words to these words, in order of appearance."""
     out: dict[str, str] = {}
     for word in keywords(text):
         if word not in _QUESTION_WORDS:
@@ -146,7 +146,7 @@ def query_terms(text: str) -> dict[str, str]:
 
 
 def term_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> dict[str, float]:
-    """Return the weight, 0 to 1, of each stem of the query: its idf relative to that of an unknown word.
+    """Return the weight of each stem of the query, from 0 to 1. It is the stem's idf relative to that of an unknown word.
 
     idf = log((N + P + 1) / (df + ½)) with P = 200 additional assumed documents, so that in a small store a word does not
     seem common because two memories contain it.
@@ -161,24 +161,30 @@ def term_weights(text: str, document_frequency: Callable[[str], int], documents:
 
 
 def _share_of(term: str) -> float:
-    """Return a term's factor besides its idf: CJK character pairs overlap, task words say little."""
+    """Return the factor by which a term counts besides its idf. CJK character pairs overlap, and task words say little."""
     if CJK.search(term):
         return WIDE_WEIGHT
     return TASK_WEIGHT if term in _TASK_WORDS else 1.0
 
 
-# Term weights of each sense of a word in another language.
+# Term weights for each sense of a word in another language.
 Sense = Sequence[Mapping[str, float]]
 
 
 def sense_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> list[Sense]:
-    """Return the term weights of what each distinct word of a query in another language may say; empty for one in English."""
+    """Return the term weights of the possible meanings of each distinct word in a foreign-language query.
+
+    Empty for an English query.
+    """
     read = [[term_weights(sense, document_frequency, documents) for sense in of_word] for of_word in dict.fromkeys(senses(text))]
     return [found for of_word in read if (found := [weights for weights in of_word if weights])]
 
 
 def overlap_of_senses(words: Sequence[Sense], terms: frozenset[str]) -> Overlap:
-    """Compute the overlap of words with an item's terms: one that has a sense in common matches, by the rarest common term."""
+    """Compute the overlap of words with an item's terms.
+
+    A word matches if one of its senses does, and counts by the rarest common term.
+    """
     matched = missed = 0.0
     for of_word in words:
         common = max((weight for weights in of_word for term, weight in weights.items() if term in terms), default=0.0)
@@ -194,14 +200,17 @@ def item_terms(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Overlap of an item with a query: `coverage`, 0 to 1, of the term weights, and `matches`, their sum."""
+    """Overlap of an item with a query: the covered share of the term weights (`coverage`, 0 to 1), and their sum (`matches`)."""
 
     coverage: float
     matches: float
 
 
 def overlap_of(weights: Mapping[str, float], terms: frozenset[str]) -> Overlap:
-    """Compute the overlap of a query's term weights with an item's terms. Weights below one full term can't be fully covered."""
+    """Compute the overlap of a query's term weights with an item's terms.
+
+    Weights that sum to less than one full term can't be fully covered.
+    """
     matched = sum(weight for term, weight in weights.items() if term in terms)
     return Overlap(matched / max(1.0, sum(weights.values())), matched)
 
@@ -211,13 +220,13 @@ class KeyMatch:
     """Comparison of a query with the keys of an item.
 
     Attributes:
-        overlap: With the statement and all keys as one text.
-        missing: Weight of the query's terms that these lack.
+        overlap: Overlap of the query with the statement and all keys as one text.
+        missing: Weight of the query's terms that neither the statement nor a key contains.
         best: Coverage of the best single key.
         pieces: Cosine of word pieces, averaged over the two nearest keys; 0 where only meaning, which is more
             informative, is compared.
-        cosine: The same by meaning; None without an embedder or in a script that it does not know.
-        translated: The same for the query's English gloss, if closer; None for a query in English.
+        cosine: The same by meaning. It is None without an embedder or in a script that the embedder does not know.
+        translated: The same for the query's English gloss, if that is closer. It is None for a query in English.
         asks: Whether the query is a question; most keys are, so a question is closer to them than an instruction.
         length: Logarithm of the number of words (at most LONG_WORDS), since less of a long query is found.
         long: Whether the query is so long that it tells a story.
@@ -247,7 +256,7 @@ class KeyMatcher:
         Args:
             text: The query.
             weights: Weights of its terms.
-            english: What its words say in English, if it is in another language; these are compared instead.
+            english: English meanings of the words of a query in another language. These are compared instead.
         """
         self._text = text
         self._weights = weights
@@ -262,7 +271,10 @@ class KeyMatcher:
 
     @cached_property
     def _pieces(self) -> dict[str, float]:
-        """Weights of the pieces of the query's words, by the rarity of the word. A CJK pair counts like any word here."""
+        """Return the weights of the pieces of the query's words, by the rarity of each word.
+
+        A CJK pair counts like any word here.
+        """
         out: dict[str, float] = {}
         for word in _asked_words(self._text):
             weight = self._weights.get(stem(word), 0.0) / _share_of(stem(word))
@@ -273,12 +285,12 @@ class KeyMatcher:
     def match(
         self, statement: frozenset[str], keys: Sequence[str], cosines: Sequence[float], translated: Sequence[float] = ()
     ) -> KeyMatch:
-        """Compare with a statement's terms and its keys.
+        """Compare the query with the terms of a statement and with its keys.
 
         Args:
             statement: Terms of the statement.
             keys: The item's keys.
-            cosines: Cosines of the keys; empty without an embedder or in a foreign script.
+            cosines: Cosines of the keys. Empty without an embedder or if the script is unknown to the embedder.
             translated: Cosines of the keys with the query's English gloss.
         """
         terms = [item_terms(in_english(key)) for key in keys]
@@ -308,19 +320,22 @@ class KeyMatcher:
 
 
 def _closeness(cosines: Sequence[float]) -> float | None:
-    """Return the mean of the two largest, corrected for fewer keys than usual; None if empty."""
+    """Return the mean of the two largest values, corrected for fewer keys than usual, or None if there are no values."""
     mean = _mean_of_nearest(cosines)
     return None if mean is None else mean + FEWER_KEYS * max(0, USUAL_KEYS - len(cosines))
 
 
 def _mean_of_nearest(cosines: Sequence[float]) -> float | None:
-    """Return the mean of the two largest; None if empty. A single key is close to many questions by chance."""
+    """Return the mean of the two largest values, or None if there are none. A single key is close to many questions by chance."""
     nearest = sorted(cosines, reverse=True)[:2]
     return sum(nearest) / len(nearest) if nearest else None
 
 
 def _pieces_of(word: str) -> dict[str, float]:
-    """Return the pieces of a word with their share of its weight. Single kana are excluded: nearly every text has them."""
+    """Return the pieces of a word, each with its share of the word's weight.
+
+    Single kana are excluded, because nearly every text has them.
+    """
     if CJK.search(word):
         return {word: 1.0} | {sign: SINGLE_WEIGHT for sign in word if not _KANA.match(sign)}
     if len(word) <= PIECE + 1:
@@ -334,7 +349,7 @@ def _asked_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=KEYS_KEPT)
 def _key_pieces(key: str) -> Mapping[str, float]:
-    """Return the weights of a key's word pieces that the query lacks, without looking up document frequencies."""
+    """Return the weights of a key's word pieces that the query lacks. Document frequencies are not looked up for these."""
     out: dict[str, float] = {}
     for word in _asked_words(key):
         for piece, share in _pieces_of(word).items():
@@ -357,14 +372,14 @@ class Logistic:
     of: Mapping[str, float]
 
     def estimate(self, **values: float) -> float:
-        """Return the estimate, 0 to 1."""
+        """Return the estimated probability, from 0 to 1."""
         z = self.bias + math.fsum(weight * values[name] for name, weight in self.of.items())
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceModel:
-    """The fitted weights.
+    """The fitted weights of the relevance estimate.
 
     `meaning` uses a cosine of the named embedder, `words` only words; `keys` and `key_words` are the same for items with
     keys. `key_other` is for a query in another language that has an English gloss; `key_pieces` for one in a script that the
@@ -381,11 +396,11 @@ class RelevanceModel:
     key_pieces: Logistic
 
     def knows(self, embedder: str) -> bool:
-        """Return whether the weights were fitted to this embedder's cosines; if not, pass no cosine."""
+        """Return whether the weights were fitted to this embedder's cosines. If not, pass no cosine."""
         return self.embedder in embedder
 
     def estimate(self, overlap: Overlap, cosine: float | None = None, *, foreign: bool = False) -> float:
-        """Estimate, 0 to 1, that an item without keys answers the query.
+        """Estimate the probability, from 0 to 1, that an item without keys answers the query.
 
         Uses words only if there is no cosine or the query is in a script that the embedder does not know (`is_foreign`).
         Exactly 0.0 means no matching term and no cosine.
@@ -395,7 +410,10 @@ class RelevanceModel:
         return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
 
     def estimate_by_keys(self, match: KeyMatch) -> float:
-        """Estimate, 0 to 1, that an item with keys answers the query. Exactly 0.0 means no term, piece or cosine."""
+        """Estimate the probability, from 0 to 1, that an item with keys answers the query.
+
+        Exactly 0.0 means that there is no common term, no common piece and no cosine.
+        """
         if match.translated is not None:
             return self.key_other.estimate(
                 translated=match.translated,
@@ -423,7 +441,7 @@ class RelevanceModel:
 
 
 def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
-    """Load the model.
+    """Load the relevance model from its file.
 
     Raises:
         ConfigError: The file is missing or has another format.

@@ -30,8 +30,8 @@ from memoryd.retrieval.relevance import asks_question
 # Listings: questions for all memories of a kind or time, or for where work stopped, such as `what is still open?` and `where
 # were we?`.
 #
-# A listing question consists only of words for kinds and times; one with a subject is searched instead. Where work stopped is
-# asked in set phrases, with which any prompt may begin.
+# A listing question consists only of words for kinds and times. A question that names a subject is searched instead. Questions
+# about where work stopped use set phrases, with which any prompt may begin.
 
 MOST_WORDS = 12
 _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
@@ -52,7 +52,7 @@ _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
         Kind.FIX: frozenset("fixed fixes solved repaired behoben gelöst corrigé arreglado починили исправили".split()),
     }
 )
-# Phrases of several words, and languages that don't separate words with spaces.
+# Phrases of several words, and words in languages that don't separate words with spaces.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bto[\s-]dos?\b|\bnext\s+steps?\b|\bà\s+faire\b|\bpor\s+(?:hacer|fazer)\b"), " todo "),
     (re.compile(r"\bzu\s+(?:tun|erledigen)\b|\bda\s+fare\b|\bem\s+aberto\b|\bin\s+sospeso\b"), " todo "),
@@ -88,7 +88,7 @@ _TIME_WORDS = frozenset(
     january february march april may june july august september october november december""".split()
 )
 _WORD = re.compile(r"[^\W_]+")
-# Only at the start of a prompt: further on, "where we left off" is more likely a statement than a question.
+# This is matched only at the start of a prompt. Later, "where we left off" is more likely a statement than a question.
 LEFT_OFF_CHARACTERS = 200
 _END = r"\s*(?:[?!,;:]|\.(?!\w)|$)"
 _LAST_TIME = r"(?:(?:in\s+)?(?:the\s+|our\s+)?(?:last|previous)\s+(?:time|session)|yesterday|before|again|last)"
@@ -144,7 +144,7 @@ _LEFT_OFF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A request for a list: memories of these kinds (empty: all) learnt in this time (None: any)."""
+    """A request for a list of memories of these kinds (all kinds if empty) that were learnt in this time (any time if None)."""
 
     kinds: tuple[Kind, ...] = ()
     span: Span | None = None
@@ -156,9 +156,9 @@ def asks_left_off(text: str) -> bool:
 
 
 def span_of_handoffs(text: str, now: datetime) -> Span | None:
-    """Return the time whose handoffs answer the text (EVER for the latest one); None if it asks for none.
+    """Return the time from which handoffs are requested, or None if the text requests none. EVER means the latest handoff.
 
-    Handoffs, like memories, tell what is open and what was done in a time.
+    Handoffs, like memories, record what is open and what was done in a period.
     """
     listing = asked_listing(text, now)
     if listing is not None and listing.kinds in ((), (Kind.TODO,)):
@@ -167,7 +167,7 @@ def span_of_handoffs(text: str, now: datetime) -> Span | None:
 
 
 def asked_listing(text: str, now: datetime) -> Listing | None:
-    """Return the kinds and time that a question asks for; None if it has a subject or asks for neither."""
+    """Return the kinds and the time that a question asks for, or None if it names a subject or asks for neither."""
     folded = text[: 40 * MOST_WORDS].casefold()
     if len(folded.split()) > MOST_WORDS or len(text) > len(folded) + 40:
         return None
@@ -181,7 +181,7 @@ def asked_listing(text: str, now: datetime) -> Listing | None:
     known = _FILLER.union(_TIME_WORDS, *_KINDS.values())
     if any(word not in known and not word.isdigit() for word in words):
         return None
-    span = None if left_off else asked_span(folded, now)  # open tasks need not date from the time when work stopped
+    span = None if left_off else asked_span(folded, now)  # open tasks may be older than the time when work stopped
     return Listing(kinds, span) if kinds or span else None
 
 
@@ -209,7 +209,7 @@ _QUOTED = re.compile(r"""["“«„「『](?P<text>[^"”»“」』]{2,})["”�
 
 @dataclass(frozen=True, slots=True)
 class RoutingRule:
-    """A condition and the backend it leads to. `reason` completes the sentence 'because …'."""
+    """A condition and the backend to which it leads. `reason` completes the sentence 'because …'."""
 
     name: str
     fits: Callable[[Query], bool]
@@ -262,7 +262,7 @@ RULES = (
 
 
 def route(query: Query) -> Route:
-    """Return the backend for a query and the rule that chose it. A backend given in the query always wins."""
+    """Return the backend for a query and the rule that chose it. A backend that the query names always wins."""
     if query.backend is not None:
         return Route(query.backend, "given", "the caller named the backend")
     rule = next(rule for rule in RULES if rule.fits(query))
@@ -270,20 +270,20 @@ def route(query: Query) -> Route:
 
 
 def explain(route: Route) -> str:
-    """Describe the choice in one sentence."""
+    """Describe the choice of backend in one sentence."""
     return f"{route.backend.value}, because {route.reason} (rule {route.rule})."
 
 
 # Learned router: multinomial logistic regression over the query's embedding and the rules' features.
 #
-# Trained by `memoryd router train` (see `training`) and stored as JSON in the home folder. It decides only where the text
-# does: explicit flags and backends, ids and empty texts are left to the rules.
+# It is trained by `memoryd router train` (see `training`) and stored as JSON in the home folder. It only decides where the text
+# of a query matters: explicit flags and backends, ids and empty texts are left to the rules.
 
 FORMAT = 1
 CERTAIN = frozenset({"given", "empty", "relationship_flag", "semantic_flag", "memory_id"})
 _CUES = tuple(rule for rule in RULES if rule.name not in CERTAIN and rule.name != "default")
 FEATURES = (*(rule.name for rule in _CUES), "words", "entities", "question_mark", "signs")
-# Components of a 384-dimensional unit vector are about 0.05; unscaled, the penalty would shrink their weights to nothing.
+# Components of a 384-dimensional unit vector are about 0.05. Unscaled, the penalty would shrink their weights to nothing.
 EMBEDDING_SCALE = 4.0
 MOST_LENGTH_WORDS = 64
 _REASON = "similar queries are best answered that way (learned, {:.0%} sure)"
@@ -298,7 +298,7 @@ class RouterModel:
     Attributes:
         weights: Shape (backends, dimensions + FEATURES + 1); the last column is the bias.
         used: Whether it outperformed the rules.
-        scores: Results of both on held-out queries.
+        scores: Results of the router and the rules on held-out queries.
     """
 
     embedder: str
@@ -316,7 +316,7 @@ class RouterModel:
 
 @dataclass(frozen=True, slots=True)
 class RouterChoice:
-    """The active router and why. Without a `model` the rules route; `problem` means that the file is unusable."""
+    """The active router and the reason for it. Without a `model`, the rules decide. `problem` says why the file is unusable."""
 
     model: RouterModel | None
     reason: str
@@ -328,14 +328,14 @@ class RouterChoice:
 
 
 class LearnedRouter:
-    """Drop-in replacement for `route`. `embed` returns the unit vector of a query."""
+    """Drop-in replacement for `route` that uses a trained model. `embed` returns the unit vector of a query."""
 
     def __init__(self, model: RouterModel, embed: Embed) -> None:
         self._model = model
         self._embed = embed
 
     def __call__(self, query: Query) -> Route:
-        """Return the backend for a query. Errors of `embed` are raised."""
+        """Return the backend for a query. Errors of `embed` are not caught."""
         by_rules = route(query)
         if by_rules.rule in CERTAIN:
             return by_rules
@@ -347,7 +347,7 @@ class LearnedRouter:
 
 
 def features(text: str, vector: FloatArray) -> FloatArray:
-    """Return the query's unit vector times EMBEDDING_SCALE, FEATURES (each 0 to 1), and 1 for the bias."""
+    """Return the query's unit vector times EMBEDDING_SCALE, then FEATURES (each from 0 to 1), then 1 for the bias."""
     query = Query(text)
     letters = max(1, len(text))
     own = [
@@ -361,7 +361,7 @@ def features(text: str, vector: FloatArray) -> FloatArray:
 
 
 def load_router(path: Path, embedder: str) -> RouterChoice:
-    """Load the learned router; fall back to the rules if it is missing, outdated, damaged or no better than they are."""
+    """Load the learned router. Fall back to the rules if it is missing, outdated, damaged or no better than the rules."""
     try:
         model = _read(path)
         scores = _summary(model.scores)
@@ -394,7 +394,7 @@ def _summary(scores: Mapping[str, Any]) -> str:
 
 
 def router_to_json(model: RouterModel) -> bytes:
-    """Serialise a model for `load_router`."""
+    """Serialise a model so that `load_router` can read it."""
     raw = {
         "format": FORMAT,
         "used": model.used,

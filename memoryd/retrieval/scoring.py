@@ -1,6 +1,6 @@
-"""Final score: w_r·recency + w_s·relevancy plus small named boosts.
+"""The final score of a hit: w_r·recency + w_s·relevancy plus small named boosts.
 
-recency = exp(-Δt / τ) with Δt the age of the memory and τ in days. Every summand is a part of the hit, and the parts add up to
+recency = exp(-Δt / τ), where Δt is the age of the memory and τ is in days. Each summand is a part of the hit, and parts add up to
 the score.
 """
 
@@ -14,9 +14,9 @@ from types import MappingProxyType
 
 from memoryd.core.types import Backend, Hit, Kind, MemoryItem, Status
 
-# Fusion of several lists: the weighted sum of z-scores over the union of the candidates.
+# Fusion of several lists by the weighted sum of z-scores over the union of the candidates.
 #
-# Measured better than reciprocal rank fusion, which discards distances. The signals of an item come from different indexes:
+# It measured better than reciprocal rank fusion, which discards distances. The signals of an item come from different indexes:
 # bm25, coverage, cosine, graph (higher is better for all).
 
 Signals = Mapping[str, Mapping[str, float]]
@@ -24,15 +24,15 @@ WEIGHTS: Mapping[str, float] = MappingProxyType({"cosine": 1.0, "bm25": 0.5, "co
 MAIN_SIGNAL = MappingProxyType(
     {Backend.MARKDOWN: "bm25", Backend.VECTOR: "cosine", Backend.GRAPH: "graph", Backend.HYBRID: "fused"}
 )
-# A missing value of these is truly zero (no common word, no connection); a cosine that was not computed is unknown.
+# A missing value of these signals is truly zero (no common word, no connection). A cosine that was not computed is unknown.
 ZERO_WHEN_MISSING = frozenset({"bm25", "coverage", "graph"})
-# Relative to the largest value; a smaller spread is rounding error between equal values.
+# This is relative to the largest value. A smaller spread is rounding error between equal values.
 SMALLEST_SPREAD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A ranked candidate: `score` is the sum of `parts`, one weighted z-score per signal."""
+    """A ranked candidate. `score` is the sum of `parts`, which hold one weighted z-score per signal."""
 
     id: str
     score: float
@@ -40,7 +40,7 @@ class Fused:
 
 
 def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused]:
-    """Rank candidates (score descending, then id) given item id -> signal -> value.
+    """Rank candidates by descending score, then id. The input maps each item id to its signals and their values.
 
     A missing signal counts as 0 for bm25, coverage and graph, and as the lowest value present for any other (the item was not
     among that list's best). Signals without a weight or spread, and values that are not finite, count 0.
@@ -55,7 +55,7 @@ def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused
 
 
 def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
-    """Return the z-score of each id, in order; empty if no item has the signal. Missing values as in `fuse`."""
+    """Return the z-score of each id in order, or nothing if no item has the signal. Missing values are handled as in `fuse`."""
     present = [value for id in ids if math.isfinite(value := signals[id].get(name, math.nan))]
     if not present:
         return []
@@ -69,7 +69,7 @@ def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
 
 
 def signals_of(lists: Mapping[Backend, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Convert each backend's scores by id to item id -> signal -> value, using the backend's main signal."""
+    """Convert each backend's scores by id to signals by item id, using the main signal of the backend."""
     out: dict[str, dict[str, float]] = {}
     for backend in sorted(lists):
         name = MAIN_SIGNAL[backend]
@@ -85,7 +85,7 @@ CONFIDENCE_BOOST = 0.05
 KIND_BOOST = 0.02
 DECAY_SHARE = 0.1
 MAX_KINDS = 3
-# A candidate ranks after confirmed memories, unless it fits much better.
+# A candidate ranks after confirmed memories unless it fits much better.
 CANDIDATE_SHARE = 0.25
 PARTS = ("recency", "relevancy", "decayed", "confidence", "pinned", "kind", "candidate")
 _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
@@ -103,7 +103,7 @@ _KIND_WORDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ScoreWeights:
-    """w_r, w_s and τ (in days) of the ranking."""
+    """The weights w_r and w_s and the time constant τ (in days) of the ranking."""
 
     recency: float = 0.1
     relevancy: float = 0.9
@@ -111,13 +111,13 @@ class ScoreWeights:
 
 
 def recency(created_at: datetime, now: datetime, days: float) -> float:
-    """Return exp(-Δt / τ), 0 to 1. A memory from the future (the clock was set back) counts as new."""
+    """Return exp(-Δt / τ), from 0 to 1. A memory from the future (the clock was set back) counts as new."""
     age = max(0.0, (now - created_at).total_seconds())
     return math.exp(-age / (days * SECONDS_A_DAY))
 
 
 def asked_kinds(text: str) -> tuple[Kind, ...]:
-    """Return the kinds that a query's wording points to; none if it points to too many."""
+    """Return the kinds that a query's wording points to, or none if it points to too many."""
     asked = set(text.casefold().replace("?", " ").split())
     kinds = tuple(
         kind for kind, words in _KIND_WORDS.items() if asked & words or any(not w.isascii() and w in text for w in words)
@@ -128,7 +128,7 @@ def asked_kinds(text: str) -> tuple[Kind, ...]:
 def score_parts(
     item: MemoryItem, relevancy: float, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()
 ) -> dict[str, float]:
-    """Return the summands of the score.
+    """Return the summands of a hit's score.
 
     recency and relevancy: w_r·exp(-Δt/τ) and w_s·relevancy (0 to 1). decayed: up to 10 % less relevancy as the item's own
     relevancy decays. confidence: ±0.05 per unit around 0.7. pinned and kind: +0.02 each. candidate: a quarter less relevancy
@@ -158,6 +158,6 @@ def _summands(
 
 
 def score_hit(hit: Hit, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()) -> Hit:
-    """Return the hit with its final score and parts, computed from its 0 to 1 estimate `relevancy`."""
+    """Return the hit with its final score and parts, which are computed from the relevancy estimate (0 to 1)."""
     parts = score_parts(hit.item, hit.relevancy, now, weights, kinds)
     return replace(hit, score=math.fsum(parts.values()), parts=MappingProxyType(parts))

@@ -24,9 +24,9 @@ SEED = 7
 PENALTY = 0.003
 STEPS = 300
 SURE = 0.05
-# Weight of a session's prompt relative to a labelled query: its best backend was inferred, not judged.
+# Weight of a session's prompt relative to a labelled query. The best backend for a prompt was inferred, not judged.
 FEEDBACK_WEIGHT = 0.5
-# Maximum total weight of all prompts, relative to the labelled queries.
+# Maximum total weight of all prompts relative to the labelled queries.
 FEEDBACK_SHARE = 0.25
 Z95 = 1.959964
 _BYTES = 10 * 2**20
@@ -42,7 +42,7 @@ class Labelled:
 
 
 def read_labels(path: Path = LABELS_FILE) -> list[Labelled]:
-    """Load labelled queries without duplicates.
+    """Load the labelled queries without duplicates.
 
     Raises:
         InputError: The file is unreadable or has too few queries.
@@ -72,13 +72,13 @@ def fit(
     penalty: float = PENALTY,
     steps: int = STEPS,
 ) -> FloatArray:
-    """Fit multinomial logistic regression; return weights of shape (classes, columns).
+    """Fit a multinomial logistic regression. Return weights of shape (classes, columns).
 
     Minimises mean cross-entropy + penalty/2 · |W|² (Bishop, Pattern Recognition and Machine Learning, 2006, eq. 4.108-4.109)
     by accelerated gradient descent (Nesterov 1983) from zero with the step 1/L, L = ½·λmax(XᵀDX) + penalty (Böhning 1992).
 
     Args:
-        rows: Features; the last column is the bias and is not penalised.
+        rows: Features. The last column is the bias, which is not penalised.
         labels: Class of each row.
         classes: Number of classes.
         counts: Weight of each row (default: equal); normalised, the diagonal of D.
@@ -106,7 +106,7 @@ def fit(
 
 
 def folds_of(labels: NDArray[np.intp], folds: int = FOLDS, seed: int = SEED) -> NDArray[np.intp]:
-    """Assign each row to a fold, spreading every class evenly in a seeded order."""
+    """Assign each row to a fold, in a seeded order that spreads every class evenly."""
     out = np.zeros(len(labels), dtype=np.intp)
     random = np.random.default_rng(seed)
     for label in np.unique(labels):
@@ -121,7 +121,7 @@ def train(
     embedder: str,
     feedback: Sequence[Labelled] = (),
 ) -> RouterModel:
-    """Train on all queries; `used` is set if cross-validation beats the rules (McNemar, p < 0.05).
+    """Train the router on all queries. `used` is set if cross-validation beats the rules (McNemar, p < 0.05).
 
     Feedback rows are training data in every fold, with reduced weight, but never test data.
     """
@@ -150,7 +150,7 @@ def _rows(
 
 
 def _held_out(rows: FloatArray, labels: NDArray[np.intp], counts: NDArray[np.float64], n: int, classes: int) -> NDArray[np.intp]:
-    """Return cross-validated predictions for the first `n` rows; later rows are training data in every fold."""
+    """Return cross-validated predictions for the first `n` rows. The later rows are training data in every fold."""
     fold = np.concatenate([folds_of(labels[:n]), np.full(len(labels) - n, FOLDS, dtype=np.intp)])
     guessed = np.empty(n, dtype=np.intp)
     for number in range(FOLDS):
@@ -161,7 +161,7 @@ def _held_out(rows: FloatArray, labels: NDArray[np.intp], counts: NDArray[np.flo
 
 
 def compare(learned: NDArray[np.bool_], rules: NDArray[np.bool_]) -> dict[str, Any]:
-    """Compare accuracies on the same queries: 95 % intervals, how often only one was right, and McNemar's exact p."""
+    """Compare accuracies on the same queries: 95 % intervals, how often only one of the two was right, and McNemar's exact p."""
     only_learned, only_rules = int((learned & ~rules).sum()), int((rules & ~learned).sum())
     return {
         "n": len(learned),
@@ -180,7 +180,7 @@ def _accuracy(right: NDArray[np.bool_]) -> Mapping[str, float]:
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a proportion (Wilson 1927)."""
+    """Return the 95 % confidence interval of a proportion (Wilson 1927)."""
     share, z2 = right / n, Z95**2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = Z95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
@@ -188,7 +188,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
 
 def mcnemar(first: int, second: int) -> float:
-    """Return the two-sided exact p of the discordant pairs (McNemar 1947, binomial form)."""
+    """Return the two-sided exact p-value of the discordant pairs (McNemar 1947, binomial form)."""
     n = first + second
     tail = sum(math.comb(n, k) for k in range(min(first, second) + 1))
     return min(1.0, tail / float(2 ** (n - 1))) if n else 1.0

@@ -1,6 +1,6 @@
-"""Front matter and body of a memory file, parsed exactly and edited surgically.
+"""Front matter and body of a memory file. They are parsed exactly, and edits change nothing else.
 
-python-frontmatter reads the block, PyYAML writes it. An edit changes only the requested values: comments, foreign keys,
+python-frontmatter reads the front matter, PyYAML writes it. An edit changes only the requested values: comments, foreign keys,
 their order, CRLF line endings and a byte order mark are preserved.
 """
 
@@ -22,7 +22,7 @@ from memoryd.core.errors import BrokenFileError
 try:
     from yaml import CSafeDumper as _BaseDumper
     from yaml import CSafeLoader as _BaseLoader
-except ImportError:  # PyYAML built without libyaml
+except ImportError:  # PyYAML was built without libyaml
     from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
     from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
 
@@ -40,7 +40,7 @@ LINES_KEPT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file split into parts that concatenate to the original.
+    """The parts of a file. Concatenated, they give the original.
 
     `opening` and `closing` are the fence lines; without front matter they and `head` are empty. `values` is the parsed
     block.
@@ -55,24 +55,24 @@ class Document:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def to_bytes(self) -> bytes:
-        """Return the file's bytes."""
+        """Return the document as the bytes of a file."""
         return "".join((self.bom, self.opening, self.head, self.closing, self.body)).encode("utf-8")
 
     @property
     def content(self) -> str:
-        """Body without surrounding blank lines, with LF line endings; the `content` key if the body is empty."""
+        """Body without surrounding blank lines, with LF line endings. If the body is empty, this is the `content` key."""
         text = trim(self.body.replace("\r\n", "\n"))
         return text if text or self.values.get("content") is None else str(self.values["content"])
 
 
 class UnquotedTime(str):
-    """An ISO 8601 time, written without quotes."""
+    """An ISO 8601 time that is written without quotes."""
 
     __slots__ = ()
 
 
 class _Block(dict[str, Any]):
-    """A mapping written one key per line, with nested values inline."""
+    """A mapping that is written with one key per line and nested values inline."""
 
 
 class _Dumper(_BaseDumper):
@@ -80,7 +80,7 @@ class _Dumper(_BaseDumper):
 
 
 class _Loader(_BaseLoader):
-    """YAML loader that rejects absurdly long numbers: base 60 (1:30:00) takes quadratic time."""
+    """YAML loader that rejects absurdly long numbers, because a number in base 60 (1:30:00) takes quadratic time."""
 
 
 def _short_number(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -109,7 +109,10 @@ _Dumper.add_representer(
 
 
 def _dump(values: Mapping[str, Any]) -> str:
-    """Dump values one key per line. Lines are independent, so common ones are cached and the rest dumped together."""
+    """Write values as YAML, one key per line.
+
+    Lines are independent, so common ones are cached and the rest are written together.
+    """
     lines: list[str] = []
     rest: dict[str, Any] = {}
     for key, value in values.items():
@@ -125,13 +128,13 @@ def _dump(values: Mapping[str, Any]) -> str:
 
 
 def _known_line(key: str, value: Any) -> str:
-    """Return the line of a value that is common or needs no quotes; empty for all others."""
+    """Return the line of a value that is common or needs no quotes. The result is empty for all other values."""
     if isinstance(value, UnquotedTime) or (isinstance(value, str) and is_id(value)):
         return f"{key}: {value}\n" if key.isidentifier() else ""
     return _dump_scalar(key, value) if isinstance(value, str | bool | float) and len(str(value)) <= _SHORT else ""
 
 
-@lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 are equal
+@lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 compare as equal
 def _dump_scalar(key: str, value: str | bool | float) -> str:
     return _dump_uncached({key: value})
 
@@ -142,7 +145,7 @@ def _dump_uncached(values: Mapping[str, Any]) -> str:
 
 
 def trim(text: str) -> str:
-    """Remove leading blank lines and trailing white space; the first line keeps its indentation."""
+    """Remove leading blank lines and trailing white space. The first line keeps its indentation."""
     return text[_leading(text) :].rstrip()
 
 
@@ -152,22 +155,22 @@ def _leading(text: str) -> int:
 
 
 def is_plain_body(content: str) -> bool:
-    """Return whether the content survives being written as the body."""
+    """Return whether the content would be unchanged after being written as the body and read again."""
     return trim(content) == content and "\r" not in content and not content.startswith("\ufeff")
 
 
 def render(values: Mapping[str, Any], content: str) -> bytes:
-    """Render a new file."""
+    """Return the text of a new file."""
     if not is_plain_body(content):
         return f"---\n{_dump({**values, 'content': content})}---\n".encode()
     return f"---\n{_dump(values)}---\n\n{content}\n".encode()
 
 
 def parse(data: bytes, path: str) -> Document:
-    """Parse a file.
+    """Parse a file into a Document.
 
     Raises:
-        BrokenFileError: The file is invalid; names the line.
+        BrokenFileError: The file is invalid. The error names the line.
     """
     text = _decode(data, path)
     bom, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
@@ -184,7 +187,7 @@ def parse(data: bytes, path: str) -> Document:
 
 
 def unread(data: bytes, path: str) -> Document:
-    """Parse a file whose front matter is not YAML: split it at the fences without parsing the block.
+    """Split a file with front matter that is not YAML at its fences, without parsing the front matter.
 
     Raises:
         BrokenFileError: The file is not valid UTF-8.
@@ -216,7 +219,7 @@ def _load(head: str, path: str) -> dict[str, Any]:
         values = YAMLHandler().load(head, Loader=_Loader)
     except yaml.YAMLError as error:
         raise BrokenFileError(path, _error_line(error, head), f"the front matter is not YAML: {_reason(error)}") from error
-    except (ValueError, RecursionError, OverflowError) as error:  # e.g. the date 2026-13-45
+    except (ValueError, RecursionError, OverflowError) as error:  # an impossible value, such as the date 2026-13-45
         raise BrokenFileError(path, _bad_value_line(head), f"the front matter has an impossible value: {error}") from error
     if values is None:
         return {}
@@ -255,7 +258,7 @@ def _bad_value_line(head: str) -> int:
 
 
 def line_of(document: Document, key: str) -> int:
-    """Return the 1-based line of a key, or 1 if it is missing."""
+    """Return the 1-based number of the line with a key, or 1 if the key is missing."""
     match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", document.head, re.MULTILINE)
     return document.head.count("\n", 0, match.start()) + 2 if match else 1
 
@@ -264,9 +267,9 @@ def line_of(document: Document, key: str) -> int:
 
 
 def edit(document: Document, changes: Mapping[str, Any], content: str | None = None) -> Document:
-    """Return the document with some top-level keys set and, unless None, the content replaced.
+    """Return the document with some top-level keys set and, unless it is None, with the content replaced.
 
-    Everything else keeps its bytes. The result's `values` are outdated: parse it again to verify it.
+    All other bytes are kept. The result's `values` are outdated, so parse the result again to verify it.
     """
     if content is not None and (not is_plain_body(content) or _in_key(document)):
         changes = {**changes, "content": content}
@@ -315,7 +318,7 @@ def _inline(value: Any) -> str:
 
 
 def _span(head: str, key: Any, value: Any) -> tuple[int, int]:
-    """Return the range of a value. Block values end with their last line, so that following comments are kept."""
+    """Return the range of a value. A block value ends with its last line, so that comments after it are kept."""
     colon = head.index(":", key.end_mark.index) + 1
     block = getattr(value, "style", None) in ("|", ">") if isinstance(value, yaml.ScalarNode) else value.flow_style is False
     if not block:

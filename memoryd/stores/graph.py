@@ -1,7 +1,7 @@
-"""Graph store: memories and entities as nodes, links as typed edges, in one SQLite file derived from the Markdown files.
+"""Graph store: memories and entities as nodes, and links as typed edges, in one SQLite file derived from the Markdown files.
 
-A memory node's key is its id, an entity node's key its casefolded name. An edge may point to a memory that does not exist
-(yet, or any more); it is ignored until the memory appears.
+The key of a memory node is its id, and that of an entity node is its casefolded name. An edge may point to a memory that
+does not exist (yet, or any more). Such an edge is ignored until the memory appears.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from memoryd.core.types import Backend, Hit, LinkType, MemoryItem, Query, Relate
 from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.stores.rows import create_index_sql, create_table_sql, from_payload, seconds, to_row, upsert_sql, where
 
-# Bounded graph traversal: from seeds outwards, a few levels and at most a few hundred nodes.
+# Bounded graph traversal. It starts at seeds and visits a few levels and at most a few hundred nodes.
 #
-# Levels are loaded breadth first, with edges only from one level to the next, so the traversed graph is acyclic and no path
+# Levels are loaded breadth first, with edges only from one level to the next. The traversed graph is thus acyclic, and no path
 # exceeds the depth. A node's score is the noisy-or of its incoming edges, s(v) = 1 - Π (1 - s(u)·w(u,v)) (Pearl 1988):
 # several paths to a memory count for more than one, and the score stays within 0..1.
 
@@ -42,7 +42,7 @@ STEP = {
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An edge seen from one of its ends. `weight`, 0 to 1, is the fraction of a node's score that it passes on."""
+    """An edge seen from one of its ends. `weight`, from 0 to 1, is the fraction of a node's score that the edge passes on."""
 
     type: LinkType
     target: str
@@ -51,7 +51,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A visited node: its score (0 to 1), the best path from a seed, and the last edge's type (None for a seed)."""
+    """A visited node with its score (0 to 1), the best path from a seed, and the type of the last edge (None for a seed)."""
 
     key: str
     score: float
@@ -60,7 +60,7 @@ class Reached:
 
 
 class Neighbours:
-    """Edges of a node in both directions, filtered and limited in number."""
+    """Returns the edges of a node in both directions, filtered and limited in number."""
 
     def __init__(self, db: Database, query: Query, types: Sequence[LinkType]) -> None:
         self._db = db
@@ -79,7 +79,7 @@ class Neighbours:
         self._damping: dict[str, float] = {}
 
     def memories(self, key: str) -> list[Edge]:
-        """Return at most FAN_OUT memories that the node links to, and as many that link to it, newest first."""
+        """Return at most FAN_OUT memories that the node links to, and as many that link to the node, newest first."""
         parameters = [key, *self._types, *self._parameters]
         rows = self._db.execute(self._out, parameters) + self._db.execute(self._in, parameters)
         return [Edge(LinkType(type), id, weight * STEP[LinkType(type)]) for type, id, weight in rows]
@@ -96,7 +96,7 @@ class Neighbours:
 
 
 def damping(db: Database, entity: str) -> float:
-    """Return degree^-½ of an entity: one that everything mentions says little about any single memory."""
+    """Return the degree of an entity to the power of -½. An entity that everything mentions says little about a single memory."""
     degree = int(db.value("SELECT count(*) FROM edge WHERE target = ?", (entity,)))
     return float(max(1, degree) ** -0.5)
 
@@ -104,13 +104,13 @@ def damping(db: Database, entity: str) -> float:
 def walk(
     neighbours: Neighbours, seeds: Mapping[str, float], depth: int, hints: Mapping[str, float] | None = None
 ) -> dict[str, Reached]:
-    """Visit all nodes within `depth` edges (1 to 4) of the seeds and score them.
+    """Visit all nodes within `depth` edges (1 to 4) of the seeds, and score them.
 
     Args:
         neighbours: Source of edges.
         seeds: Start nodes with their weights.
         depth: Maximum number of edges.
-        hints: Memories that share words with the query, with weights; treated as one edge away from the query.
+        hints: Memories that share words with the query, with weights. They are treated as one edge away from the query.
     """
     import networkx
 
@@ -127,12 +127,12 @@ def walk(
 
 
 def _strongest(hints: Mapping[str, float], seeds: Mapping[str, float]) -> list[str]:
-    """Return the hints whose own edges are worth following."""
+    """Return the hints that are strong enough for their own edges to be followed."""
     return sorted(hints.keys() - seeds.keys(), key=lambda key: (-hints[key], key))[:MAX_HINTS_FOLLOWED]
 
 
 def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, last: bool) -> list[str]:
-    """Add edges from this level to unvisited nodes and return those, sorted.
+    """Add the edges from this level to unvisited nodes. Return those nodes, sorted.
 
     The last level takes memories only, since nothing is reached through its entities.
     """
@@ -162,18 +162,18 @@ def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: 
     return out
 
 
-# Neighbourhood of a memory or entity for display: bounded, nearest first, fair to every branch.
+# Neighbourhood of a memory or entity for display. It is bounded, has the nearest nodes first, and treats all branches equally.
 
 MOST = 200
-# Share of the remaining capacity for a level before the last; otherwise the first level would use it all.
+# Share of the remaining capacity for each level before the last. Otherwise the first level would use all of it.
 NEAR_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class SubgraphNode:
-    """A displayed node: a memory (`item`) or an entity (None).
+    """A displayed node, which is a memory (`item`) or an entity (`item` is None).
 
-    `distance` is in edges from the centre; `links` counts all edges of the node.
+    `distance` is the number of edges from the centre. `links` counts all edges of the node.
     """
 
     key: str
@@ -194,14 +194,14 @@ class SubgraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """The displayed nodes, centre first, and all edges between them."""
+    """The displayed nodes, starting with the centre, and all edges between them."""
 
     nodes: tuple[SubgraphNode, ...]
     edges: tuple[SubgraphEdge, ...]
 
 
 def subgraph(db: Database, centre: str, query: Query, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
-    """Return at most `most` nodes within `depth` edges of the centre, which is included whatever the filters say."""
+    """Return at most `most` nodes within `depth` edges of the centre. The centre is included even if the filters exclude it."""
     neighbours = Neighbours(db, query, types)
     found, level = {centre: 0}, [centre]
     for step in range(1, depth + 1):
@@ -215,7 +215,7 @@ def subgraph(db: Database, centre: str, query: Query, types: Sequence[LinkType],
 
 
 def _take(neighbours: Neighbours, level: Sequence[str], found: dict[str, int], room: int) -> list[str]:
-    """Choose the next nodes: the strongest edge of each node of the level, then each one's second, and so on."""
+    """Choose the next nodes: first the strongest edge of each node of the level, then each node's second strongest, and so on."""
     lists = [sorted([*neighbours.memories(key), *neighbours.entities(key)], key=lambda edge: -edge.weight) for key in level]
     ordered = (edge.target for edge in chain.from_iterable(zip_longest(*lists)) if edge is not None)
     return list(dict.fromkeys(key for key in ordered if key not in found))[: max(0, room)]
@@ -228,7 +228,7 @@ def _node(db: Database, key: str, distance: int, query: Query, types: Sequence[L
 
 
 def _links(db: Database, key: str, query: Query, types: Sequence[LinkType]) -> int:
-    """Count the edges that would be shown without a limit on nodes."""
+    """Count the edges that would be shown if the number of nodes were not limited."""
     condition, parameters = where(query, "i")
     marks = ", ".join("?" * len(types))
     edges = f"e.type IN ({marks}) AND {condition}"
@@ -293,15 +293,15 @@ class GraphStore:
         Raises:
             IndexDamagedError: The file is not a usable database.
         """
-        # Not durable: rows lost in a power cut are detected by their digests at the next start and rewritten.
+        # Writes are not durable. Rows lost in a power cut are detected by their digests at the next start and written again.
         self._db = SCHEMA.open(path, durable=False)
 
     def close(self) -> None:
-        """Close the database; safe to call twice."""
+        """Close the database. It is safe to call this twice."""
         self._db.close()
 
     def check(self) -> None:
-        """Read every page and raise IndexDamagedError if one is damaged."""
+        """Read every page, and raise IndexDamagedError if a page is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
@@ -311,11 +311,11 @@ class GraphStore:
     # Writing
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item, its node and its edges, replacing earlier ones; return the id."""
+        """Store the item, its node and its edges, replacing earlier versions. Return its id."""
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store several items in one transaction; return their ids."""
+        """Store several items in one transaction. Return their ids."""
         with self._db.transaction():
             return [self._write_one(item) for item in items]
 
@@ -343,13 +343,13 @@ class GraphStore:
         return id
 
     def _target_key(self, type: LinkType, target: str) -> str:
-        """Return the node key of an edge's target, creating node and aliases for an entity."""
+        """Return the node key of an edge's target. For an entity, create the node and its aliases."""
         if type is not LinkType.MENTIONS or is_id(target):
             return target
         key = target.casefold()
         known = self._db.value("SELECT name FROM node WHERE key = ?", (key,))
         if known is None or known != target:
-            # The displayed spelling is the first in code-point order, independent of the order of writes; all are searchable.
+            # The displayed spelling is the first in code-point order, so the order of writes does not matter. All are searchable.
             name = target if known is None else min(known, target)
             self._db.execute("INSERT OR REPLACE INTO node (key, name, kind) VALUES (?, ?, 'entity')", (key, name))
             rows = [(alias, key, weight) for alias, weight in aliases(target).items()]
@@ -366,7 +366,7 @@ class GraphStore:
                 self._db.execute("DELETE FROM node WHERE key = ? AND kind = 'entity'", (key,))
 
     def delete(self, id: str) -> None:
-        """Remove the item, its node and its outgoing edges; incoming edges are kept and dangle."""
+        """Remove the item, its node and its outgoing edges. Incoming edges are kept, although their target is missing."""
         with self._db.transaction():
             before = self._targets(id)
             self._db.execute("DELETE FROM word WHERE rowid IN (SELECT rowid FROM memory WHERE id = ?)", (id,))
@@ -378,7 +378,7 @@ class GraphStore:
     # Reading
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if there is none."""
+        """Return the item, or None if it does not exist."""
         payload = self._db.value("SELECT payload FROM memory WHERE id = ?", (id,))
         return None if payload is None else from_payload(payload)
 
@@ -390,7 +390,7 @@ class GraphStore:
                 yield from_payload(payload)
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of every item by id, for finding outdated entries."""
+        """Return the digest of every item by id. It is used to find outdated entries."""
         return {id: digest for id, digest in self._db.execute("SELECT id, digest FROM memory")}
 
     def successors(self, id: str) -> list[str]:
@@ -406,7 +406,10 @@ class GraphStore:
         return int(self._db.value("SELECT count(*) FROM memory"))
 
     def entities(self, prefix: str = "", k: int = 20) -> list[tuple[str, int]]:
-        """Return entities with a name part starting with the prefix (ignoring case) and their mention counts, most first."""
+        """Return entities and their mention counts, most mentioned first.
+
+        A part of the name must start with the prefix, ignoring case.
+        """
         low = prefix.casefold()
         rows = self._db.execute(
             "SELECT n.name, count(DISTINCT e.source) AS mentions FROM node n JOIN edge e ON e.target = n.key"
@@ -419,9 +422,9 @@ class GraphStore:
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return memories that the text refers to by id, entity or word, and memories linked to them.
+        """Return the memories to which the text refers by id, entity or word, and the memories linked to them.
 
-        `parts` holds {"graph": score}, 0 to 1.
+        `parts` holds {"graph": score}, where the score is from 0 to 1.
         """
         if k <= 0:
             return []
@@ -441,9 +444,9 @@ class GraphStore:
         Args:
             id: The memory to start from.
             depth: Maximum number of edges.
-            types: Edge types to follow; all if empty.
+            types: Edge types to follow. An empty value means all types.
             k: Maximum number of results.
-            query: Filters; by default everything except blacklisted memories is returned.
+            query: Filters. By default, everything except blacklisted memories is returned.
 
         Raises:
             NotFoundError: The id is unknown.
@@ -479,7 +482,7 @@ class GraphStore:
         return [Hit(from_payload(row[0]), 0.0, Backend.GRAPH, {"graph": 0.0}) for row in rows]
 
     def _seeds(self, query: Query) -> dict[str, float]:
-        """Return seed nodes with weights 0 to 1: memory ids in the text, and entities that its names and words refer to."""
+        """Return seed nodes with weights from 0 to 1: memory ids in the text, and entities to which its names and words refer."""
         seeds = dict.fromkeys(ID_PATTERN.findall(query.text), 1.0)
         for term in _terms(query.text):
             rows = self._db.execute(
@@ -491,7 +494,10 @@ class GraphStore:
         return {key: seeds[key] * (1.0 if is_id(key) else damping(self._db, key)) for key in best}
 
     def _hints(self, query: Query) -> dict[str, float]:
-        """Return memories that share words with the text, with weights 0 to WORD_WEIGHT proportional to their BM25."""
+        """Return memories that share words with the text.
+
+        Their weights, from 0 to WORD_WEIGHT, are proportional to their BM25 scores.
+        """
         terms = keywords(_FILE_ENDING.sub(" ", query.text))[:MAX_WORDS] or keywords(query.text)[:MAX_WORDS]
         if not terms:
             return {}
@@ -504,7 +510,7 @@ class GraphStore:
         return {id: WORD_WEIGHT * strength / rows[0][1] for id, strength in rows}
 
     def _items(self, nodes: Iterable[Reached], query: Query) -> Iterator[tuple[Reached, MemoryItem]]:
-        """Yield the memories among the nodes that pass the filters (seeds are unfiltered so far), best first, then by id."""
+        """Yield the memories among the nodes that pass the filters, by score, then id. Seeds have not been filtered before."""
         condition, parameters = where(query)
         for node in sorted(nodes, key=lambda node: (-node.score, node.key)):
             payload = self._db.value(f"SELECT payload FROM memory WHERE id = ? AND {condition}", [node.key, *parameters])
@@ -516,7 +522,7 @@ class GraphStore:
 
 
 def _edges(item: MemoryItem) -> list[tuple[LinkType, str]]:
-    """Return the item's edges: its links, what it supersedes, and the entities it mentions."""
+    """Return the item's edges: its links, the memories that it supersedes, and the entities that it mentions."""
     out = [(link.type, _end(link.type, link.target)) for link in item.links]
     if item.supersedes and (LinkType.MERGED, item.supersedes) not in out:
         out.append((LinkType.SUPERSEDES, item.supersedes))
@@ -529,7 +535,10 @@ def _end(type: LinkType, target: str) -> str:
 
 
 def aliases(name: str) -> dict[str, float]:
-    """Return how queries may refer to an entity, with weights 0 to 1: its name, a path's file name, single words."""
+    """Return the names by which queries may refer to an entity, with weights from 0 to 1.
+
+    These are its name, a path's file name, and single words.
+    """
     last = _SEPARATOR.split(name.casefold())[-1]
     bare, _, extension = last.rpartition(".") if "." in last.strip(".") else (last, "", "")
     out = {word: WORD_WEIGHT for word in keywords(name) if len(word) > 1 and word != extension}
@@ -540,7 +549,7 @@ def aliases(name: str) -> dict[str, float]:
 
 
 def _terms(text: str) -> list[str]:
-    """Return distinct casefolded names and words of a query."""
+    """Return the distinct casefolded names and words of a query."""
     names = [normalise_entity(name).casefold() for name in find_entities(text, 24)]
     tokens = [normalise_entity(token).casefold() for token in text.split()]
     return list(dict.fromkeys([*names, *(token for token in tokens if len(token) > 2), *keywords(text)]))[:64]

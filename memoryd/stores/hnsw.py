@@ -1,8 +1,8 @@
-"""Approximate nearest-neighbour index (HNSW, Malkov & Yashunin 2016), a rebuildable cache beside the vector database.
+"""Approximate nearest-neighbour index (HNSW, Malkov & Yashunin 2016), a rebuildable cache next to the vector database.
 
 No other module imports hnswlib (extra `ann`). The library maps any bytes it is given, and a damaged file can crash the
-process; therefore a sidecar holds size and SHA-256, and nothing is loaded before both match. File and sidecar are replaced
-atomically; a crash in between leaves a mismatched pair, which is treated as absent.
+process. Therefore a sidecar file holds size and SHA-256, and nothing is loaded before both match. File and sidecar are replaced
+atomically. A crash in between leaves a mismatched pair, which is treated as absent.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Sidecar:
     check: str = ""
 
     def seal(self) -> str:
-        """Return the digest of all other fields: a corrupt `version` would otherwise hide rows unnoticed."""
+        """Return the digest of all other fields. Without it, a corrupt `version` would hide rows unnoticed."""
         return digest(*(str(getattr(self, field.name)) for field in fields(self) if field.name != "check"))
 
 
@@ -62,7 +62,7 @@ def hnsw_available() -> bool:
 
 
 class HnswIndex:
-    """Approximate unit vectors by rowid. `version` is the last table change that it includes. Not thread-safe."""
+    """Approximate index of unit vectors by rowid. `version` is the last table change that it includes. Not thread-safe."""
 
     exact = False
 
@@ -82,7 +82,7 @@ class HnswIndex:
         self._index.add_items(vectors, np.asarray(rowids, dtype=np.int64), num_threads=THREADS)
 
     def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each of the increasing sizes n, yield rowids and cosines of about n nearest rows, best first."""
+        """For each of the increasing sizes n, yield the rowids and cosines of about n nearest rows, best first."""
         for size in sizes:
             n = min(size, len(self))
             self._index.set_ef(max(SEARCH_WIDTH, n))
@@ -93,7 +93,7 @@ class HnswIndex:
             yield labels[0].tolist(), np.asarray(1.0 - distances[0], dtype=np.float32)
 
     def save(self, path: Path) -> None:
-        """Write the library's format; `save_hnsw` adds the sidecar."""
+        """Write the index in the library's format. `save_hnsw` adds the sidecar."""
         self._index.save_index(str(path))
 
 
@@ -109,7 +109,7 @@ def new_hnsw(identity: Identity, capacity: int) -> HnswIndex:
 
 
 def save_hnsw(index: HnswIndex, path: Path, identity: Identity) -> None:
-    """Write file and sidecar, each atomically.
+    """Write the index and its sidecar. Each file is replaced atomically.
 
     Raises:
         StoreError: The files can't be written.
@@ -131,7 +131,7 @@ def save_hnsw(index: HnswIndex, path: Path, identity: Identity) -> None:
 
 
 def load_hnsw(path: Path, identity: Identity) -> HnswIndex | None:
-    """Load the index of these vectors; None if the file is missing, damaged or belongs to others."""
+    """Load the index of these vectors. Return None if the file is missing, damaged or holds other vectors."""
     sidecar = _read_sidecar(path)
     if sidecar is None or Identity(sidecar.table, sidecar.model, sidecar.dimensions) != identity:
         return None
@@ -149,7 +149,7 @@ def load_hnsw(path: Path, identity: Identity) -> HnswIndex | None:
 
 
 def remove_hnsw(path: Path) -> None:
-    """Delete file and sidecar if they exist."""
+    """Delete the index file and its sidecar if they exist."""
     for file in (path, _sidecar_path(path)):
         file.unlink(missing_ok=True)
 

@@ -34,14 +34,14 @@ TRIES = 5
 
 
 class Checkable(Protocol):
-    """A store that can be checked for damage and closed."""
+    """A store that can be checked for damage and can be closed."""
 
     def check(self) -> None:
-        """Read every page and raise IndexDamagedError if one is damaged."""
+        """Read every page, and raise IndexDamagedError if a page is damaged."""
         ...
 
     def close(self) -> None:
-        """Close the store; later calls raise StoreError."""
+        """Close the store. Later calls raise StoreError."""
         ...
 
 
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
-    """State of the derived indexes. `waiting` is the number of memories without a vector."""
+    """State of the derived indexes. `waiting` is the number of memories that have no vector yet."""
 
     memories: int
     active: int
@@ -80,7 +80,7 @@ class BackgroundIndexer:
         self._closed = False
 
     def add(self, ids: Iterable[str]) -> None:
-        """Add ids to process; duplicates are ignored."""
+        """Add ids to process. Duplicates are ignored."""
         with self._condition:
             self._waiting.update(dict.fromkeys(ids))
             if self._waiting and self._thread is None and not self._closed:
@@ -88,17 +88,17 @@ class BackgroundIndexer:
                 self._thread.start()
 
     def waiting(self) -> int:
-        """Return the number of ids without a vector."""
+        """Return the number of ids that have no vector yet."""
         with self._condition:
             return len(self._waiting) + self._busy
 
     def settle(self, timeout: float) -> bool:
-        """Wait until all ids are processed; return False on timeout."""
+        """Wait until all ids are processed. Return False on timeout."""
         with self._condition:
             return self._condition.wait_for(lambda: not self._waiting and not self._busy, timeout)
 
     def finish_batch(self, timeout: float) -> bool:
-        """Wait until the current batch is done; return False on timeout."""
+        """Wait until the current batch is done. Return False on timeout."""
         with self._condition:
             batch = self._batch
             return self._condition.wait_for(lambda: not self._busy or self._batch != batch, timeout)
@@ -135,7 +135,7 @@ class BackgroundIndexer:
                 self._condition.notify_all()
 
     def _attempt(self, batch: Sequence[str]) -> bool:
-        """Process a batch; return True if it must be retried."""
+        """Process a batch. Return True if it must be retried."""
         try:
             self._work(batch)
         except EmbeddingError as error:
@@ -148,7 +148,7 @@ class BackgroundIndexer:
 
 
 class DerivedIndex(Generic[StoreT]):
-    """A store derived from the Markdown, which is recreated and refilled when it turns out to be damaged.
+    """A store derived from the Markdown files, which is recreated and filled again when it turns out to be damaged.
 
     `refill` is called with the new store, and the index's name is appended to `rebuilt`. Thread-safe: work on a store that
     another thread has just replaced is retried on the new one.
@@ -177,7 +177,7 @@ class DerivedIndex(Generic[StoreT]):
         self._rebuilt.append(self._path.stem)
 
     def use(self, work: Callable[[StoreT], T]) -> T:
-        """Run `work` on the store; if that is damaged, retry on a new one. Other errors are raised."""
+        """Run `work` on the store. If the store is damaged, retry on a new one. Other errors are raised."""
         for _ in range(TRIES):
             store = self._store
             try:
@@ -187,7 +187,7 @@ class DerivedIndex(Generic[StoreT]):
                     self._report(error)
                     self._refill(self._store)
             except StoreError:
-                with self._lock:  # another thread may be replacing it
+                with self._lock:  # another thread may be replacing the store
                     if store is self._store:
                         raise
             except ODD_CONTENT as error:
@@ -197,7 +197,7 @@ class DerivedIndex(Generic[StoreT]):
         return work(self._store)
 
     def _replace_if_damaged(self, store: StoreT) -> bool:
-        """Return whether the store is damaged, and if so replace and refill it."""
+        """Return whether the store is damaged. If it is, replace and refill it."""
         try:
             store.check()
         except IndexDamagedError as error:
@@ -208,12 +208,12 @@ class DerivedIndex(Generic[StoreT]):
         return False
 
     def rebuild(self) -> None:
-        """Recreate the index from the Markdown."""
+        """Recreate the index from the Markdown files."""
         self._replace(self._store)
         self._refill(self._store)
 
     def _replace(self, store: StoreT) -> bool:
-        """Replace this store with a new one; return False if another thread has done so already."""
+        """Replace this store with a new one. Return False if another thread has already done so."""
         with self._lock:
             if store is not self._store:
                 return False
@@ -228,10 +228,10 @@ class DerivedIndex(Generic[StoreT]):
 
 
 class MeaningIndex(DerivedIndex[VectorStore]):
-    """The vector store with the interface used for ranking. Methods raise EmbeddingError if embedding fails."""
+    """The vector store with the interface that ranking uses. Its methods raise EmbeddingError if embedding fails."""
 
     def scores(self, query: Query, k: int) -> Mapping[str, float]:
-        """Return the cosines by id of the nearest items, in order."""
+        """Return the cosines of the nearest items by id, nearest first."""
         return self.use(lambda store: store.scores(query, k))
 
     def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
@@ -239,7 +239,7 @@ class MeaningIndex(DerivedIndex[VectorStore]):
         return self.use(lambda store: store.score(text, ids))
 
     def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
-        """Return the cosines with the statement and the keys of each item that has a vector."""
+        """Return the cosines with the statement and with the keys, for each item that has a vector."""
         return self.use(lambda store: store.compare(text, ids))
 
     def prepare(self, text: str) -> None:
@@ -257,7 +257,10 @@ def synchronise_index(
     write: Callable[[Sequence[MemoryItem]], object],
     delete: Callable[[str], None],
 ) -> None:
-    """Synchronise an index (item digests by id) with the Markdown: delete extra items, write differing ones 500 at a time."""
+    """Make an index match the Markdown files, by item digests.
+
+    Extra items are deleted, and differing ones are written 500 at a time.
+    """
     wanted = markdown.digests()
     for id in held.keys() - wanted.keys():
         delete(id)
@@ -273,14 +276,14 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def place_in_session(item: MemoryItem) -> tuple[datetime, list[tuple[int, str]], str]:
-    """Sort key for the turns of a session: time, then the first line's name in natural order."""
+    """Sort key for the turns of a session: their time, then the name of the first line in natural order."""
     name = item.evidence.lines[0] if item.evidence.lines else ""
     parts = [(int(part), "") if part.isdecimal() else (0, part) for part in _DIGITS.split(name)]
     return item.created_at, parts, item.id
 
 
 class LateIndex(DerivedIndex[TokenStore]):
-    """The token index `tokens.db`. Ids to encode are passed to `enqueue` and come back through `write`."""
+    """The token index `tokens.db`. Ids to encode are passed to `enqueue` and are later passed back to `write`."""
 
     def __init__(
         self,
@@ -290,7 +293,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         enqueue: Callable[[Sequence[str]], None],
         rebuilt: list[str],
     ) -> None:
-        """Open the index; its name is appended to `rebuilt` if it was damaged."""
+        """Open the index. If it was damaged, its name is appended to `rebuilt`."""
         self._encoder = encoder
         self._markdown = markdown
         self._enqueue = enqueue
@@ -305,7 +308,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         self._enqueue(sorted(self._markdown.digests()))
 
     def catch_up(self) -> None:
-        """Delete entries of removed memories and enqueue those that are missing, changed or of another model."""
+        """Delete the entries of removed memories. Enqueue the memories that are missing, changed or encoded by another model."""
         self._enqueue(self.use(self._missing))
 
     def _missing(self, store: TokenStore) -> list[str]:
@@ -315,7 +318,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         return sorted(id for id, digest in wanted.items() if held.get(id) != digest)
 
     def write(self, items: Mapping[str, MemoryItem]) -> None:
-        """Encode items, and turns whose predecessors changed.
+        """Encode items, and also turns with predecessors that changed.
 
         Raises:
             EmbeddingError: Encoding failed.
@@ -353,7 +356,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         self.use(lambda store: store.prepare(text))
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
-        """Return token matches; see TokenStore.matches. Empty while the index is rebuilt."""
+        """Return token matches (see TokenStore.matches). There are none while the index is being rebuilt."""
         return self.use(lambda store: store.matches(text, ids, weight))
 
     def linked(self) -> bool:
@@ -361,7 +364,10 @@ class LateIndex(DerivedIndex[TokenStore]):
         return self.use(lambda store: store.linked())
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the ids of the preceding and following turn of each memory with vectors, empty if there is none."""
+        """Return the ids of the preceding and following turn of each memory with vectors.
+
+        An id is empty if there is no such turn.
+        """
         return self.use(lambda store: store.neighbours(ids))
 
     def warm(self) -> None:
@@ -374,7 +380,7 @@ class LateIndex(DerivedIndex[TokenStore]):
 
 
 def _is_moved(item: MemoryItem, before: Sequence[MemoryItem], stored: Mapping[str, str]) -> bool:
-    """Return whether the turn is stored with another predecessor."""
+    """Return whether the turn is stored with another predecessor than it has now."""
     return item.id in stored and stored[item.id] != (before[-1].id if before else "")
 
 

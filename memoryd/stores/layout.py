@@ -1,4 +1,4 @@
-"""File layout of memories: maps scope, project and session to folders and back. Pure functions."""
+"""File layout of memories: maps scope, project and session to folders, and folders back to these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_MEMORIES = frozenset({"readme.md"})
 
 
 def safe_name(text: str) -> str:
-    """Return a file name for any text: the text itself if it is safe, else a readable form with a hash.
+    """Return a file name for any text. It is the text itself if that is safe, or else a readable form with a hash.
 
     Different texts get different names, and no name can escape its folder.
     """
@@ -33,7 +33,7 @@ def safe_name(text: str) -> str:
 
 
 def scope_folder(item: MemoryItem) -> str:
-    """Return `user`, `project-<project>` or `team-<project>`."""
+    """Return the name of the folder: `user`, `project-<project>` or `team-<project>`."""
     if item.scope is Scope.USER:
         return "user"
     return f"{item.scope.value}-{safe_name(item.project) if item.project else NO_PROJECT}"
@@ -45,7 +45,7 @@ def canonical_path(item: MemoryItem) -> str:
 
 
 def scope_of_path(relative: str) -> tuple[Scope, str, str]:
-    """Return the scope, project and session encoded in a file's folders; the user's scope for any other path."""
+    """Return the scope, project and session that a file's folders encode. Any other path belongs to the user's scope."""
     folders = PurePosixPath(relative).parts[:-1]
     kind, _, project = folders[0].partition("-") if folders else ("", "", "")
     if kind not in (Scope.PROJECT, Scope.TEAM) or not project:
@@ -55,12 +55,12 @@ def scope_of_path(relative: str) -> tuple[Scope, str, str]:
 
 
 def derived_id(relative: str) -> str:
-    """Return the id of a file that carries none; it depends on the file's path only."""
+    """Return the id of a file that contains no id. It depends only on the file's path."""
     return f"mem_{digest(relative)[:12]}"
 
 
 def is_memory_path(relative: str) -> bool:
-    """Return whether a file with this relative path can be a memory, judging by its name."""
+    """Return whether a file with this relative path can be a memory, judging only by its name."""
     parts = PurePosixPath(relative).parts
     return bool(parts) and not any(map(_is_hidden, parts)) and is_memory_name(parts[-1])
 

@@ -1,6 +1,6 @@
-"""Manual edits of memory files: edited files are protected from the dream, deleted ones are remembered.
+"""Manual edits of memory files. Edited files are protected from the dream, and deleted ones are remembered.
 
-A file that a person changed is that person's text from then on. A file that a person deleted must not be learnt again from
+A file that a person changed counts as that person's text from then on. A file that a person deleted must not be learnt again from
 earlier statements, so it is recorded as forbidden (docs/dream.md).
 """
 
@@ -19,13 +19,16 @@ OVERLAP = 0.5
 
 
 class ManualEdits:
-    """Records manual edits in the ledger; does nothing without one."""
+    """Records manual edits in the ledger. Does nothing without a ledger."""
 
     def __init__(self, ledger: Ledger | None) -> None:
         self._ledger = ledger
 
     def note(self, report: SyncReport, before: Callable[[str], MemoryItem | None]) -> None:
-        """Record the result of a sync. `before` returns a memory's previous state, or None if it was unknown."""
+        """Record the manual changes in the result of a sync.
+
+        `before` returns a memory's previous state, or None if it was unknown.
+        """
         if self._ledger is None:
             return
         old = {item.id: before(item.id) for item in report.changed}
@@ -39,11 +42,14 @@ class ManualEdits:
             self._ledger.unmark_deleted(new)
 
     def erase(self, id: str) -> bool:
-        """Delete all records about a memory; return whether its file had been deleted manually."""
+        """Delete all records about a memory. Return whether its file had been deleted manually."""
         return self._ledger is not None and self._ledger.erase(id)
 
     def forbidden(self, content: str, project: str) -> list[MemoryItem]:
-        """Return deleted memories that share at least half of the shorter one's words with the statement, closest first."""
+        """Return deleted memories that resemble the statement: the shorter of the two shares half of its words or more.
+
+        Closest first.
+        """
         if self._ledger is None:
             return []
         wanted = set(words(content))
