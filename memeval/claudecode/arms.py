@@ -1,4 +1,4 @@
-"""Define the arms: how they differ, and the conditions that they share."""
+"""Define the arms of a comparison and the conditions that they share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 
 @dataclass(frozen=True, slots=True)
 class ArmSetup:
-    """Flags and variables of an arm, in addition to those that all arms share."""
+    """The flags and variables that an arm adds to those of all arms."""
 
     arm: Arm
     plugin: Path | None = None
@@ -37,11 +37,14 @@ class ArmSetup:
 
     @property
     def variables(self) -> dict[str, str]:
-        """Return the environment variables. The built-in memory is on by default; `0` keeps it on against a user's setting."""
+        """Return the environment variables.
+
+        The built-in memory is on by default. The value `0` keeps it on even if the user has disabled it.
+        """
         return {AUTO_MEMORY_OFF: "0" if self.arm.has_builtin else "1"}
 
     def differences(self, replayed: str) -> dict[str, Any]:
-        """Describe how the arm differs, for the result and the user."""
+        """Describe how the arm differs from the others. The text goes into the result and to the user."""
         return {
             "built_in_memory": self.arm.has_builtin,
             "plugin": self.arm.has_plugin,
@@ -52,7 +55,7 @@ class ArmSetup:
 
 
 def arms_of(mode: str) -> tuple[Arm, ...]:
-    """Return the arms of a mode, cheapest first; modes can be joined with commas. Raises ConfigError."""
+    """Return the arms of a mode, the cheapest first. Several modes can be separated by commas. Raises ConfigError."""
     chosen: list[Arm] = []
     for part in (piece.strip() for piece in mode.split(",")):
         if part not in MODES:
@@ -62,7 +65,7 @@ def arms_of(mode: str) -> tuple[Arm, ...]:
 
 
 def find_plugin(named: Path | None) -> Path:
-    """Return the plugin's folder: the given one, else the source folder of this package. Raises ConfigError."""
+    """Return the plugin's folder, which defaults to the source folder of this package. Raises ConfigError."""
     folder = named or Path(__file__).resolve().parents[2]
     if not (folder / ".claude-plugin" / "plugin.json").is_file():
         raise ConfigError(
@@ -72,7 +75,7 @@ def find_plugin(named: Path | None) -> Path:
 
 
 def check_plugin(init: Any, arm: Arm) -> str:
-    """Return what is wrong with the plugin as the client loaded it; empty if it matches the arm."""
+    """Return what is wrong with the plugin that the client loaded, or an empty string if it matches the arm."""
     names = [str(one.get("name") if isinstance(one, dict) else one) for one in _list(init, "plugins")]
     loaded = any(name.split("@")[0] == "memoryd" for name in names)
     if not arm.has_plugin:
@@ -97,14 +100,17 @@ _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
 def setting_value(value: str, environ: Mapping[str, str]) -> str | None:
-    """Return a plugin setting's value, None if unset. `$NAME` reads a variable, so that no key is stored with a command."""
+    """Return the value of a plugin setting, or None if it is unset.
+
+    A value `$NAME` is read from that environment variable, so that no key is stored with a command.
+    """
     named = _VARIABLE.fullmatch(value)
     return environ.get(named[1]) if named else value
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Conditions shared by all arms, times in seconds. `ingest` is how history reaches memory."""
+    """The conditions that all arms share. Times are in seconds. `ingest` says how the history gets into the memory."""
 
     ingest: str = REPLAY
     max_turns: int = 30
@@ -117,6 +123,6 @@ class Conditions:
     plugin_settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     def to_json(self) -> dict[str, Any]:
-        """Convert to JSON everything that affects the result: all but the number of workers."""
+        """Convert the conditions to JSON. The number of workers is omitted because it does not affect the result."""
         data = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "workers"}
         return data | {"plugin_settings": dict(self.plugin_settings)}

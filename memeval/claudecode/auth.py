@@ -1,4 +1,4 @@
-"""Build the environment of a session: none of the user's configuration, and only the requested login."""
+"""Build the environment of a session. It has nothing of the user's configuration and only the requested login."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # the runner has its own back-off, and must not hang for minutes
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # the runner does its own back-off and must not hang for minutes
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
@@ -44,13 +44,13 @@ class AuthKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """The kind of login, and the address of a gateway if there is one."""
+    """The kind of login and the address of the gateway, if there is one."""
 
     kind: AuthKind
     base_url: str = ""
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the variables that every session gets in every arm. Nothing else of `environ` is inherited."""
+        """Return the variables that every session gets in every arm. Sessions inherit nothing else from `environ`."""
         kept = {name: value for name, value in environ.items() if _KEPT.fullmatch(name)}
         if self.kind is AuthKind.SUBSCRIPTION:
             return kept | QUIET | {name: environ[name] for name in (TOKEN,) if name in environ}
@@ -75,7 +75,10 @@ class Auth:
 
 
 def make_auth(kind: str | None, base_url: str) -> Auth:
-    """Return the login that the flags ask for: the subscription, or an API key if an address is given. Raises ConfigError."""
+    """Return the login that the flags ask for.
+
+    It is an API key if an address is given, and the subscription otherwise. Raises ConfigError.
+    """
     if base_url and kind == AuthKind.SUBSCRIPTION:
         raise ConfigError(
             "A subscription's token is not sent to another address.", fix="Leave out --base-url, or give --auth api-key."
@@ -105,7 +108,10 @@ def check_reachable(address: str) -> None:
 
 
 def _connect(host: str, port: int) -> str:
-    """Return the connection error, empty on success. Runs in its own thread because name resolution can block for long."""
+    """Try to connect and return the error, or an empty string on success.
+
+    Callers use a separate thread because name resolution can block for a long time.
+    """
     outcomes: list[str] = []
 
     def attempt() -> None:

@@ -1,8 +1,8 @@
-"""Find, check and run the Claude Code client, and parse its output. Unknown lines are skipped, never an error.
+"""Find, check and run the Claude Code client, and parse its output. The parser skips unknown lines.
 
 `claude -p --output-format stream-json --include-hook-events` of 2.1.332 prints a `system/init` line (tools, plugins,
 plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and one
-`result` line at the end; without a model's answer it has `is_error`, and after too many turns no `result` text.
+`result` line at the end. That line has `is_error` set if the model gave no answer, and has no `result` text after too many turns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _UNKNOWN_OPTION = re.compile(r"unknown option|invalid choice|error: option", re.
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The parsed lines of a run. `hooks`: (event, hook output)."""
+    """The parsed output lines of a run. `hooks` holds pairs of an event and the output of its hook."""
 
     init: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     result: Mapping[str, Any] | None = None
@@ -54,7 +54,7 @@ class Stream:
 
 
 def read_stream(text: str) -> Stream:
-    """Parse the output of one run."""
+    """Parse the output of one run of the client."""
     init: Mapping[str, Any] = EMPTY
     result: Mapping[str, Any] | None = None
     hooks: list[tuple[str, str]] = []
@@ -84,7 +84,7 @@ def _collect(calls: dict[str, ToolCall], blocks: Sequence[Any]) -> None:
 
 
 def text_of(content: Any) -> str:
-    """Return the text of a message's content."""
+    """Return the text in the content of a message."""
     if isinstance(content, str):
         return content
     parts = [part.get("text") for part in content or [] if isinstance(part, dict)]
@@ -93,7 +93,7 @@ def text_of(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a run failed, in the client's words, and how to fix it."""
+    """The reason that a run failed, in the client's words, and how to fix it."""
 
     kind: ErrorKind
     message: str
@@ -115,7 +115,7 @@ FIXES = {
 
 
 def fault_of(stream: Stream, code: int, stderr: str) -> Fault | None:
-    """Return the fault of a run, or None if there is an answer."""
+    """Return the fault of a run, or None if the run gave an answer."""
     result = stream.result
     if result is None:
         return _no_result(code, stderr)
@@ -172,7 +172,7 @@ def _by_words(said: str) -> ErrorKind | None:
 
 
 def short(text: str) -> str:
-    """Shorten to one line of at most 300 characters."""
+    """Shorten a text to one line of at most 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 
@@ -195,7 +195,7 @@ def find_client(named: str) -> str:
 
 
 class ClaudeCode:
-    """The client at a path. `run` is thread-safe."""
+    """The client that is installed at a path. `run` is thread-safe."""
 
     def __init__(self, command: str, processes: Processes | None = None) -> None:
         self._command = command
@@ -218,7 +218,10 @@ class ClaudeCode:
         return match[0]
 
     def run(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """Run one session. Failures are returned in the result; raises DependencyError if the client can't be started."""
+        """Run one session.
+
+        The result reports any failure of the session. Raises DependencyError if the client can't be started.
+        """
         started = time.monotonic()
         done = self.processes.run(self.command(spec), spec.cwd, spec.environment, spec.timeout)
         stream = read_stream(done.stdout)
@@ -258,7 +261,7 @@ def _fault(spec: SessionSpec, done: Finished, stream: Stream) -> Fault | None:
 
 
 def _about(init: Mapping[str, object]) -> dict[str, object]:
-    """Return the relevant fields of the init line."""
+    """Return the relevant fields of the client's init line."""
     kept = ("model", "claude_code_version", "tools", "mcp_servers", "plugins", "plugin_errors", "permissionMode")
     return {key: init[key] for key in kept if key in init}
 
@@ -283,7 +286,7 @@ def client_version(client: ClaudeCode, environment: Mapping[str, str], root: Pat
 
 
 def probe_models(client: ClaudeCode, environment: Mapping[str, str], models: Iterable[str], root: Path) -> None:
-    """Run a session of a few tokens with each model. Raises ConfigError with the client's message."""
+    """Check that each model works by running a session of a few tokens. Raises ConfigError with the client's message."""
     for model in dict.fromkeys(models):
         with _scratch(root) as state:
             variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}

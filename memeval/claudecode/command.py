@@ -1,4 +1,4 @@
-"""The parameters of a run_bench command: read from its flags, stored with it, and expanded into cells.
+"""The parameters of a run_bench command. They are read from its flags, stored with it, and expanded into cells.
 
 Invalid flags are reported before anything is spent.
 """
@@ -45,7 +45,7 @@ class GridRow:
     repeat: int = 1
 
     def run_id(self, group: str) -> str:
-        """Return the id of the row's run."""
+        """Return the id of the run of this row."""
         model = re.sub(r"[^A-Za-z0-9._-]", "-", self.model)
         return f"{group}.{self.benchmark}.{self.arm}.{model}" + (f".r{self.repeat}" if self.repeat > 1 else "")
 
@@ -56,13 +56,13 @@ class GridRow:
 
     @property
     def label(self) -> str:
-        """Return the label for people."""
+        """Return a readable label."""
         return f"{self.benchmark} {self.arm} {self.model}" + (f" #{self.repeat}" if self.repeat > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Everything that affects the results of a command. `data`: the user's own copies of data, by benchmark."""
+    """Everything that affects the results of a command. `data` maps benchmarks to the user's own copies of their data."""
 
     benchmarks: tuple[str, ...]
     cells: tuple[tuple[str, str], ...]
@@ -79,7 +79,10 @@ class Command:
     cache: bool = True
 
     def all_cells(self) -> list[GridRow]:
-        """Return all rows in execution order: benchmark by benchmark, so that the first comparison is available early."""
+        """Return all rows in execution order.
+
+        Each benchmark is completed before the next, so that a first comparison is available early.
+        """
         return [
             GridRow(benchmark, Arm(arm), model, repeat)
             for benchmark in self.benchmarks
@@ -98,7 +101,7 @@ class Command:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Command:
-        """Inverse of `to_json`."""
+        """Return the command from the output of `to_json`."""
         chosen = dict(data["selection"])
         chosen["shard"] = Shard.parse(chosen["shard"]) if chosen["shard"] else None
         chosen["types"], chosen["questions"] = tuple(chosen["types"]), tuple(chosen["questions"])
@@ -114,7 +117,10 @@ class Command:
 
 
 def grid_cells(on: Sequence[Arm], models: Sequence[str] = GRID_MODELS) -> tuple[tuple[str, str], ...]:
-    """Return the grid: Haiku with memory, then Haiku, Sonnet and Opus without, the cheapest first."""
+    """Return the cells of the grid, which are Haiku with memory, and Haiku, Sonnet and Opus without it.
+
+    The cheapest comes first.
+    """
     haiku = models[0]
     return (*((str(arm), haiku) for arm in on if arm is not Arm.OFF), *((str(Arm.OFF), model) for model in models))
 
@@ -201,7 +207,7 @@ def _conditions(values: Mapping[str, Any]) -> Conditions:
 
 
 def resolved(settings: Mapping[str, str]) -> dict[str, str]:
-    """Substitute variables in plugin settings. Raises ConfigError for one that is not set."""
+    """Substitute environment variables in plugin settings. Raises ConfigError if a variable is not set."""
     found = {name: setting_value(text, os.environ) for name, text in settings.items()}
     if missing := [name for name, value in found.items() if value is None]:
         name = missing[0]
@@ -210,7 +216,7 @@ def resolved(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_kept(settings: Mapping[str, str], values: Mapping[str, str]) -> None:
-    """Reject literal keys: a command is stored in a file, so keys must come from variables."""
+    """Reject literal API keys. A command is stored in a file, so its keys must come from environment variables."""
     for name, text in settings.items():
         if name.endswith("_api_key") and values[name] == text:
             raise ConfigError(
@@ -237,7 +243,7 @@ def _selection(values: Mapping[str, Any]) -> Selection:
 
 
 def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Parse --data into paths by benchmark; a path without a name is for the only benchmark."""
+    """Parse --data into paths by benchmark. A path without a name applies if there is only one benchmark."""
     found = {}
     for entry in given:
         name, sign, path = entry.partition("=")
@@ -259,7 +265,7 @@ def _fitting(found: dict[str, str], names: Sequence[str], flag: str) -> dict[str
 
 
 def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, Any]:
-    """Parse KEY=VALUE pairs into a mapping, with the values as YAML if `typed`. Raises ConfigError."""
+    """Parse KEY=VALUE pairs into a mapping. If `typed` is set, the values are parsed as YAML. Raises ConfigError."""
     found = {}
     for entry in given:
         key, sign, value = entry.partition("=")
@@ -270,7 +276,7 @@ def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, 
 
 
 def budgets_of(given: Sequence[str], names: Sequence[str]) -> dict[str, Budget]:
-    """Parse budgets by benchmark; the empty name applies to all. Raises ConfigError."""
+    """Parse the budgets of benchmarks. The empty name applies to all benchmarks. Raises ConfigError."""
     limits: dict[str, str] = {}
     for entry in given:
         name, _, amount = entry.rpartition("=")
@@ -289,7 +295,7 @@ def _amount(text: str) -> float:
 
 
 def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -> None:
-    """Charge what earlier starts of the command have paid to its budgets."""
+    """Charge the costs of the command's earlier starts to its budgets."""
     for name, budget in budgets.items():
         begin = f"{group}.{name}." if name else f"{group}."
         for run in results.run_ids():
@@ -298,7 +304,7 @@ def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -
 
 
 def refuse_taken(results: ResultsDir, group: str) -> None:
-    """Reject an id that another command has: its cells would be taken for those of this one. Raises ConfigError."""
+    """Reject an id that another command uses, since its cells would be mistaken for those of this command. Raises ConfigError."""
     if group_file(results, group).exists() or any(run.startswith(f"{group}.") for run in results.run_ids()):
         raise ConfigError(
             f"There is a command {group!r} already.", fix=f"Resume it with --resume {group}, or take another --run-id."
@@ -306,7 +312,7 @@ def refuse_taken(results: ResultsDir, group: str) -> None:
 
 
 def check_memory(results: ResultsDir, command: Command, families: Mapping[str, Family]) -> None:
-    """Check that every arm can start from --memory-from before any session is paid for. Raises ConfigError, RunError."""
+    """Check that every arm can start from --memory-from, before any session is paid for. Raises ConfigError or RunError."""
     if not command.memory_from:
         return
     arms = {Arm(arm) for arm, _ in command.cells} - {Arm.OFF}

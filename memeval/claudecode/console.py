@@ -1,6 +1,6 @@
-"""Output of run_bench: lists, plans with an estimate, and comparisons, for people or as JSON.
+"""Print the lists, plans and comparisons of run_bench as text or JSON.
 
-The estimate of sessions, tokens, dollars and hours is deliberately rough, and labelled so.
+A plan includes a rough estimate of sessions, tokens, dollars and hours, and says that it is rough.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _told(needs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool) -> None:
-    """Print the cells with their estimates, and the total."""
+    """Print the estimate of each cell and the total."""
     imported = command.conditions.ingest == TRANSCRIPTS
     sequences = {name: list(family.sequences(command.selection)) for name, family in families.items()}
     cells = [
@@ -70,7 +70,7 @@ def _numbers(one: Estimate) -> tuple[str, ...]:
 
 
 def announce(group: str, command: Command) -> None:
-    """Print the command's id, and how the arms differ."""
+    """Print the id of the command and how its arms differ."""
     click.echo(f"Run {group}; resume it with --resume {group}", err=True)
     for arm in dict.fromkeys(Arm(name) for name, _ in command.cells):
         own = "Claude Code's own memory" if arm.has_builtin else ""
@@ -125,7 +125,7 @@ _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimated effort of a cell.
+    """The estimated effort of a cell.
 
     `cost_usd` is None if the model's price is unknown; `hours` is wall time with the given number of workers.
     """
@@ -148,7 +148,7 @@ class Estimate:
 
 
 def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
-    """Return the steps that need a client session: without memory nothing is replayed, and an import needs none."""
+    """Return the steps that need a client session. Nothing is replayed without memory, and an import does not need a session."""
     skip = arm is Arm.OFF or (imported and not arm.has_builtin)
     return [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
 

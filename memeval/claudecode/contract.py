@@ -1,7 +1,7 @@
 """Interfaces between the driver and the benchmark families.
 
-A **family** turns a benchmark into sequences; a **sequence** is a chain of steps that share one memory; a **step** is one
-session of the client. The driver owns client, sandboxes, arms, checkpoints and results; a family owns prompts, folders and
+A **family** turns a benchmark into sequences. A **sequence** is a chain of steps that share one memory. A **step** is one
+session of the client. The driver owns the client, sandboxes, arms, checkpoints and results. A family owns prompts, folders and
 grading.
 
 The memory of a sequence (the client's configuration folder and the plugin's home) carries over from replay to replay and from
@@ -71,10 +71,10 @@ OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS), str(ErrorKind.BU
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One session to run. `folder` is its working folder, relative to the sequence's work folder, the same in every arm.
+    """One session to run. `folder` is its working folder relative to the sequence's work folder and is the same in every arm.
 
-    `session` is the conversation of a replay; `question` carries the gold for grading and the row of the report, and is never
-    shown to the client: all that the client sees is `prompt` and the folder. `flags` go to the client (tools, permissions).
+    `session` is the conversation of a replay. `question` carries the gold for grading and the row of the report, and is never
+    shown to the client, which sees only `prompt` and the folder. `flags` are passed to the client (tools, permissions).
     """
 
     id: str
@@ -89,7 +89,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepSequence:
-    """Steps in order, replays first. `id` is the case id of the report. `metadata` goes into the result as it is."""
+    """The steps of a sequence in order, replays first. `id` is the case id of the report. `metadata` is copied to the result."""
 
     id: str
     steps: tuple[Step, ...]
@@ -98,7 +98,7 @@ class StepSequence:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """Arguments of one start of the client. `resume` is a session id whose log exists; times are in seconds."""
+    """The arguments for one start of the client. `resume` is the id of a session that has a log. Times are in seconds."""
 
     prompt: str
     cwd: Path
@@ -124,9 +124,9 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class SessionResult:
-    """The result of a session. `text` is the final answer; `transcript` its log, if one was written.
+    """The result of a session. `text` is the final answer, and `transcript` is the session's log if one was written.
 
-    `usage` counts cached input as input; its `cost_usd` is the client's own figure for this start only. `init` is what the
+    `usage` counts cached input as input. Its `cost_usd` is the client's own figure for this start only. `init` is what the
     client reported about itself: version, model, tools, plugins.
     """
 
@@ -151,7 +151,7 @@ class SessionResult:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A completed step with its scores, the input of a result. `attempts` counts starts of the client."""
+    """A completed step with its scores, from which results are built. `attempts` counts the starts of the client."""
 
     sequence_id: str
     step: Step
@@ -162,7 +162,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A requirement of a family: whether this machine meets it, and how to get it."""
+    """A requirement of a family. It says whether this machine meets it and how to meet it otherwise."""
 
     name: str
     here: bool
@@ -170,7 +170,7 @@ class Need:
 
 
 class Family(Protocol):
-    """A benchmark as sequences of sessions. One object serves all arms; its methods are called from several threads.
+    """A benchmark as sequences of sessions. One object serves all arms, and its methods are called from several threads.
 
     Nothing that a step shows to the client (prompt, folder, ids in paths) may contain or lead to gold answers. Subclasses
     inherit the defaults of `check` and `known_options`, and are constructed with `(name, FamilyOptions)`.
@@ -182,43 +182,43 @@ class Family(Protocol):
         ...
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements. Cheap: no download, no data read."""
+        """List the requirements. This must be cheap, so nothing is downloaded and no data are read."""
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """Return the result's `benchmark` entry: data hash, number of cases and questions, spec."""
+        """Return the `benchmark` entry of the result, with the data hash, the number of cases and questions, and the spec."""
         ...
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """Return the selected sequences in a stable order. Raises DataError, ConfigError."""
+        """Return the selected sequences in a stable order. Raises DataError or ConfigError."""
         ...
 
     def prepare(self, step: Step, work: Path) -> None:
         """Reset the step's folder (`work / step.folder`), also after an interrupted attempt.
 
-        Raises DataError or DependencyError when that is not possible here; the step is then unscored.
+        Raises DataError or DependencyError if that is not possible on this machine. The step is then unscored.
         """
         ...
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Return the scores of a question or task, the main one first; value None means unscored (neither failed nor passed).
+        """Return the scores of a question or task, the main one first. The value None means unscored, neither failed nor passed.
 
-        Called in step order right after the session, also for a failed one. `result.text` is the answer.
+        Called in step order right after each session, even a failed one. `result.text` is the answer.
         """
         ...
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Return additional metrics of a whole cell (transfer, forgetting …); may be empty.
+        """Return additional metrics of a whole cell, such as transfer and forgetting. The result may be empty.
 
-        `without` are the records of the same model without memory, if that cell was run too.
+        `without` holds the records of the same model without memory, if that cell was also run.
         """
         ...
 
     def check(self) -> None:
-        """Check what would otherwise fail after sessions were paid for. Raises ConfigError."""
+        """Check for problems that would otherwise appear only after sessions were paid for. Raises ConfigError."""
         return
 
     @staticmethod
     def known_options(name: str, options: Any) -> frozenset[str] | None:
-        """Return the names of a benchmark's options; None accepts any."""
+        """Return the names of a benchmark's options. None means that any option is accepted."""
         return None

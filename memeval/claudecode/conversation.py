@@ -1,7 +1,8 @@
-"""Conversation memory: replay each session of a case, then ask each of its questions in a separate session.
+"""Measure conversation memory by replaying each session of a case and asking each of its questions in a separate session.
 
-For longmemeval, locomo, memoryagentbench, convomem, sample and every other benchmark of conversations in the catalog. Where both
-speakers are people (LoCoMo), their names precede their messages, since a client's user and assistant have none.
+This serves longmemeval, locomo, memoryagentbench, convomem, sample and all other benchmarks of conversations in the
+catalog. Where both speakers are people (LoCoMo), their names precede their messages, since a client's user and assistant
+have none.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Conversations(Family):
         return self._plan.benchmark.name
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements: the data."""
+        """List the requirements, which are only the data."""
         if self._options.data is not None:
             return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
         try:
@@ -78,11 +79,11 @@ class Conversations(Family):
         self._make_judges()
 
     def about(self) -> Mapping[str, Any]:
-        """Describe the spec and the hash of the data."""
+        """Describe the benchmark by its spec and the hash of its data."""
         return {"name": self.name, "data_hash": self._benchmark().data_hash(), "spec": to_plain(self._plan.benchmark)}
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """Return one sequence per case with a selected question; a case without one is not replayed."""
+        """Return a sequence for each case that has a selected question. Other cases are not replayed."""
         refs = [
             Ref(case.id, question.id, question.type, question.category)
             for case in self._benchmark().cases()
@@ -107,7 +108,7 @@ class Conversations(Family):
         (work / step.folder).mkdir(parents=True, exist_ok=True)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Score with the benchmark's judges, or those that need no model; unscored if a judge fails."""
+        """Score an answer with the benchmark's judges, or with judges that need no model. It is unscored if a judge fails."""
         if step.question is None or not result.ok:
             return ()
         why = came_upon(result, [self._options.data, self._options.context.sources.cache])
@@ -121,7 +122,7 @@ class Conversations(Family):
         return tuple(replace(score, value=None, reason=why) for score in scores) if why else tuple(scores)
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Return no further metrics."""
+        """Return an empty mapping, since conversations have no further metrics."""
         return EMPTY
 
     @property
@@ -163,7 +164,7 @@ def _replays(case: Case) -> Iterator[Step]:
 
 
 def _named(session: Session) -> Session:
-    """Return the session with speakers' names before their messages, where they have any."""
+    """Return the session with the speaker's name before each message that has one."""
     turns = tuple(_with_name(turn) for turn in session.turns)
     return replace(session, turns=turns)
 

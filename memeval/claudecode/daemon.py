@@ -1,6 +1,8 @@
-"""Manage the plugin's daemon in a sandbox: start it before a session, wait for it after, stop it before its state is copied.
+"""Manage the plugin's daemon in a sandbox.
 
-A real user's daemon is already running when a session starts, and a hook that finds none gives up at once, so the daemon is
+It is started before a session, awaited after it, and stopped before its state is copied.
+
+A real user's daemon is already running when a session starts, and a hook gives up at once without one. So the daemon is
 started first.
 """
 
@@ -28,7 +30,7 @@ WARM_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Contents of the plugin's memory after a step, and what its day dreams reported."""
+    """The contents of the plugin's memory after a step and the reports of its day dreams."""
 
     memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     daydreams: Sequence[Mapping[str, Any]] = ()
@@ -49,7 +51,7 @@ def check_settings(settings: Mapping[str, str], where: str) -> None:
 
 
 class MemoryDaemon:
-    """The daemon of one state. All errors are ProviderErrors with a fix."""
+    """The daemon that serves one state. All errors are ProviderErrors with a fix."""
 
     def __init__(self, state: State, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep) -> None:
         self._settings = Settings(home=state.memory_home)
@@ -66,7 +68,10 @@ class MemoryDaemon:
         self._until(lambda status: bool(status["daemon"]["warm"]) and _is_indexed(status), WARM_SECONDS, "start")
 
     def settle(self, timeout: float) -> Written:
-        """Wait until every event is handled, every day dream done and every memory indexed; return the memory's contents."""
+        """Wait until all events are handled, all day dreams are done and all memories are indexed.
+
+        Return the contents of the memory.
+        """
         started = time.monotonic()
         status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
         return Written(
@@ -85,7 +90,7 @@ class MemoryDaemon:
         return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._paths.memories.rglob("mem_*.md"))}
 
     def stop(self) -> None:
-        """Stop the daemon; none of its processes outlive the call."""
+        """Stop the daemon. None of its processes outlive the call."""
         try:
             self._client.stop()
         except MemorydError as error:
@@ -129,6 +134,6 @@ def _is_idle(status: Mapping[str, Any]) -> bool:
 
 
 def _is_indexed(status: Mapping[str, Any]) -> bool:
-    """Return whether the index is complete: otherwise recall would depend on the machine's speed."""
+    """Return whether the index is complete. With an incomplete index, recall would depend on the speed of the machine."""
     index = status["index"]
     return not index["waiting_for_vectors"] or bool(index["embedder_error"])

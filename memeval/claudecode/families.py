@@ -1,6 +1,6 @@
 """Registry of benchmark families and their requirements.
 
-`@family("sample-code")` registers a class, which is constructed with `(name, FamilyOptions)`.
+`@family("sample-code")` registers a class that takes the arguments `(name, FamilyOptions)`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ family = families
 
 @dataclass(frozen=True, slots=True)
 class FamilyOptions:
-    """Arguments of a family: the benchmark's data (None: as in its YAML), judge, and options shared by all runs of a command."""
+    """The arguments of a family. If `data` is None, the location in the benchmark's YAML file is used."""
 
     context: RunContext
     data: Path | None = None
@@ -39,13 +39,13 @@ class FamilyOptions:
 
 
 def options_of(name: str, options: FamilyOptions) -> FamilyOptions:
-    """Reduce a command's options to those that the benchmark knows. Raises ConfigError."""
+    """Return those options of a command that the benchmark knows. Raises ConfigError."""
     known = known_options(name, options)
     return options if known is None else replace(options, options={k: v for k, v in options.options.items() if k in known})
 
 
 def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
-    """Return the names of a benchmark's options; None if its family doesn't declare them."""
+    """Return the names of a benchmark's options, or None if its family doesn't declare them."""
     return _factory(name).known_options(name, options)
 
 
@@ -54,7 +54,10 @@ def _factory(name: str) -> type[Family]:
 
 
 def open_family(name: str, options: FamilyOptions) -> Family:
-    """Create the family of a benchmark with the options that it knows; conversations by default. Raises ConfigError."""
+    """Create the family of a benchmark with the options that it knows.
+
+    The default family is conversations. Raises ConfigError.
+    """
     make = cast(Callable[[str, FamilyOptions], Family], _factory(name))
     return make(name, options_of(name, options))
 
@@ -70,7 +73,7 @@ def known(options: FamilyOptions) -> list[str]:
 
 
 def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str] = EMPTY) -> list[str]:
-    """Expand to full names: comma-separated lists, and `all` for those whose requirements are met. Raises ConfigError.
+    """Expand comma-separated lists to full names. The name `all` means every benchmark that can run here. Raises ConfigError.
 
     `data` maps full names to the user's own copies.
     """
@@ -97,9 +100,11 @@ def _is_ready(name: str, options: FamilyOptions, data: Mapping[str, str]) -> boo
 def opened(
     names: Sequence[str], options: FamilyOptions, data: Mapping[str, str], budgets: Mapping[str, Budget] = EMPTY
 ) -> dict[str, Family]:
-    """Create the families of several benchmarks. Raises ConfigError for an option that none knows, DataError for missing data.
+    """Create the families of several benchmarks.
 
-    `budgets` are those of the sessions, by benchmark (the empty name applies to all); the cost of judges counts towards
+    Raises ConfigError for an option that none of them knows, and DataError for missing data.
+
+    `budgets` are those of the sessions, by benchmark. The empty name applies to all benchmarks. The cost of judges counts towards
     them.
     """
     _check_options(names, options)
@@ -112,7 +117,7 @@ def _paying(options: FamilyOptions, name: str, budgets: Mapping[str, Budget]) ->
 
 
 def check(families: Mapping[str, Family]) -> None:
-    """Run every family's own checks before any session is paid for. Raises ConfigError."""
+    """Run the checks of every family before any session is paid for. Raises ConfigError."""
     for family in families.values():
         family.check()
 
@@ -126,9 +131,9 @@ def _check_options(names: Sequence[str], options: FamilyOptions) -> None:
 
 
 def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Callable[[str], None]) -> dict[str, Family]:
-    """Drop the families in which the selection leaves no task: a shard or a list of ids need not fit every benchmark.
+    """Drop families without a selected task, since a shard or a list of ids need not match every benchmark.
 
-    Raises ConfigError when it fits none.
+    Raises ConfigError if no family is left.
     """
     kept: dict[str, Family] = {}
     fault = ConfigError("The selection leaves no task.", fix="Loosen its flags.")
@@ -147,12 +152,12 @@ def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Calla
 
 
 def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> FamilyOptions:
-    """Return the options with the user's own copy of that benchmark's data."""
+    """Return the options with the location of the user's own copy of the benchmark's data."""
     return replace(options, data=Path(data[name])) if name in data else options
 
 
 def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[str]:
-    """Describe unmet requirements and how to meet them; without `fetch`, also those that could be downloaded."""
+    """Describe unmet requirements and how to meet them. Without `fetch`, this includes data that could be downloaded."""
     harmless = (OPTIONAL, FETCHED) if fetch else (OPTIONAL,)
     return [
         f"{need['name']}: {need['fix']}"

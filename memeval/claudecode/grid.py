@@ -1,8 +1,8 @@
 """Run the cells of a command and compare them.
 
-Arms of a benchmark are compared on the same questions, with Holm's correction over all comparisons of a command: McNemar's exact
-test where all values are 0 or 1, else the paired permutation test. Questions lost to an infrastructure fault (a crash, a limit)
-are left out and counted; a session that ran out of time or turns counts as wrong.
+Arms of a benchmark are compared on the same questions, with Holm's correction over all comparisons of a command. McNemar's
+exact test is used where all values are 0 or 1, else the paired permutation test. Questions lost to an infrastructure fault
+(a crash, a limit) are left out and counted. A session that ran out of time or turns counts as wrong.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from memoryd.core.files import write_atomic
 
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:
-    """Run all cells, cheapest first, and compare them. Raises MemevalError; completed work is kept."""
+    """Run all cells, the cheapest first, and compare them. Raises MemevalError. Completed work is kept."""
     slots, outage = Semaphore(command.conditions.workers), Outage()
     files: dict[GridRow, Path] = {}
     without: dict[GridRow, list[StepRecord]] = {}
@@ -58,7 +58,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
 
 
 def _open(machine: Machine, subject: ClientSubject) -> Run:
-    """Open the cell's run, new or resumed."""
+    """Create or resume the run of a cell."""
     if subject.run_id not in machine.results.run_ids():
         return engine.start(machine.results, subject.run_id, subject.settings(), subject)
     run, _ = engine.reopen(machine.results, subject.run_id, lambda run: subject)
@@ -68,7 +68,7 @@ def _open(machine: Machine, subject: ClientSubject) -> Run:
 
 
 def write_summary(results_dir: ResultsDir, group: str, command: Command, files: Iterable[Path]) -> dict[str, Any]:
-    """Write the summary of a command: its cells, from their result files, and the comparisons between them."""
+    """Write the summary of a command, with the results of its cells and the comparisons between them."""
     results = [json.loads(file.read_text("utf-8")) for file in files]
     summary = {
         "schema_version": 1,
@@ -82,7 +82,7 @@ def write_summary(results_dir: ResultsDir, group: str, command: Command, files: 
 
 
 def _ends(command: Command) -> tuple[str, str]:
-    """Return the grid's small model (with memory) and large model (the last of several without)."""
+    """Return the small model of the grid, which has memory, and the large one, which is the last of those without memory."""
     small = {model for arm, model in command.cells if arm != Arm.OFF}
     without = [model for arm, model in command.cells if arm == Arm.OFF]
     return (small.pop(), without[-1]) if len(small) == 1 and len(without) > 1 else ENDS
@@ -116,7 +116,7 @@ LEAST = 20
 
 @dataclass(frozen=True, slots=True)
 class CellValues:
-    """Values by question of one cell, averaged over its repeats."""
+    """The values of one cell by question, averaged over its repeats."""
 
     benchmark: str
     arm: Arm
@@ -128,12 +128,12 @@ class CellValues:
 
     @property
     def name(self) -> str:
-        """Return the name for tables."""
+        """Return the name that tables show."""
         return f"{self.benchmark} {self.arm} {self.model}"
 
 
 def cell_values(results: Sequence[Mapping[str, Any]]) -> list[CellValues]:
-    """Read cells from results, joining repeats."""
+    """Read cells from results. Repeats are joined to one cell."""
     groups: dict[tuple[str, str, str], list[RunResult]] = defaultdict(list)
     for data in results:
         meta = data["claudecode"]
@@ -168,9 +168,9 @@ def _value(question: QuestionResult, metric: str) -> float | None:
 
 
 def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS) -> dict[str, Any]:
-    """Make all comparisons that the cells allow, with a conclusion for each and the grid's question in one line each.
+    """Make all comparisons that the cells allow. Each has a conclusion and, in one line, the question that it answers.
 
-    `ends` are parts of the names of the grid's small and large model.
+    `ends` holds parts of the names of the grid's small and large models.
     """
     pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells, ends) if (one := _compare(first, second, seed))]
     raw = {f"{first.name} – {second.name}": _p(one) for _, first, second, one in pairs}
@@ -202,7 +202,11 @@ def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = 
 
 
 def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
-    """Pair memory with none (same model), plugin with built-in, and the small model with memory with the large one without."""
+    """Return the pairs of cells to compare.
+
+    Memory is compared with no memory, the plugin with the built-in memory, and the small model with memory with the large
+    model without.
+    """
     out = []
     for first in cells:
         for second in cells:
@@ -261,7 +265,7 @@ def asked(one: Mapping[str, Any]) -> str:
 
 
 def lines_of(summary: Mapping[str, Any]) -> list[str]:
-    """Format the comparisons for people, one line each."""
+    """Format each comparison as one readable line."""
     out = []
     for one in summary["comparisons"]:
         first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))

@@ -1,4 +1,4 @@
-"""Extract what memory returned to a session and how much of it was used, for trajectories and retrieval metrics."""
+"""Extract what memory returned to a session and how much of it was used. Trajectories and retrieval metrics need this."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USED_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A text that memory passed to the model: the channel, and an id if it has one."""
+    """A text that memory passed to the model, with its channel and its id if it has one."""
 
     via: str
     text: str
@@ -33,7 +33,7 @@ class Given:
 
 
 def injected(stream: Stream) -> list[Given]:
-    """Return what hooks added to the context."""
+    """Return the texts that hooks added to the context."""
     found = []
     for event, printed in stream.hooks:
         found += [Given(f"hook:{event}", text, key) for key, text in _items(_context(printed))]
@@ -50,7 +50,7 @@ def _context(printed: str) -> str:
 
 
 def retrieved(calls: Iterable[ToolCall]) -> list[Given]:
-    """Return what the model requested: results of the plugin's tools, and reads of the built-in memory's files."""
+    """Return the texts that the model requested, through the plugin's tools or by reading files of the built-in memory."""
     found = []
     for call in calls:
         tool = call.name.removeprefix(PLUGIN_TOOL)
@@ -68,7 +68,7 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
 
 
 def loaded(builtin: Mapping[str, str]) -> list[Given]:
-    """Return what the client itself adds to the first message: the index of the built-in memory."""
+    """Return the index of the built-in memory, which the client itself adds to the first message."""
     return [Given("builtin", text) for path, text in builtin.items() if path.endswith("/MEMORY.md") and text.strip()]
 
 
@@ -102,7 +102,10 @@ def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict
 
 
 def pieces(given: Sequence[Given], files: Mapping[str, str], sources: Mapping[str, tuple[str, str]]) -> list[Retrieved]:
-    """Rank the memories in the order in which the model saw them, without duplicates, with the turns that each derives from."""
+    """Rank the memories without duplicates in the order in which the model saw them.
+
+    Each has the turns from which it was derived.
+    """
     out: dict[str, Retrieved] = {}
     for place, one in enumerate(given):
         origin = [sources[line] for line in _evidence(files.get(one.id, "")) if line in sources]
@@ -125,7 +128,7 @@ def _evidence(file: str) -> list[str]:
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a session wrote: text by id or path."""
+    """Return the texts that a session wrote to memory, by id or path."""
     return {
         "new": {key: text for key, text in after.items() if key not in before},
         "changed": {key: text for key, text in after.items() if key in before and before[key] != text},

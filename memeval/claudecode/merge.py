@@ -1,4 +1,4 @@
-"""Merge the shards of a run_bench command: cells, learning and comparisons equal those of an undivided command.
+"""Merge the shards of a run_bench command. Cells, learning and comparisons equal those of an undivided command.
 
 Everything is checked before anything is written, and an interrupted merge can be repeated under the same id.
 """
@@ -36,7 +36,7 @@ _ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences
 
 @dataclass(frozen=True, slots=True)
 class MergedCell:
-    """A cell, its whole plan, and the runs of the shards that have a part of it, in order."""
+    """A cell with its whole plan and, in order, the runs of the shards that have a part of it."""
 
     cell: GridRow
     sequences: tuple[StepSequence, ...]
@@ -44,7 +44,7 @@ class MergedCell:
 
 
 def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
-    """Return the unique ids of the run_bench commands that the runs belong to; empty if a run is not of run_bench."""
+    """Return the unique ids of the run_bench commands of the runs. The result is empty if a run is not from run_bench."""
     groups: dict[str, None] = {}
     for name in names:
         with results.open(name) as store:
@@ -58,7 +58,7 @@ def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
 def merge_commands(
     results: ResultsDir, groups: Sequence[str], run_id: str, context: RunContext
 ) -> tuple[dict[str, Any], list[Path]]:
-    """Merge the shards; return the summary and the result files.
+    """Merge the shards. Return the summary and the result files.
 
     Raises RunError unless they are all shards of one command, and complete.
     """
@@ -79,7 +79,7 @@ def merge_commands(
 
 
 def _ignore(text: str) -> None:
-    """Drop a message: the shards already reported an empty selection."""
+    """Ignore a message, since the shards have already reported an empty selection."""
 
 
 # Checks
@@ -92,7 +92,7 @@ def _check_free(results: ResultsDir, run_id: str, whole: Command) -> None:
 
 
 def _whole(commands: Mapping[str, Command]) -> Command:
-    """Return the command without its shard. Data are taken from any shard's location that still exists."""
+    """Return the command without its shard. The data location is that of any shard whose data still exist."""
     name, first = next(iter(commands.items()))
     for other, command in commands.items():
         if field := difference(_decides(first), _decides(command)):
@@ -108,7 +108,7 @@ def _decides(command: Command, *, shard: bool = False) -> dict[str, Any]:
 
 
 def _empty_shards(commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]) -> dict[str, str]:
-    """Return the shards in which no task is left: run_bench refuses to start them, so nobody can name them."""
+    """Return the shards without any task. Users can't name them because run_bench refuses to start them."""
     count = max(one.selection.shard.count if one.selection.shard else 0 for one in commands.values())
     empty = {}
     for shard in {Shard(number, count) for number in range(1, count + 1)} - {one.selection.shard for one in commands.values()}:
@@ -134,7 +134,7 @@ def _cells(
 
 
 def _chosen(family: Family, command: Command) -> tuple[StepSequence, ...]:
-    """Return a shard's part; it may be empty for a benchmark with few tasks."""
+    """Return the part that belongs to a shard. It may be empty for a benchmark with few tasks."""
     try:
         return tuple(family.sequences(command.selection))
     except ConfigError:
@@ -199,7 +199,7 @@ def _keys(sequences: Sequence[StepSequence]) -> set[tuple[str, str]]:
 
 
 def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
-    """Check that no sequence is split across shards: its tasks depend on the ones before them."""
+    """Check that no sequence is split across shards, since its tasks depend on the ones before them."""
     pieces = [one.id for part in parts for one in part if any(step.kind is StepKind.TASK for step in one.steps)]
     cut = [name for name in dict.fromkeys(pieces) if pieces.count(name) > 1]
     whole = set[tuple[str, str]]().union(*map(_keys, parts)) == _keys(every)
@@ -215,7 +215,7 @@ def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Se
 
 
 def _fill(results: ResultsDir, run_id: str, whole: Command, merged: MergedCell) -> None:
-    """Fill the cell's run with all records; do nothing if an earlier attempt completed it."""
+    """Copy all records to the run of the cell. Do nothing if an earlier attempt completed the run."""
     with ExitStack() as stack:
         stores = {name: stack.enter_context(results.open(name)) for name in merged.runs}
         target = merged.cell.run_id(run_id)
@@ -247,7 +247,7 @@ def _about(run_id: str, target: str, merged: MergedCell, stores: Sequence[RunSto
 
 
 def _repeated(stores: Sequence[RunStore]) -> dict[str, Any]:
-    """Count histories that more than one shard replayed, and their cost; the totals count each once."""
+    """Count the histories that more than one shard replayed, and their cost. The totals count each of them once."""
     seen: set[str] = set()
     count, usage = 0, Usage()
     for store in stores:

@@ -1,4 +1,4 @@
-"""Run programs in process groups that can be ended from another thread, and reap those of a killed run.
+"""Run programs in process groups that another thread can end. Leftover processes of a killed run are ended too.
 
 Processes of a sandbox whose runner was killed are found by the sandbox path in their environment.
 """
@@ -25,7 +25,7 @@ GRACE_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Exit code (negative: the signal that ended it), output, and whether it timed out or the user stopped it."""
+    """The result of a program. A negative exit code is the signal that ended the program."""
 
     code: int
     stdout: str
@@ -35,7 +35,7 @@ class Finished:
 
 
 class Processes:
-    """The running programs; `stop` ends them all, and any started later. Thread-safe."""
+    """The running programs. `stop` ends them all, and also those that are started later. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -81,7 +81,7 @@ class Processes:
         return process
 
     def stop(self) -> None:
-        """End all running programs, for Ctrl-C."""
+        """End all running programs on Ctrl-C."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -90,7 +90,10 @@ class Processes:
 
 
 def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End the program and its process group, with SIGTERM first if there is `grace`. Does nothing if it has ended."""
+    """End the program and its process group.
+
+    With a `grace` period, SIGTERM is sent first. Does nothing if the program has ended.
+    """
     if process.returncode is not None:
         return
     if grace:
@@ -107,7 +110,7 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Return the remaining output, without waiting for a grandchild that holds the pipe open."""
+    """Return the remaining output of the program. A grandchild that holds the pipe open is not awaited."""
     try:
         stdout, stderr = process.communicate(timeout=1)
     except subprocess.TimeoutExpired as late:
@@ -124,7 +127,7 @@ _VARIABLES = (b"CLAUDE_CONFIG_DIR=", b"MEMORYD_HOME=")
 
 
 def processes_of(root: Path) -> list[int]:
-    """Return the ids of processes whose configuration or memory is under `root`; none where the platform doesn't expose it."""
+    """Return the ids of processes that have their configuration or memory under `root`. The list is empty outside Linux."""
     if sys.platform != "linux":
         return []
     inside = str(root).encode() + b"/"
@@ -139,12 +142,12 @@ def _is_inside(process: Path, inside: bytes) -> bool:
     try:
         variables = (process / "environ").read_bytes().split(b"\0")
     except OSError:
-        return False  # it has ended, or belongs to another user
+        return False  # the process has ended or belongs to another user
     return any(variable.startswith(name + inside) for variable in variables for name in _VARIABLES)
 
 
 def end_leftovers(root: Path) -> int:
-    """End leftover processes of a sandbox; return how many there were."""
+    """End the leftover processes of a sandbox and return their number."""
     ended = processes_of(root)
     for pid in ended:
         with contextlib.suppress(ProcessLookupError):

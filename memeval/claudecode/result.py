@@ -1,4 +1,4 @@
-"""Score questions and tasks, and build the result of a cell.
+"""Score questions and tasks and build the result of a cell.
 
 The family's own scores come first, then retrieval by rank, relevancy, recency and efficiency. The result is memeval's result
 file, with data specific to the client under `claudecode`.
@@ -39,7 +39,7 @@ _GROUPS = ("by_type", "by_category")
 
 @dataclass(frozen=True, slots=True)
 class CellReport:
-    """Build the result of a cell from its records. `without` are the records of the same model without memory."""
+    """Build the result of a cell from its records. `without` holds the records of the same model without memory."""
 
     family: Family
     sequences: Sequence[StepSequence]
@@ -56,20 +56,20 @@ class CellReport:
         return cell_result(run, self.family, self.sequences, self.without)
 
     def attachments(self, run: Run, file: Path) -> dict[Path, bytes]:
-        """Return the trajectory file: one line for each session."""
+        """Return the trajectory file, which has one line for each session."""
         lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(run.store)]
         return {trajectory_file(file): "".join(line + "\n" for line in lines).encode()}
 
 
 def trajectory_file(result_file: Path) -> Path:
-    """Return the path of the trajectory file, which differs from the result's only in its suffix."""
+    """Return the path of the trajectory file. It differs from that of the result only in the suffix."""
     return result_file.with_name(f"{result_file.stem}.trajectories.jsonl")
 
 
 def cell_result(
     run: Run, family: Family, sequences: Sequence[StepSequence], without: Sequence[StepRecord] = ()
 ) -> dict[str, Any]:
-    """Build the result from the records so far; `without` are the records of the same model without memory."""
+    """Build the result from the records so far. `without` holds the records of the same model without memory."""
     store = run.store
     result = result_of(run, _about(run), answered=True)
     result["metrics"] = measured(result["metrics"], result["questions"])
@@ -106,9 +106,9 @@ def _about(run: Run) -> dict[str, Any]:
 
 
 def measured(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the metrics, without a value where nothing was measured: a 0 would read as if all answers had been wrong.
+    """Return the metrics. One that measured nothing has no value, because a 0 would mean that all answers were wrong.
 
-    Running out of time or turns counts as wrong, as in comparisons, so a cell with such a question keeps its 0.
+    As in comparisons, a question that ran out of time or turns counts as wrong, so a cell with such a question keeps its 0.
     """
     wrong = any(question["error"] and question["error"]["message"].startswith(OWN_FAULTS) for question in questions)
     return {name: _measured(cell, wrong) for name, cell in metrics.items()}
@@ -122,7 +122,7 @@ def _measured(cell: Mapping[str, Any], wrong: bool) -> dict[str, Any]:
 
 
 def accounting(run: Run) -> dict[str, Any]:
-    """Count how the sessions ended: each is in exactly one count of `by_status`, and the counts add up to `total`."""
+    """Count how the sessions ended. Each session is in exactly one count of `by_status`, so the counts add up to `total`."""
     statuses: Counter[str] = Counter()
     starts = cached = 0
     for line in trajectories(run.store):
@@ -134,9 +134,12 @@ def accounting(run: Run) -> dict[str, Any]:
 
 
 def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
-    """Return recency, efficiency and relevancy of a cell with their targets; the comparison has the accuracy gain.
+    """Return the accuracy, recency, efficiency and relevancy of a cell with their targets.
 
-    Accuracy counts as comparisons do: running out of time, turns or money is wrong; a crash or a limit is left out.
+    The accuracy gain is in the comparison.
+
+    Accuracy is counted as in comparisons. A session that ran out of time, turns or money is wrong, and a crash or a limit
+    is left out.
     """
 
     def value(name: str) -> float | None:
@@ -224,7 +227,10 @@ AGAIN = "again_"
 
 
 def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[str, Any]]:
-    """Convert scores to the result's form. A score without a value is unscored, unless its reason says that it was skipped."""
+    """Convert scores to the form of the result.
+
+    A score without a value is unscored unless its reason says that it was skipped.
+    """
     out = []
     for score in scores:
         data = score_to_json(replace(score, metric=AGAIN + score.metric) if again else score)
@@ -236,7 +242,7 @@ def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[
 
 
 def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], embedder: str) -> list[dict[str, Any]]:
-    """Score what memory returned; without memory there is nothing to rank, and only efficiency has a value (0)."""
+    """Score the texts that memory returned. Without memory there is nothing to rank, and only efficiency has a value (0)."""
     usage = outcome.result.usage
     share = efficiency(memories.tokens(outcome.given), usage.input_tokens + usage.output_tokens)
     out = [_entry("efficiency", share, "the client tells no tokens")]
@@ -258,7 +264,7 @@ def _relevancy(step: Step, found: Sequence[Retrieved], embedder: str) -> float |
 
 
 def check_embedder(name: str) -> None:
-    """Check that the embedder works before a session is paid for. Raises ConfigError or another MemevalError."""
+    """Check that the embedder works, before any session is paid for. Raises ConfigError or another MemevalError."""
     if name:
         with _embedding:
             _embedder(name).embed_query("ready")
@@ -275,7 +281,7 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 
 
 def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the main metric with its value: the first one, if it has a value and does not measure retrieval."""
+    """Return the main metric and its value. It is the first metric if that has a value and does not measure retrieval."""
     first = next(iter(scores), None)
     return {} if first is None or not is_main(first["metric"]) or first["value"] is None else {first["metric"]: first["value"]}
 

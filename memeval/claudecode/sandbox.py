@@ -1,14 +1,14 @@
-"""Where a sequence of an arm lives, what it may see of this installation, and whether it came upon gold answers.
+"""Manage the folders of a sequence in an arm, hide this installation from it, and detect access to gold answers.
 
     <root>/work/…        working folders; never inside a repository, and the same path for all sessions of a sequence
-    <root>/now/          the state as it is: config (CLAUDE_CONFIG_DIR), home (HOME), memoryd (MEMORYD_HOME)
-    <root>/kept/         the state after the last step that ended, put in place by one rename
-    <root>/q-<id>/       the state of one question, begun as a copy of `kept`; removed when it has ended
+    <root>/now/          the current state: config (CLAUDE_CONFIG_DIR), home (HOME), memoryd (MEMORYD_HOME)
+    <root>/kept/         the state after the last completed step, put in place by one rename
+    <root>/q-<id>/       the state of one question, which is a copy of `kept` and is removed when the question ends
 
-A step that was interrupted leaves `now` in an unknown state; the next start begins from `kept` again.
+An interrupted step leaves `now` in an unknown state, so the next start begins from `kept` again.
 
-The plugin's source folder can hold this platform with its gold answers, and so can the folder of the interpreter. So sessions
-get a copy of what the plugin ships, and a small script in place of the interpreter's path.
+The plugin's source folder and the interpreter's folder can contain this platform with its gold answers. So sessions
+get a copy of the files that the plugin ships, and a small script that replaces the interpreter's path.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class State:
         return Path(tempfile.gettempdir()) / f"mb-{short_hash(str(self.folder))}"
 
     def make(self) -> State:
-        """Create missing folders; empty the temporary one."""
+        """Create missing folders and empty the temporary one."""
         for name in ("config", "home", "memoryd"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.temporary, ignore_errors=True)
@@ -69,7 +69,7 @@ class State:
             shutil.rmtree(folder, ignore_errors=True)
 
     def variables(self) -> dict[str, str]:
-        """Return the variables for the environment of a session."""
+        """Return the environment variables that point a session to the state."""
         return {
             "HOME": str(self.folder / "home"),
             "CLAUDE_CONFIG_DIR": str(self.config),
@@ -79,15 +79,15 @@ class State:
         }
 
     def project(self, cwd: Path) -> Path:
-        """Return the client's folder for the logs and memory of a working folder."""
+        """Return the folder where the client keeps the logs and memory of a working folder."""
         return self.config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
 
     def transcript(self, session_id: str) -> Path | None:
-        """Find the log of a session, wherever the client put it."""
+        """Find the log of a session in any project folder."""
         return next(iter(sorted((self.config / "projects").glob(f"*/{session_id}.jsonl"))), None) if session_id else None
 
     def builtin_memory(self) -> dict[str, str]:
-        """Read the files of Claude Code's own memory: text by path within `projects`."""
+        """Read the files of Claude Code's own memory. Return their texts by path within `projects`."""
         root = self.config / "projects"
         files = sorted(path for path in root.glob("*/memory/**/*") if path.is_file())
         return {str(path.relative_to(root)): path.read_text("utf-8", "replace") for path in files}
@@ -102,7 +102,7 @@ class Sandbox:
         self._kept = root / "kept"
 
     def begin(self, done: tuple[str, ...]) -> bool:
-        """Restore the state after the steps `done`; return False, with an empty state, if it is not available."""
+        """Restore the state after the steps `done`. If it is not available, leave an empty state and return False."""
         self.work.mkdir(parents=True, exist_ok=True)
         if done and self._kept_steps() != list(done):
             return False
@@ -117,7 +117,7 @@ class Sandbox:
         return State(self.root / "now")
 
     def keep(self, done: tuple[str, ...]) -> None:
-        """Save the state as that after the steps `done`. Nothing may be running in it."""
+        """Save the current state as the state after the steps `done`. No process may be running in it."""
         fresh = self.root / "fresh"
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.copytree(self.now.folder, fresh, symlinks=True, ignore=_NOT_KEPT)
@@ -140,7 +140,7 @@ class Sandbox:
         state.remove()
 
     def drop_all_but_kept(self) -> None:
-        """Remove working folders and the current state; the saved state remains."""
+        """Remove the working folders and the current state. The saved state remains."""
         self.now.remove()
         for folder in (self.work, self.root / "old", self.root / "fresh"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -165,18 +165,18 @@ class Sandbox:
 
 
 def short_hash(text: str) -> str:
-    """Return twelve hex digits: paths stay short, and don't reveal what they are for."""
+    """Return twelve hex digits, so that paths stay short and don't reveal their purpose."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def default_root(environ: Mapping[str, str]) -> Path:
-    """Return the default folder of sandboxes, apart from the platform's data."""
+    """Return the default folder of sandboxes, which is separate from the platform's data."""
     cache = environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     return Path(cache) / "memeval-sandboxes"
 
 
 def check_root(root: Path) -> Path:
-    """Create the folder. Raises ConfigError if the client would read a project's instructions from a parent folder."""
+    """Create the root folder. Raises ConfigError if the client would read a project's instructions from a parent folder."""
     root = root.expanduser().absolute()
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -203,14 +203,14 @@ _LEFT_OUT = ("__pycache__", ".DS_Store")
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A staged copy of the plugin, and the hash of everything that affects it: its files, and memoryd's code."""
+    """A staged copy of the plugin and a hash of everything that affects it, which is its files and memoryd's code."""
 
     folder: Path
     digest: str
 
 
 def stage(plugin: Path, root: Path) -> Staged:
-    """Copy the plugin to the sandbox root, once per content. Safe to call from several runs at once."""
+    """Copy the plugin to the sandbox root unless the same content is already there. Several runs may call this at once."""
     files = sorted(_files(plugin))
     shipped = _digest(plugin, files)
     folder = root / f"plugin-{shipped[:12]}"
@@ -258,7 +258,7 @@ def interpreter(root: Path) -> str:
 
 
 def outside_path(path: str) -> str:
-    """Return PATH without this program's own virtual environment, from which the platform can be imported."""
+    """Return PATH without the virtual environment of this program, because the platform can be imported from there."""
     if sys.prefix == sys.base_prefix:
         return path
     own = Path(sys.prefix).resolve()
@@ -272,7 +272,7 @@ SAMPLES = "memeval/data/"
 
 
 def came_upon(result: SessionResult, places: Iterable[Path | None]) -> str:
-    """Return why a session can't be graded; empty if none of its calls named or showed a data folder."""
+    """Return why a session can't be graded, or an empty string if none of its calls named or showed a data folder."""
     signs = [SAMPLES, *(str(place.expanduser().absolute()) for place in places if place is not None)]
     for call in result.tool_calls:
         if any(sign in text for sign in signs for text in (str(dict(call.arguments)), call.result)):
@@ -281,7 +281,7 @@ def came_upon(result: SessionResult, places: Iterable[Path | None]) -> str:
 
 
 def check_apart(root: Path, folders: Mapping[str, Path]) -> None:
-    """Check that data and results are outside the sandbox root, where sessions could find them. Raises ConfigError."""
+    """Check that data and results are outside the sandbox root. Sessions could find them there. Raises ConfigError."""
     for what, folder in folders.items():
         place = folder.expanduser().absolute().resolve()
         if place.is_relative_to(root):

@@ -1,8 +1,8 @@
-"""Seed the start of a sequence: a conversation as a session log, or the memory of another run's sequences.
+"""Seed a sequence with a conversation as a session log, or with the memory of another run's sequences.
 
-The log holds both sides' messages with their original times; the client resumes it and the plugin reads it. Resuming it with one
-more prompt makes it a real session: hooks fire, the model sees the whole conversation, and the resulting log is read by the day
-dream like any other.
+The log holds the messages of both sides with their original times. The client resumes it and the plugin reads it. Resuming
+it with one more prompt makes it a real session. Hooks fire, the model sees the whole conversation, and the day dream reads
+the resulting log as usual.
 """
 
 from __future__ import annotations
@@ -33,12 +33,15 @@ _NO_TIME = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
 def stable_id(*parts: str) -> str:
-    """Return a UUID that is the same in every run: memory ids are derived from ids of sessions and lines."""
+    """Return a UUID that is the same in every run. Memory ids are derived from the ids of sessions and lines."""
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 
 def write_log(session: Session, session_id: str, folder: Path, cwd: Path, version: str, *, number: int = 0) -> Path:
-    """Write a session log to the client's folder for `cwd`. `number` orders sessions without a date, one day apart."""
+    """Write a session log to the client's folder for `cwd`.
+
+    Sessions without a date are placed one day apart, in the order of `number`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{session_id}.jsonl"
     lines = _lines(session, session_id, cwd, version, number)
@@ -93,12 +96,12 @@ _PROJECT = re.compile(r"^project: .*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Primer:
-    """Fill a fresh state with another run's memory. `states` are the saved states of its sequences, in order."""
+    """Fill a fresh state with the memory of another run. `states` holds the saved states of its sequences in order."""
 
     states: tuple[State, ...]
 
     def __call__(self, state: State, work: Path) -> None:
-        """Copy both kinds of memory, reassigned to the new sequence's project."""
+        """Copy both kinds of memory and assign them to the project of the new sequence."""
         cwd = (work / "project").resolve()
         project = ProjectRegistry(Paths(state.memory_home).projects).resolve(cwd).id
         index = ""
@@ -113,7 +116,7 @@ class Primer:
 
 
 def _copy_builtin(source: State, target: Path) -> str:
-    """Copy the topic files and return the index."""
+    """Copy the topic files of the built-in memory and return its index."""
     index = ""
     for file in sorted((source.config / "projects").glob("*/memory/*.md")):
         target.mkdir(parents=True, exist_ok=True)
@@ -125,7 +128,7 @@ def _copy_builtin(source: State, target: Path) -> str:
 
 
 def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
-    """Find the run of a command whose arm fits, preferably of the same benchmark. Raises RunError, ConfigError."""
+    """Find a run of the command with a matching arm, preferably on the same benchmark. Raises RunError or ConfigError."""
     fitting: dict[str, str] = {}
     for name in results.group(run):
         with results.open(name) as store:
@@ -138,11 +141,11 @@ def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
 
 
 def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]) -> Primer:
-    """Build the primer. Raises ConfigError if the other run saw a task of the new one, RunError if its memory is gone."""
+    """Build the primer. Raises ConfigError if the other run saw a task of the new one, and RunError if its memory is gone."""
     with results.open(run) as store:
         _refuse_overlap(store, run, sequences)
         folders = [Path(one) for one in store.meta("shard_sandboxes") or [store.meta("sandboxes")]]
-    kept: dict[str, Path] = {}  # two shards can share a sequence; copy it once
+    kept: dict[str, Path] = {}  # two shards can share a sequence, which is copied once
     for folder in folders:
         found = [path for path in folder.glob("*/kept") if path.is_dir()]
         if not found:

@@ -1,13 +1,13 @@
-"""Run one step in its sandbox: start the daemon, run the session, retry where useful, wait for memory to settle.
+"""Run one step in its sandbox. This starts the daemon, runs the session, retries where useful, and waits for memory to settle.
 
-Also writes the trajectory (one JSON line per session, beside the result file) and keeps the session cache.
+This module also writes the trajectory (one JSON line per session, beside the result file) and keeps the session cache.
 
 The cache stores sessions on disk under a key of everything that affects them, so each is paid for once across runs. It holds
 only sessions whose state is discarded afterwards: questions, and tasks of the arm without memory, with their grades. Sessions
 that create memory (replays, and tasks of arms with memory) always run again, because their effects are files that contain paths
 of their run. The key covers client version, address, model, arm with the digest of plugin and settings, limits, prompt, flags,
 session id (benchmark, sequence, step, repeat), and all remembered text. As with model calls, an entry records which run paid for
-it: a run that was killed between a session and its record gets the entry at its cost, so a resumed run reports the same as an
+it. A run that was killed between a session and its record gets the entry at its cost, so a resumed run reports the same as an
 uninterrupted one. Any other run gets it as cached, at no cost.
 """
 
@@ -51,7 +51,7 @@ GIVE_UP_AFTER = 3
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """Outcome of a step: result of the last attempt, and what memory returned and stored. `cached`: another run paid for it."""
+    """The outcome of a step, with the result of the last attempt. `cached` means that another run paid for it."""
 
     result: SessionResult
     attempts: int = 1
@@ -64,7 +64,7 @@ class StepOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a step runs, how its state is restored before a retry, and its session id."""
+    """The place where a step runs. It says how the state is restored before a retry, and has the session id."""
 
     state: State
     cwd: Path
@@ -73,7 +73,7 @@ class Place:
 
 
 class Outage:
-    """Circuit breaker: counts consecutive sessions that failed for external reasons. Thread-safe."""
+    """A circuit breaker that counts consecutive sessions that failed for external reasons. Thread-safe."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
         self._limit = limit
@@ -81,7 +81,10 @@ class Outage:
         self._lock = Lock()
 
     def note(self, result: SessionResult) -> None:
-        """Record a result. Raises ModelError after too many failures in a row, or on a fault that no retry can fix."""
+        """Record the result of a session.
+
+        Raises ModelError after too many consecutive failures or on a fault that no retry can fix.
+        """
         with self._lock:
             self._row = self._row + 1 if result.error in (ErrorKind.RATE_LIMIT, ErrorKind.NETWORK) else 0
             if result.error in FATAL or self._row >= self._limit:
@@ -115,7 +118,7 @@ class SessionRunner:
         self._policy = RetryPolicy(conditions.retries, conditions.backoff, maximum=600.0)
 
     def run(self, step: Step, place: Place, resume: str = "", chance: Callable[[], float] = lambda: 1.0) -> StepOutcome:
-        """Run a step; none of its processes outlive the call. Raises StoppedError, BudgetError, and ModelError in an outage."""
+        """Run a step. None of its processes outlive the call. Raises StoppedError, BudgetError, or ModelError in an outage."""
         attempt = 0
         spent = Usage()
         while True:
@@ -178,7 +181,7 @@ class SessionRunner:
         return replace(result, transcript=place.state.transcript(result.session_id)), stream
 
     def _paid(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """Run the session within the budgets: the remaining amount is passed to the client, so that no session can exceed it."""
+        """Run the session within the budgets. The client gets the remaining amount, so no session can exceed it."""
         with ExitStack() as stack:
             settles = [stack.enter_context(budget.reserve(None)) for budget in self._budgets]
             left = [budget.limit - budget.spent for budget in self._budgets if budget.limit is not None]
@@ -198,7 +201,7 @@ class SessionRunner:
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
     def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
-        """Let the plugin import logs without a client session."""
+        """Import logs through the plugin without a client session."""
         daemon = MemoryDaemon(place.state, self.environment(place.state))
         started = time.monotonic()
         with self._slots:
@@ -231,7 +234,10 @@ SHOWN_TEXT = 2000
 
 
 def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: Sequence[Retrieved]) -> dict[str, Any]:
-    """Describe what was written, retrieved, injected and used. Token counts are estimates, except the session's own."""
+    """Describe which memories were written, retrieved, injected and used.
+
+    All token counts but those of the session are estimates.
+    """
     result = outcome.result
     injected = [one for one in outcome.given if not one.via.startswith("tool:")]
     asked = [one for one in outcome.given if one.via.startswith("tool:")]
@@ -273,7 +279,7 @@ def _written(change: dict[str, Any]) -> dict[str, Any]:
 
 
 def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
-    """Return all trajectories of a run: histories first, then questions in report order."""
+    """Return all trajectories of a run. Histories come first, then questions in the order of the report."""
     for key in store.keys(Phase.INGEST):
         record = store.get(key)
         if key.part and record is not None:
@@ -287,13 +293,13 @@ _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to
 
 
 class SessionCache:
-    """Session cache with one JSON file per session. Without a folder nothing is cached. A corrupt file counts as a miss."""
+    """A cache with one JSON file per session. Without a folder nothing is cached. A corrupt file counts as a miss."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def get(self, key: str, payer: str) -> tuple[StepOutcome, tuple[Score, ...]] | None:
-        """Return the cached session and its grades, if any."""
+        """Return the cached session with its grades, or None if it is not cached."""
         if self._folder is None:
             return None
         try:
@@ -348,13 +354,16 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
 
 
 def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
-    """Return the SHA-256 cache key of a session. `decides` is what all sessions of a cell share."""
+    """Return the SHA-256 cache key of a session. `decides` holds the values that all sessions of a cell share."""
     content = [FORM, dict(decides), step.prompt, step.folder, list(step.flags), session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def remembered(state: State, root: Path) -> list[str]:
-    """Return the text of both memories without run-specific parts: ids, the project, creation and end times."""
+    """Return the text of both memories without the parts specific to a run.
+
+    These are ids, the project, and creation and end times.
+    """
     builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
     files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))
     plugin = [MEMORY_ID.sub("", _OF_THE_RUN.sub("", path.read_text("utf-8", "replace"))) for path in files]

@@ -1,7 +1,7 @@
-"""Run one cell of run_bench (benchmark × arm × model × repeat): its sequences, each in its own sandbox.
+"""Run the sequences of one run_bench cell (benchmark × arm × model × repeat), each in its own sandbox.
 
-Every step is a checkpoint. Its records go to run.db in one transaction: an ingest record per replayed session; for a question or
-task a search record (what memory returned), an answer record (the session) and an evaluate record (scores). A step without
+Every step is a checkpoint. Its records go to run.db in one transaction. A replayed session has an ingest record. A question or
+task has a search record (what memory returned), an answer record (the session) and an evaluate record (scores). A step without
 records is run again, so a single stage covers all four phases.
 """
 
@@ -85,7 +85,7 @@ class Machine:
 class ClientSubject:
     """One cell of the grid.
 
-    All cells of a command share `slots` and `outage`; `without` holds the records of the same model without memory.
+    All cells of a command share `slots` and `outage`. `without` holds the records of the same model without memory.
     """
 
     machine: Machine
@@ -100,7 +100,7 @@ class ClientSubject:
 
     @property
     def report(self) -> CellReport:
-        """Return the report builder for this cell."""
+        """Return the object that builds the report of this cell."""
         return CellReport(self.family, self.sequences, self.command.version, self.without)
 
     @property
@@ -221,7 +221,7 @@ class ClientSubject:
         return make_primer(results, source_cell(results, source, self.cell.benchmark, arm), self.sequences)
 
     def _decides(self) -> dict[str, Any]:
-        """Return everything the cell's sessions share that affects their outcome (part of the cache key)."""
+        """Return the values shared by all sessions of the cell that affect their outcome. They are part of the cache key."""
         conditions, arm = self.command.conditions, self.cell.arm
         setup = ArmSetup(arm)
         shared = {
@@ -250,7 +250,7 @@ class ClientSubject:
         return self.report.result(run)
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """Return the trajectory file: what each session did with memory."""
+        """Return the trajectory file, which describes how each session used memory."""
         return self.report.attachments(run, file)
 
 
@@ -266,7 +266,7 @@ def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
 
 
 def history_of(arm: Arm, conditions: Conditions) -> str:
-    """Return how conversation history reaches this arm's memory."""
+    """Return how conversation history gets into the memory of this arm."""
     if arm is Arm.OFF:
         return "none: nothing of it could be remembered"
     return "imported from session logs" if conditions.ingest == TRANSCRIPTS and not arm.has_builtin else "replayed in sessions"
@@ -274,7 +274,10 @@ def history_of(arm: Arm, conditions: Conditions) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CellWork:
-    """Inputs of a cell. `primed` fills a fresh state with another run's memory; `decides` is what all of its sessions share."""
+    """The inputs of a cell.
+
+    `primed` fills a fresh state with another run's memory. `decides` holds the values that all of its sessions share.
+    """
 
     run: Run
     family: Family
@@ -293,11 +296,11 @@ class CellWork:
 
     @property
     def replays(self) -> bool:
-        """Return whether this arm has any memory, so that replaying history makes sense."""
+        """Return whether this arm replays history, which it does only if it has a memory."""
         return self.arm is not Arm.OFF
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
-        """Return the session id of a step. It is equal in every arm and run because memory ids are derived from it."""
+        """Return the session id of a step. It is the same in every arm and run because memory ids are derived from it."""
         return stable_id(self.family.name, sequence.id, step.id, str(self.repeat))
 
 
@@ -311,7 +314,7 @@ def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
 
 
 class _Chain:
-    """The steps of one sequence: steps that carry memory run in order, questions run concurrently."""
+    """The steps of one sequence. Steps that carry memory run in order, and questions run concurrently."""
 
     def __init__(self, work: CellWork, sequence: StepSequence) -> None:
         self._work = work
@@ -343,7 +346,7 @@ class _Chain:
         for_each(questions, self._ask, self._work.conditions.workers, self._work.stop, "question")
 
     def drop(self) -> None:
-        """Remove the working folders; the memory state stays available to --memory-from."""
+        """Remove the working folders. The state of the memory stays available to --memory-from."""
         self.box.drop_all_but_kept()
 
     # Existing records
@@ -359,7 +362,7 @@ class _Chain:
         return self._store.get(Key(Phase.INGEST, self._sequence.id)) is not None
 
     def _carried(self) -> list[Step]:
-        """Return the steps whose memory carries over to the next, as this arm runs them."""
+        """Return the steps that pass their memory on to the next step in this arm."""
         replays = [step for step in self._sequence.steps if step.kind is StepKind.REPLAY]
         tasks = [step for step in self._sequence.steps if step.kind is StepKind.TASK]
         if not self._work.replays or not replays:
@@ -370,11 +373,11 @@ class _Chain:
 
     @property
     def _imports(self) -> bool:
-        """Return whether logs are imported. The built-in memory can't read logs: its model has to see the conversation."""
+        """Return whether logs are imported. The built-in memory can't read logs because its model has to see the conversation."""
         return self._work.conditions.ingest == TRANSCRIPTS and not self._work.arm.has_builtin
 
     def _carried_done(self) -> tuple[str, ...]:
-        """Return the carried steps that have records, up to the first that has none."""
+        """Return the leading steps that carry memory and have records, up to the first one without a record."""
         done: list[str] = []
         for step in self._carried():
             there = self._recorded(step) if step.question is not None else self._replayed(step)
@@ -387,7 +390,7 @@ class _Chain:
         return self._store.get(Key(Phase.INGEST, self._sequence.id, part=step.id)) is not None
 
     def _forget(self) -> None:
-        """Restart the sequence: the memory state behind its records no longer exists."""
+        """Delete the records of the sequence so that it restarts. The state of the memory behind them no longer exists."""
         with self._store.transaction():
             self._store.delete_one(Key(Phase.INGEST, self._sequence.id))
             for step in self._sequence.steps:
@@ -424,7 +427,7 @@ class _Chain:
         return self._off_task(step, place)
 
     def _off_task(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
-        """Run a task without memory. Only its answer and grades are needed later; an ungraded task is not cached."""
+        """Run a task without memory. Only its answer and grades are needed later. An ungraded task is not cached."""
         decides = {**self._work.decides, "benchmark": dict(self._work.family.about())}
         key = session_key(decides, step, place.session_id, ())
         if (known := self._work.cache.get(key, self._payer(step))) is not None and known[1]:
@@ -507,7 +510,7 @@ class _Chain:
         self._work.progress.advance(self._work.label, _ended(result))
 
     def _close_history(self) -> None:
-        """Return the case's ingest record: totals over its parts."""
+        """Return the ingest record of the case, with the totals over its parts."""
         if self._history_closed():
             return
         parts = list(self._parts())
@@ -562,7 +565,10 @@ def _cut(piece: Retrieved) -> Retrieved:
 
 
 def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> Ended:
-    """Return the progress status. A crash or a limit is not a wrong answer; running out of time or turns is."""
+    """Return the step's status for the progress display.
+
+    Running out of time or turns is a wrong answer, but a crash or a limit is not.
+    """
     status = Status.DONE if result.ok else Status.SKIPPED if result.error is ErrorKind.UNPREPARED else Status.FAILED
     usage = result.usage
     excused = str(result.error) not in OWN_FAULTS

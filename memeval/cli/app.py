@@ -1,4 +1,4 @@
-"""All commands under one root, and the entry point."""
+"""Collect all commands under one root and provide the entry point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memeval.cli.root import cli
 
 
 def build() -> click.Group:
-    """Return the root with all commands."""
+    """Return the root command with all subcommands."""
     for module in (running, looking, reports, starting):
         for command in module.COMMANDS:
             cli.add_command(command)
@@ -20,7 +20,7 @@ def build() -> click.Group:
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Run the command line. This is the entry point of the console script."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

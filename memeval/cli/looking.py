@@ -122,7 +122,7 @@ def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: b
 
 
 def _shorten(source: dict[str, Any]) -> None:
-    """Shorten a long list of files, which would hide everything above it."""
+    """Shorten a long list of files, because it would push everything above it off the screen."""
     files = source.get("files", [])
     if len(files) > FEW:
         source["files"] = files[:FEW]
@@ -130,7 +130,7 @@ def _shorten(source: dict[str, Any]) -> None:
 
 
 def _counts(ctx: Context, name: str, data: Path | None) -> dict[str, Any]:
-    """Count the data on this machine; nothing is fetched."""
+    """Count the data on this machine. Nothing is fetched."""
     try:
         return count_cases(_open(ctx, name, data, offline=True))
     except DataError as error:
@@ -190,7 +190,7 @@ def _find(benchmark: Benchmark, name: str) -> tuple[Case, Question]:
 
 
 def _evidence(case: Case, question: Question) -> list[dict[str, str]]:
-    """Return evidence turns, or whole evidence sessions if the turns are not known."""
+    """Return the evidence turns, or the whole evidence sessions if the turns are not known."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     return [
         {"turn": turn.id, "at": str(turn.at or session.at or ""), "who": turn.speaker or turn.role, "text": turn.text}
@@ -220,7 +220,10 @@ def status(ctx: Context, run: str | None, as_json: bool) -> None:
 
 
 def run_status(ctx: Context, name: str) -> dict[str, Any]:
-    """Return the status of one run, for each phase as `done` or `done+failed failed`."""
+    """Return the status of one run.
+
+    Each phase has the text `done` or `done+failed failed`, with the counts in place of the words.
+    """
     folder = ctx.results.find(name)
     with ctx.results.open(name) as store:
         counts = store.counts()
@@ -313,7 +316,7 @@ def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_
 
 
 def _probe(system: Provider, scope: str, seconds: float) -> tuple[list[Retrieved], list[Retrieved]]:
-    """Search after one add, and after clear; print each answer."""
+    """Search once after adding a session and once after clearing, and print each answer."""
     if system.capabilities.gold:
         system.use_gold(scope, Case(scope, (PROBE,), (PROBE_QUESTION,)))
     watch = getattr(system, "watch", None)
@@ -334,7 +337,7 @@ def _probe(system: Provider, scope: str, seconds: float) -> tuple[list[Retrieved
 def _asked(system: Provider, scope: str, query: str, *, watched: bool) -> list[Retrieved]:
     click.echo(f"search: {query}")
     found = system.search(scope, SearchRequest(query, 5, PROBE.at))
-    if not watched:  # code in this process returns these values directly; there is no raw answer
+    if not watched:  # code in this process returns these values directly, so there is no raw answer
         for piece in found:
             _show_raw("search", repr(piece).encode())
     for rank, piece in enumerate(found, start=1):

@@ -1,4 +1,4 @@
-"""Flags that several commands share, and how they become settings."""
+"""Define the flags that several commands share, and convert them to settings."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ work_options = _all([
 
 
 def given() -> dict[str, str]:
-    """Return the flags given on the command line of the current command, by the names of their values."""
+    """Return the flags that were given on the command line of the current command, by parameter name."""
     context = click.get_current_context()
     named = {param.name: param.opts[0] for param in context.command.params if param.name}
     return {name: flag for name, flag in named.items() if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
@@ -119,13 +119,16 @@ class SpreadCommand(click.Command):
     """A command whose `--benchmarks`, `--providers` and `--compare` take several values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Spread the values, then parse."""
+        """Spread the values and then parse the arguments."""
         flags = [flag for param in self.params if param.multiple and param.name in SPREAD for flag in param.opts]
         return super().parse_args(ctx, spread(args, flags))
 
 
 def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
-    """Parse `key=value` pairs, values as in YAML, so 3 is a number and true a boolean. A dotted key gives nested mappings."""
+    """Parse `key=value` pairs.
+
+    Values are parsed as YAML, so 3 is a number and true is a boolean. A dotted key gives nested mappings.
+    """
     out: dict[str, Any] = {}
     for pair in pairs:
         key, sign, value = pair.partition("=")
@@ -156,7 +159,7 @@ def selection(values: Mapping[str, Any]) -> Selection:
 
 
 def judge_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the judge's settings. A judge with a slash is the model of the judge `llm`."""
+    """Return the settings of the judge. A judge name with a slash is a model for the judge `llm`."""
     judge, model = values["judge"], values["judge_model"]
     if "/" in judge and "," not in judge:
         judge, model = "llm", model or judge
@@ -169,13 +172,13 @@ def judge_settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prompt(reference: str) -> str:
-    """Replace a file name by its full path, so that a resumed run finds it from anywhere."""
+    """Replace a file name by its full path, so that a resumed run finds the file from any folder."""
     path = Path(reference)
     return str(path.resolve()) if reference and "{" not in reference and path.is_file() else reference
 
 
 def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settings:
-    """Build settings from all flags."""
+    """Build the settings from all flags."""
     provider_options = key_values(values["provider_options"], "--provider-option")
     for name, flag in (("keyExpansion", "key_expansion"), ("timeAware", "time_aware")):
         if values[flag]:
@@ -205,7 +208,10 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
 
 
 def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
-    """Return the path that --data gives for a benchmark: `NAME=PATH`, or a path if there is one benchmark. Raises ConfigError."""
+    """Return the path that --data gives for a benchmark.
+
+    A value is `NAME=PATH`, or a plain path if there is only one benchmark. Raises ConfigError.
+    """
     by_name: dict[str, str] = {}
     for entry in values["data"]:
         name, sign, path = entry.partition("=")
@@ -226,7 +232,10 @@ def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
 
 
 def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
-    """Return settings of a run that reuses phases of another: flags not given default to `kept`, that run's settings."""
+    """Return the settings of a run that reuses phases of another run.
+
+    Flags that are not given default to that run's settings in `kept`.
+    """
     words = [*values["benchmarks"], *values["providers"], *([values["retriever"]] if values["retriever"] else [])]
     if len(values["benchmarks"]) > 1 or len(words) - len(values["benchmarks"]) > 1:
         raise ConfigError("--from is for one benchmark with one provider.", fix="Name one of each, or none.")

@@ -1,4 +1,4 @@
-"""Commands that read results: results, compare, trend, failures, calibrate, export, regress, html, ledger."""
+"""Define the commands that read results: results, compare, trend, failures, calibrate, export, regress, html, ledger."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def results(
 
 
 def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questions: bool, markdown: bool, as_json: bool) -> None:
-    """Print one run in full, or several as a table for each board."""
+    """Print one run in full, or several runs as a table for each board."""
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)

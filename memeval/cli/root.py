@@ -1,4 +1,4 @@
-"""The root command and its global options. Exit codes: see `report.terminal`; regress ends with 1 for a significant drop."""
+"""Define the root command and its global options. The exit codes are described in `report.terminal`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memeval.run.plan import RunContext
 
 @dataclass
 class Context:
-    """Context that every command gets."""
+    """The context that every command gets."""
 
     results: ResultsDir
     catalog: Catalog
@@ -29,7 +29,7 @@ class Context:
     offline: bool
 
     def run_context(self, budget: float | None = None, *, cache: bool = True) -> RunContext:
-        """Return the context that runs share; a budget counts for all runs of the command together."""
+        """Return the context that runs share. A budget covers all runs of the command together."""
         if budget is not None and not budget >= 0:
             raise ConfigError(f"--budget-usd {budget:g} is not a budget.", fix="Give a number of US dollars from 0.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
@@ -42,7 +42,7 @@ pass_context = click.make_pass_decorator(Context)
 
 
 class Root(click.Group):
-    """Root group that reports errors through `terminal.faults_reported`."""
+    """The root group, which reports errors through `terminal.faults_reported`."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

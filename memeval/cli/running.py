@@ -1,4 +1,4 @@
-"""Commands that run phases: eval, prepare, run, evaluate, merge."""
+"""Define the commands that run phases: eval, prepare, run, evaluate, merge."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def _start(
     values: dict[str, Any],
     work: Work,
 ) -> None:
-    """Run all cells, after checking the settings of each before the first starts."""
+    """Run all cells. The settings of every cell are checked before the first one starts."""
     group = values["run_id"] or new_group()
     named = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
@@ -281,7 +281,7 @@ def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, 
 
 @contextmanager
 def _each_on_its_own() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
-    """Run several; report each failure, continue with the rest, and fail at the end."""
+    """Run several runs. Each failure is reported and the rest continue. The command fails at the end."""
     failed: list[MemevalError] = []
 
     @contextmanager
@@ -312,7 +312,7 @@ def _perform(opened: Run, subject: ProviderSubject, context: RunContext, work: W
 
 
 def _tell(path: Path) -> None:
-    """Print the main numbers and the path of the rest."""
+    """Print the main numbers of a run and the path of its result file."""
     result = read_result(path)
     metrics, totals = result["metrics"], result["totals"]
     first = result["primary_metric"]
@@ -341,7 +341,7 @@ def _tell(path: Path) -> None:
 
 
 def _notes(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return caveats about provider, evidence and clusters that affect the numbers."""
+    """Return caveats about the provider, the evidence and the clusters that affect the numbers."""
     questions = result["questions"]
     pieces = [piece for question in questions for piece in question["retrieved"]]
     if not pieces and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):

@@ -1,4 +1,4 @@
-"""The command that creates templates for your own provider or benchmark: init."""
+"""Define the command `init`, which creates templates for your own provider or benchmark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of one folder. A file is read again only when it has changed; texts of questions are not cached."""
+"""Read the results of one folder. A file is read again only if it has changed. The texts of questions are not cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A cached result file: the run without texts, or what is wrong with it."""
+    """A cached result file. It holds the run without texts, or the problem with the file."""
 
     stamp: Stamp
     run: RunResult | None
@@ -33,7 +33,7 @@ class Known:
 
 
 class Library:
-    """Cache of a results folder. Thread-safe."""
+    """A cache of a results folder. Thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self.results = ResultsDir(root)
@@ -45,7 +45,7 @@ class Library:
     # Finished runs
 
     def runs(self) -> dict[str, RunResult]:
-        """Return the newest result of every run by id, without the texts of questions."""
+        """Return the newest result of every run by id. The texts of questions are left out."""
         return {run_id: known.run for run_id, known in self._newest().items() if known.run is not None}
 
     def problems(self) -> list[str]:
@@ -53,7 +53,7 @@ class Library:
         return [known.problem for known in self._refreshed().values() if known.problem]
 
     def cells(self) -> dict[str, list[CellView]]:
-        """Return the cells of run_bench commands, by command."""
+        """Return the cells of run_bench commands by command."""
         return grouped(known.cell for known in self._newest().values() if known.cell is not None)
 
     def run(self, run_id: str) -> RunResult:
@@ -64,7 +64,7 @@ class Library:
                 raise UnknownRunError(f"There is no result of a run '{run_id}' here.", fix="Choose one from the list.")
             key = (known.run.path, known.stamp)
             if key not in self._whole:
-                # drop its path, so that files beside the result are not served
+                # drop the path of the run, so that files beside the result are not served
                 self._whole[key] = replace(read_run(known.run.path), path=None)
             self._whole.move_to_end(key)
             while len(self._whole) > WHOLE_RUNS:
@@ -72,7 +72,7 @@ class Library:
             return self._whole[key]
 
     def compared(self, first: str, second: str, metric: str = "") -> tuple[RunComparison, list[QuestionPair]]:
-        """Compare two runs with the paired test, and question by question. Raises RunError."""
+        """Compare two runs with the paired test and question by question. Raises RunError."""
         one, two = self.run(first), self.run(second)
         key = (first, one.finished_at, second, two.finished_at, metric)
         with self._lock:
@@ -103,7 +103,7 @@ class Library:
             return dict(self._known)
 
     def _stamp(self, path: Path) -> Stamp | None:
-        """Return the file's stamp; None if it is gone, or a link out of the folder."""
+        """Return the stamp of the file, or None if the file is gone or is a link that leaves the folder."""
         try:
             if not path.resolve().is_relative_to(self.results.root.resolve()):
                 return None
@@ -115,7 +115,10 @@ class Library:
     # Active runs
 
     def unfinished(self) -> list[RunProgress]:
-        """Return runs with a store but no result, newest first; active ones before stopped ones."""
+        """Return the runs that have a store but no result.
+
+        Active runs come before stopped ones, and newer runs before older ones.
+        """
         finished = self._newest().keys()
         found = []
         for run_id in self.results.run_ids():
@@ -123,7 +126,7 @@ class Library:
                 continue
             try:
                 found.append(progress(folder))
-            except RunError:  # it is ending or being removed, or of another version: `memeval status` reports it
+            except RunError:  # the run is ending, being removed or of another version, which `memeval status` reports
                 continue
         found.sort(key=lambda one: one.begun, reverse=True)
         return sorted(found, key=lambda one: one.state != "running")[:UNFINISHED]

@@ -1,4 +1,4 @@
-"""Read-only progress of a run, whichever process works on it."""
+"""Read the progress of a run without writing to it, whichever process runs it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
-    """Progress of a phase: items done, including failed ones, and total."""
+    """The progress of a phase, with the number of completed items (including failed ones) and the total."""
 
     phase: str
     done: int
@@ -30,7 +30,7 @@ class PhaseProgress:
 class RunProgress:
     """Progress of a run.
 
-    `note` has the first metric so far with its interval, `cost` what was paid so far ("" for nothing); `parts` counts
+    `note` has the first metric so far with its interval. `cost` is the amount paid so far ("" for nothing). `parts` counts
     ingested sessions.
     """
 
@@ -45,13 +45,15 @@ class RunProgress:
     cost: str
 
     def plain(self) -> dict[str, Any]:
-        """Convert to JSON values."""
+        """Convert the progress to JSON values."""
         return asdict(self)
 
 
 def progress(folder: Path) -> RunProgress:
-    """Return the progress of the run in a folder. Raises RunError when it can't be read."""
-    running = is_running(folder)  # checked first: a run that ends meanwhile shows as running once more, never as stopped
+    """Return the progress of the run in a folder. Raises RunError if the run can't be read."""
+    running = is_running(
+        folder
+    )  # checked first, so that a run that ends meanwhile is shown as running once more and never as stopped
     with RunStore(folder / "run.db", read_only=True) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None

@@ -1,4 +1,4 @@
-"""The Results pages: leaderboards, run_bench grids, runs with their questions, comparisons, and active runs."""
+"""Serve the Results pages: leaderboards, run_bench grids, runs with their questions, comparisons, and active runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 async def ask(work: Callable[..., T], *values: Any) -> T:
-    """Run blocking work in a thread, converting its errors to the console's."""
+    """Run blocking work in a thread, and convert its errors to errors of the console."""
     try:
         return await asyncio.to_thread(work, *values)
     except UnknownRunError as error:
@@ -46,7 +46,7 @@ async def ask(work: Callable[..., T], *values: Any) -> T:
 
 
 class Results:
-    """Request handlers, with a cache of a few results folders."""
+    """The request handlers, with a cache of a few results folders."""
 
     def __init__(self) -> None:
         self._libraries: dict[str, Library] = {}
@@ -60,7 +60,7 @@ class Results:
         return self._libraries[folder]
 
     async def index(self, ctx: Context) -> Reply:
-        """Show active runs, a leaderboard of each benchmark, the grids, and the end of the ledger."""
+        """Show active runs, a leaderboard for each benchmark, the grids, and the end of the ledger."""
         if not ctx.session.results:
             return await ctx.page("results/none.html")
         library = self._library(ctx)
@@ -74,7 +74,7 @@ class Results:
         )  # fmt: skip
 
     async def run(self, ctx: Context) -> Reply:
-        """Show a finished run with its questions, page by page, or the progress of an unfinished one."""
+        """Show a finished run with its questions page by page, or the progress of an unfinished run."""
         library, name = self._library(ctx), ctx.path["run"]
         if name not in await ask(library.runs):
             return await ctx.page("results/live.html", progress=await ask(library.progress, name))
@@ -115,7 +115,7 @@ class Results:
         )  # fmt: skip
 
     async def grid(self, ctx: Context) -> Reply:
-        """Show a run_bench command: its cells, comparisons and every task in every cell."""
+        """Show a run_bench command with its cells, its comparisons, and every task in every cell."""
         library, group = self._library(ctx), ctx.query.required("group", limit=LONGEST_ID)
         cells = (await ask(library.cells)).get(group)
         if cells is None or not _PLAIN.fullmatch(group):
@@ -132,7 +132,7 @@ class Results:
 
 
 async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIterator[tuple[str, Any]]:
-    """Yield ("progress", …) on each change, ("beat", {}) at intervals to detect a closed tab, and ("end", …)."""
+    """Yield ("progress", …) on each change, ("beat", {}) at intervals to detect a closed tab, and finally ("end", …)."""
     loop = asyncio.get_running_loop()
     begun = sent_at = loop.time()
     last: RunProgress | None = None
@@ -155,18 +155,18 @@ async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIt
 
 
 def _boards(runs: dict[str, RunResult]) -> list[dict[str, Any]]:
-    """Return a leaderboard for each benchmark: numbers of different ones are never in one table."""
+    """Return a leaderboard for each benchmark. Numbers of different benchmarks are never in one table."""
     names = sorted({run.benchmark for run in runs.values()})
     return [{"name": name, "table": leaderboard([one for one in runs.values() if one.benchmark == name])} for name in names]
 
 
 def _without_names(table: Table) -> Table:
-    """Drop the columns of names, which are in the heading."""
+    """Drop the columns of names, because the heading has the names."""
     return Table(table.columns[2:], tuple(row[2:] for row in table.rows), table.numbers)
 
 
 def _linked(runs: dict[str, RunResult]) -> frozenset[str]:
-    """Return the ids that are valid in a URL."""
+    """Return the run ids that are valid in a URL."""
     return frozenset(run_id for run_id in runs if _PLAIN.fullmatch(run_id))
 
 

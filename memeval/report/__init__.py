@@ -1,13 +1,13 @@
-"""What is read from result files: tables, comparisons, failures, exports, regressions.
+"""Read result files into tables, comparisons, failures, exports and regressions.
 
-    load_run(results, "RUN")             a run by id, folder or result file → RunResult
+    load_run(results, "RUN")             load a run by id, folder or result file → RunResult
     compare([run, …]) → comparison_table     wins, losses, ties, p-values with Holm's correction
-    failures(run) → failures_table           what went wrong, and whether the evidence was found
-    export(run, "csv")                   text; formats in FORMATS
+    failures(run) → failures_table           wrong and failed questions, and whether their evidence was found
+    export(run, "csv")                   text in one of FORMATS
     regress(run, load_baseline(results, "main")).exit_code     1 on a significant drop; set_baseline names one
     metrics_table, types_table, leaderboard, ledger_table      tables with .markdown() and .csv()
 
-Raises RunError (see memeval.core.errors) wherever a file, run, metric or format is not there.
+Functions raise RunError (see memeval.core.errors) if a file, run, metric or format does not exist.
 """
 
 from memeval.report.compare import (

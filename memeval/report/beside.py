@@ -1,4 +1,4 @@
-"""Context for a run's numbers: the gain over no memory, targets, published figures, and earlier versions."""
+"""Put the numbers of a run in context: the gain over no memory, targets, published figures, and earlier versions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FREE = ("asked for", "threshold", "prepared")
 
 
 def baseline_of(run: RunResult, others: Iterable[RunResult]) -> RunResult | None:
-    """Return the newest run without memory on the same questions, with the same answering model and judge."""
+    """Return the newest run without memory that has the same questions, answering model and judge."""
     if run.provider == NOTHING or not run.answering_model:
         return None
     wanted = _parts(run)
@@ -36,7 +36,7 @@ def _parts(run: RunResult) -> tuple[object, ...]:
 
 
 def gain_of(run: RunResult, others: Iterable[RunResult]) -> Gain | None:
-    """Return accuracy with memory minus accuracy without; None if there is no matching run without memory."""
+    """Return the accuracy with memory minus the accuracy without it, or None if there is no matching run without memory."""
     name = run.primary
     base = baseline_of(run, others)
     if base is None or name is None or "." in name or name not in base.metrics:
@@ -45,7 +45,7 @@ def gain_of(run: RunResult, others: Iterable[RunResult]) -> Gain | None:
 
 
 def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
-    """Return the finished runs of provider none on a benchmark, skipping unreadable results."""
+    """Return the finished runs of provider `none` on a benchmark. Unreadable results are skipped."""
     found = []
     for line in results.ledger_lines():
         if line.get("benchmark") != benchmark or line.get("provider") != NOTHING:
@@ -59,26 +59,26 @@ def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
 
 
 def gain_row(gain: Gain) -> tuple[str, str, str]:
-    """Format the gain as a row of the table of the whole run."""
+    """Format the gain as a row for the table of figures of the whole run."""
     left = f", {gain.left_out} in one run only" if gain.left_out else ""
     detail = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"
     return ("accuracy gain", f"{100 * gain.gain:+.1f}", detail)
 
 
 def targets_of(run: RunResult) -> dict[str, float]:
-    """Return the targets in the benchmark's file at the time of the run."""
+    """Return the targets that the benchmark's file had at the time of the run."""
     found = run.find("benchmark", "spec", "targets")
     return {str(name): float(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
 
 
 def missed(run: RunResult) -> list[str]:
-    """Return metrics below their target; one without a value counts as missed."""
+    """Return the metrics that are below their target. A metric without a value counts as missed."""
     reached = {name: value for name in targets_of(run) if (value := _value(run, name)) is not None}
     return [name for name, target in targets_of(run).items() if name not in reached or reached[name] < target]
 
 
 def targets_table(run: RunResult) -> Table:
-    """Tabulate each target with the value and whether it is reached; undecided if the interval contains the target."""
+    """Tabulate each target with the value and whether it was reached. That is undecided if the interval contains the target."""
     rows = []
     for name, target in targets_of(run).items():
         value = _value(run, name)
@@ -97,7 +97,7 @@ def _value(run: RunResult, metric: str) -> float | None:
 
 
 def published_of(catalog: Catalog, benchmark: str) -> tuple[PublishedSpec, ...]:
-    """Return published figures from the benchmark's file; none if the file is not available."""
+    """Return the published figures in the benchmark's file. There are none if the file is not available."""
     try:
         return catalog.benchmark(benchmark).published
     except ConfigError:
@@ -114,14 +114,14 @@ PUBLISHED_NOTE = "Figures of others: other models, judges or questions than here
 
 
 def version_of(run: RunResult) -> str:
-    """Return the version and commit that made a run."""
+    """Return the version and commit of the program that made a run."""
     version = str(run.find("provenance", "memeval_version") or "")
     commit = str(run.find("provenance", "git", "commit") or "")[:9]
     return " ".join(part for part in (version, commit) if part) or NONE
 
 
 def trends(runs: Iterable[RunResult]) -> list[list[RunResult]]:
-    """Group comparable runs of one provider, in order of time; groups of one are dropped."""
+    """Group comparable runs of one provider in order of time. Groups with a single run are dropped."""
     grouped: dict[tuple[object, ...], list[RunResult]] = {}
     for run in runs:
         if not run.fault and run.primary is not None:
@@ -133,7 +133,7 @@ def trends(runs: Iterable[RunResult]) -> list[list[RunResult]]:
 
 
 def trend_table(series: Sequence[RunResult], metric: str = "") -> Table:
-    """Tabulate a provider's value over versions, and the difference from the previous one on shared questions."""
+    """Tabulate a provider's value for each version, and the difference from the previous version on shared questions."""
     name = metric or series[-1].primary or ""
     rows = []
     before: RunResult | None = None

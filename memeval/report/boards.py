@@ -1,6 +1,6 @@
-"""Group comparable runs: those that differ only in the memory system and the answering model.
+"""Group comparable runs, which differ only in the memory system and the answering model.
 
-A board is a benchmark with one data file, selection of questions, target variant, granularity, judge and cut-offs.
+All runs on a board have the same benchmark, data file, selection of questions, target variant, granularity, judge and cut-offs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Comparable runs and what they have in common; `title` omits what all boards of a list share."""
+    """Comparable runs and the values that they share. `title` omits the values that all boards in a list share."""
 
     benchmark: str
     parts: tuple[Part, ...]
@@ -26,7 +26,10 @@ class Board:
 
 
 def boards(runs: Iterable[RunResult]) -> list[Board]:
-    """Group runs into boards, by benchmark and in order of appearance, skipping broken ones; titles name the differences."""
+    """Group runs into boards by benchmark and in order of appearance.
+
+    Broken runs are skipped. Titles name the differences between boards.
+    """
     grouped: dict[str, dict[tuple[Part, ...], list[RunResult]]] = {}
     for run in runs:
         if run.fault:
@@ -78,5 +81,5 @@ def _titled(benchmark: str, groups: dict[tuple[Part, ...], list[RunResult]]) -> 
 
 
 def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:
-    """Return the parts of the first key in which another one differs."""
+    """Return the parts of the first key that differ in another key."""
     return [part for part in keys[0] if any(part not in other for other in keys[1:])] if keys else []

@@ -1,4 +1,4 @@
-"""Calibrate a reader: its confidences against the judge's scores."""
+"""Calibrate a reader by comparing its confidences with the judge's scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from memeval.stats.calibration import Calibration, Judged, bins, calibrate
 
 
 def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
-    """Return the answers of a run with confidence and value. Raises RunError if it has none, or withheld some."""
+    """Return the answers of a run with their confidence and value.
+
+    Raises RunError if the run has no confidences or withheld answers.
+    """
     name = metric or run.primary or ""
     if not name or "." in name:
         raise RunError(f"Run {run.run_id} has no metric of answers.", fix="Give --answering-model and a judge.")
@@ -36,13 +39,13 @@ def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
 
 
 def calibration_of(run: RunResult, metric: str = "") -> tuple[Calibration, list[Judged]]:
-    """Return the calibration, and the answers that it is based on."""
+    """Return the calibration and the answers on which it is based."""
     answers = judged_answers(run, metric)
     return calibrate(answers), answers
 
 
 def calibration_table(made: Calibration) -> Table:
-    """Tabulate the calibration, one figure per line."""
+    """Tabulate the calibration with one figure per line."""
     rows = (
         ("questions", str(made.questions)),
         ("mean confidence %", percent(made.confidence)),
@@ -67,7 +70,10 @@ def bins_table(answers: list[Judged]) -> Table:
 
 
 def advice(made: Calibration) -> str:
-    """Recommend a threshold for other questions: none unless one helps on questions that it was not chosen on."""
+    """Recommend a threshold for other questions.
+
+    None is recommended unless it helps on questions that were not used to choose it.
+    """
     if made.held_out is not None and made.held_out > made.value and made.threshold > 0:
         return f"--abstain-below {made.threshold:.2f}"
     return "answer always: no threshold helps where it was not chosen"

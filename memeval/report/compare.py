@@ -20,9 +20,9 @@ OUTCOMES = ("win", "loss", "tie", "left out")
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """The first run against the second by one metric. `p` is that of `stats.Comparison.test`.
+    """The comparison of the first run with the second by one metric. `p` is the p-value of `stats.Comparison.test`.
 
-    `p_holm` is corrected over all rows of the comparison. `pair` is None if no question is scored in both.
+    `p_holm` is corrected over all rows of the comparison. `pair` is None if no question is scored in both runs.
     """
 
     first: str
@@ -35,7 +35,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """All pairs of several runs; `warnings` name differences that make them hard to compare."""
+    """The comparisons of all pairs of several runs. `warnings` names differences that make the runs hard to compare."""
 
     runs: tuple[str, ...]
     rows: tuple[MetricRow, ...]
@@ -44,7 +44,10 @@ class RunComparison:
 
 
 def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int = stats.SEED) -> RunComparison:
-    """Compare every pair of runs by every metric (default: the main one). Raises RunError when there is nothing to compare."""
+    """Compare every pair of runs by the given metrics, by default the main one.
+
+    Raises RunError if there is nothing to compare.
+    """
     if len(runs) < 2:
         raise RunError("A comparison needs two runs or more.", fix="Name another run.")
     if len({run.benchmark for run in runs}) > 1:
@@ -64,7 +67,7 @@ def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int
 
 
 def row(first: RunResult, second: RunResult, metric: str, *, seed: int) -> MetricRow:
-    """Compare one pair by one metric, uncorrected."""
+    """Compare one pair of runs by one metric, without correction of the p-value."""
     pair = stats.compare(first.values(metric), second.values(metric), seed=seed, clusters=_clusters(first, second))
     return MetricRow(first.run_id, second.run_id, metric, pair, _p(pair))
 
@@ -107,7 +110,7 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
 
 
 def few_clusters(clusters: int | None) -> str:
-    """Return a warning if questions come from fewer than 20 clusters, else an empty string."""
+    """Return a warning if the questions come from fewer than 20 clusters, or else an empty string."""
     if clusters is None or clusters >= stats.FEW:
         return ""
     if clusters == 1:
@@ -117,7 +120,7 @@ def few_clusters(clusters: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPair:
-    """One question in both runs; `outcome` is win, loss or tie of the first run, else "left out"."""
+    """One question in both runs. `outcome` is a win, loss or tie of the first run, or "left out"."""
 
     key: str
     type: str
@@ -128,7 +131,7 @@ class QuestionPair:
 
 
 def question_pairs(first: RunResult, second: RunResult, metric: str) -> list[QuestionPair]:
-    """Pair the questions of both runs as `compare` counts them: wins first, then losses, ties and those left out."""
+    """Pair the questions of both runs as `compare` counts them. Wins come first, then losses, ties and omitted questions."""
     left, right = first.values(metric), second.values(metric)
     asked = {question.key: question for run in (second, first) for question in run.questions}
     pairs = [
@@ -145,7 +148,7 @@ def _outcome(first: float | None, second: float | None) -> str:
 
 
 def question_table(pairs: Sequence[QuestionPair], first: str, second: str) -> Table:
-    """Tabulate one line per question."""
+    """Return a table with one line per question."""
     columns = ("question", "type", first, second, "outcome", "asked")
     rows = [(one.key, one.type, _value(one.first), _value(one.second), one.outcome, one.text) for one in pairs]
     return Table(columns, tuple(rows), frozenset({first, second}))
@@ -156,7 +159,7 @@ def _value(value: float | None) -> str:
 
 
 def comparison_table(comparison: RunComparison) -> Table:
-    """Tabulate one line per pair and metric; shares in per cent, differences in percentage points."""
+    """Return a table with one line per pair and metric. Shares are in per cent and differences in percentage points."""
     columns = ("first", "second", "metric", "questions", "left out", "first %", "second %", "difference", "95 % interval",
                "wins", "losses", "ties", "p", "p (Holm)")  # fmt: skip
     return Table(columns, tuple(_cells(one) for one in comparison.rows), frozenset(columns[3:]))
@@ -189,7 +192,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """The comparison of run and baseline, and the rows by which the run is significantly worse."""
+    """The comparison of a run with a baseline, and the rows in which the run is significantly worse."""
 
     comparison: RunComparison
     drops: tuple[MetricRow, ...]
@@ -211,9 +214,9 @@ def regress(
     tolerance: float = 0.0,
     seed: int = stats.SEED,
 ) -> Regression:
-    """Check for drops greater than `tolerance` (a share) with a p-value, corrected by Holm, below `alpha`.
+    """Check for drops that are greater than `tolerance` (a share) and have a Holm-corrected p-value below `alpha`.
 
-    Raises RunError when a metric can't be compared: a check without data must not pass.
+    Raises RunError if a metric can't be compared, because a check without data must not pass.
     """
     if not 0 < alpha < 1 or not 0 <= tolerance < 1:
         raise ConfigError("--alpha must lie between 0 and 1, --tolerance from 0 to below 1.", fix="Correct it.")
@@ -228,7 +231,7 @@ def regress(
 
 
 def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
-    """Return the baseline's own metric, never another one because the run lacks it. Raises RunError."""
+    """Return the metric of the baseline. Raises RunError if the run lacks it, rather than choosing another one."""
     name = baseline.primary
     if name is None:
         raise RunError(f"The baseline {baseline.run_id} has no metric with a value.", fix="Name another baseline.")
@@ -250,7 +253,7 @@ def baselines_path(results: ResultsDir) -> Path:
 
 
 def baselines(results: ResultsDir) -> dict[str, str]:
-    """Return the result file of each named baseline, relative to the results folder. Raises RunError for a broken file."""
+    """Return the result file of each baseline by name, relative to the results folder. Raises RunError if the list is broken."""
     path = baselines_path(results)
     if not path.exists():
         return {}
@@ -264,7 +267,10 @@ def baselines(results: ResultsDir) -> dict[str, str]:
 
 
 def set_baseline(results: ResultsDir, name: str, run: str) -> str:
-    """Name a run's result file as a baseline, replacing one of that name; return its path. Raises RunError."""
+    """Store a run's result file as a baseline under a name, and return the file's path.
+
+    An existing baseline of that name is replaced. Raises RunError.
+    """
     if not name or name != name.strip():
         raise RunError(f"{name!r} is not a valid baseline name.", fix="Give a word, such as main.")
     file = result_path(results, run)
@@ -276,7 +282,7 @@ def set_baseline(results: ResultsDir, name: str, run: str) -> str:
 
 
 def result_path(results: ResultsDir, run: str) -> str:
-    """Return the path of a run's result file, relative if inside the results folder. Raises RunError."""
+    """Return the path of a run's result file. It is relative if the file is in the results folder. Raises RunError."""
     path = Path(run)
     if not (path.suffix == ".json" and path.is_file()):
         found = ledger_file(results, run)
@@ -288,7 +294,7 @@ def result_path(results: ResultsDir, run: str) -> str:
 
 
 def load_baseline(results: ResultsDir, name: str) -> RunResult:
-    """Load the run of a named baseline. Raises RunError with the known names."""
+    """Load the run that a baseline names. Raises RunError with the known names if there is no such baseline."""
     known = baselines(results)
     if name in known:
         return load_run(results, str(results.root / known[name]))

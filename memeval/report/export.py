@@ -32,24 +32,27 @@ def as_json(run: RunResult) -> str:
 
 
 def as_jsonl(run: RunResult) -> str:
-    """Return one flat object per question."""
+    """Return JSONL with one flat object per question."""
     return "".join(_dumps(_flat(run, question)) for question in run.questions)
 
 
 def as_csv(run: RunResult) -> str:
-    """Return one row per question, one column per metric; an empty cell is unscored, skipped or failed (see status)."""
+    """Return CSV with a row per question and a column per metric.
+
+    An empty cell is unscored, skipped or failed, see its status.
+    """
     columns = (*_FIXED, *run.metric_names)
     return write_csv(columns, [[_cell(_flat(run, question)[name]) for name in columns] for question in run.questions])
 
 
 def as_markdown(run: RunResult) -> str:
-    """Return heading, all metrics, the main metric by type, and the figures of the whole run."""
+    """Return Markdown with a heading, all metrics, the main metric by type, and the figures of the whole run."""
     tables = [metrics_table(run), types_table(run), whole_table(run), phases_table(run)]
     return run_heading(run) + "".join("\n" + table.markdown() for table in tables if table.rows)
 
 
 def as_hypotheses(run: RunResult) -> str:
-    """Return LongMemEval's hypothesis file. Raises RunError when the run has no answers."""
+    """Return the answers in LongMemEval's hypothesis format. Raises RunError if the run has no answers."""
     answered = [question for question in run.questions if question.hypothesis is not None]
     if not answered:
         raise RunError(f"Run {run.run_id} has no answers.", fix="Run it with an answering model (--answering-model).")
@@ -77,12 +80,12 @@ def _cell(value: object) -> object:
 
 
 def result_files(results: ResultsDir) -> list[Path]:
-    """Return all result files by version and name, including those of a newer schema."""
+    """Return all result files, sorted by version and name. Files of a newer schema are included."""
     return sorted(path for path in results.root.glob("v*/*.json") if path.is_file())
 
 
 def ledger_table(results: ResultsDir, *, last: int | None = None) -> Table:
-    """Tabulate the ledger, one line per finished run, the newest last; `last` limits the number."""
+    """Tabulate the ledger with one line per finished run, the newest last. `last` limits the number of lines."""
     columns = ("finished", "benchmark", "provider", "questions", "metric", "value %", "cost", "commit", "run")
     lines = list(results.ledger_lines())
     rows = [_row(line) for line in (lines[-last:] if last else lines)]

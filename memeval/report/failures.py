@@ -1,4 +1,4 @@
-"""List the questions that a run got wrong, with the cause if it is known."""
+"""List the questions that a run got wrong, and the cause if it is known."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A question with its kind of failure: failed (with the error), unscored, or wrong.
+    """A question and its kind of failure, which is failed (with the error), unscored, or wrong.
 
-    `retrieval` says how much of the evidence was found: all, part, none or unknown.
+    `retrieval` says whether all, part or none of the evidence was found, or that this is unknown.
     """
 
     question: QuestionResult
@@ -28,7 +28,10 @@ class Failure:
 
 
 def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) -> list[Failure]:
-    """Return failed questions first, then unscored ones, then the wrong ones from the worst. Raises RunError without a metric."""
+    """Return failed questions first, then unscored ones, then wrong ones with the worst first.
+
+    Raises RunError if there is no metric.
+    """
     name = metric or run.primary or primary_metric([run])
     run.require(name)
     found = [failure for question in run.questions if (failure := _failure(question, name, threshold))]
@@ -51,7 +54,10 @@ def _failure(question: QuestionResult, metric: str, threshold: float) -> Failure
 
 
 def evidence_found(question: QuestionResult) -> str:
-    """Return how much of the evidence was retrieved, by turns if both sides name them, else by sessions."""
+    """Return how much of the evidence was retrieved.
+
+    It is counted in turns if both sides name turns, and in sessions otherwise.
+    """
     for wanted, got in (
         (question.evidence_turns, {turn for piece in question.retrieved for turn in piece.turns}),
         (question.evidence_sessions, {session for piece in question.retrieved for session in piece.sessions}),
@@ -63,7 +69,7 @@ def evidence_found(question: QuestionResult) -> str:
 
 
 def failures_table(found: Sequence[Failure]) -> Table:
-    """Tabulate one line per failure."""
+    """Return a table with one line per failure."""
     columns = ("question", "type", "kind", "value", "evidence found", "asked", "expected", "answered", "reason")
     rows = [
         (
@@ -88,5 +94,5 @@ def _cut(text: str, length: int = 120) -> str:
 
 
 def summary(found: Sequence[Failure]) -> dict[str, int]:
-    """Count failures by kind, most frequent first."""
+    """Count failures by kind, the most frequent first."""
     return dict(Counter(one.kind for one in found).most_common())

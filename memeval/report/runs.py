@@ -1,4 +1,4 @@
-"""Result files as values, for tables, comparisons and pages, and the choice of a run's main metric."""
+"""Parse result files into values for tables, comparisons and pages, and choose the main metric of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from memeval.results.files import ResultsDir, read_result
 
 
 def primary_metric(runs: Sequence[RunResult]) -> str:
-    """Return the primary metric of all runs, else the best known one for which all have a value. Raises RunError."""
+    """Return the primary metric if all runs share it, or else the best-known metric that has a value in all runs.
+
+    Raises RunError.
+    """
     own = {run.primary for run in runs}
     if len(own) == 1 and (name := own.pop()) is not None:
         return name
@@ -28,7 +31,10 @@ def primary_metric(runs: Sequence[RunResult]) -> str:
 
 
 def widest_metric(runs: Sequence[RunResult]) -> str | None:
-    """Return the primary metric of most runs, else the one for which most have a value; None if no run has any."""
+    """Return the primary metric of most runs, or else the metric that has a value in most runs.
+
+    Return None if no run has a metric.
+    """
     named = Counter(run.primary for run in runs if run.primary is not None)
     if named:
         return min(named, key=lambda name: (-named[name], rank(name), name))
@@ -43,7 +49,7 @@ RATIOS = frozenset({"efficiency"})
 
 @dataclass(frozen=True, slots=True)
 class MetricCell:
-    """A metric over some questions. `value` counts failed and unscored ones as 0, `value_scored` leaves them out."""
+    """A metric over some questions. `value` counts failed and unscored questions as 0, and `value_scored` leaves them out."""
 
     value: float | None
     value_scored: float | None
@@ -61,7 +67,7 @@ class MetricCell:
 
 @dataclass(frozen=True, slots=True)
 class ScoreEntry:
-    """One score of one question; `status` is scored, unscored, skipped or failed."""
+    """A score of a question. `status` is scored, unscored, skipped or failed."""
 
     value: float | None
     status: str
@@ -71,7 +77,7 @@ class ScoreEntry:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedHit:
-    """A retrieved hit; `text` may be cut, `length` is that of the whole."""
+    """A retrieved hit. `text` may be cut, and `length` is the length of the whole text."""
 
     rank: int
     text: str
@@ -84,7 +90,10 @@ class RetrievedHit:
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """The outcome of one question. `error` is empty unless a phase failed; `hypothesis` None: not answered."""
+    """The outcome of one question.
+
+    `error` is empty unless a phase failed. `hypothesis` is None if the question was not answered.
+    """
 
     id: str
     case_id: str
@@ -108,11 +117,14 @@ class QuestionResult:
 
     @property
     def key(self) -> str:
-        """Return a key that is unique in a run, and equal in other runs of the benchmark."""
+        """Return a key that is unique within a run and identifies the same question in other runs of the benchmark."""
         return f"{self.case_id}/{self.id}"
 
     def entry(self, metric: str) -> ScoreEntry:
-        """Return the score; without one the question failed before the metric, or the metric does not apply to it."""
+        """Return the score of a metric.
+
+        If there is none, the question failed before the metric or the metric does not apply to it.
+        """
         if metric in self.scores:
             return self.scores[metric]
         touched = metric not in RATIOS and ("." not in metric or self.error_phase in ("ingest", "search"))
@@ -121,7 +133,7 @@ class QuestionResult:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A finished run; `data` is the whole file."""
+    """A finished run. `data` is the content of the result file."""
 
     run_id: str
     benchmark: str
@@ -143,13 +155,13 @@ class RunResult:
 
     @property
     def main_metrics(self) -> list[str]:
-        """Return answer metrics, the primary one, and rankings at the best known cut-offs, if they have a value."""
+        """Return the answer metrics, the primary metric, and rankings at the best-known cut-offs, if they have a value."""
         ends = ("_any@5", "_all@5", "_fraction@10")
         shown = [name for name in self.metrics if "." not in name or name == self.primary or name.endswith(ends)]
         return [name for name in shown if self.metrics[name].total > self.metrics[name].skipped]
 
     def summary(self) -> str:
-        """Return the run and its main metrics, a line each, with intervals in percent."""
+        """Return a line that names the run, and a line for each main metric with its interval in per cent."""
         lines = [f"{self.benchmark} × {self.provider}: {len(self.questions)} questions (run {self.run_id})"]
         for name in self.main_metrics:
             cell = self.metrics[name]
@@ -161,31 +173,31 @@ class RunResult:
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """Return all names, those of answers first, then rankings by level, metric and cut-off."""
+        """Return the names of all metrics. Those of answers come first, then rankings by level, metric and cut-off."""
         return tuple(self.metrics)
 
     @property
     def data_hash(self) -> str:
-        """Return the SHA-256 of the benchmark's data; empty if unknown."""
+        """Return the SHA-256 of the benchmark's data, or an empty string if it is unknown."""
         return str(self.find("benchmark", "data_hash") or "")
 
     @property
     def cost(self) -> float | None:
-        """Return the US dollars of all model calls; None is unknown."""
+        """Return the cost of all model calls in US dollars, or None if it is unknown."""
         return number(self.find("usage", "total", "cost_usd"))
 
     @property
     def cached_calls(self) -> int:
-        """Return the number of model calls whose answer an earlier run paid for."""
+        """Return the number of model calls that were answered from the cache."""
         return int(number(self.find("usage", "total", "cached_calls")) or 0)
 
     @property
     def finished_at(self) -> str:
-        """Return the end of the run in ISO 8601."""
+        """Return the time at which the run ended, in ISO 8601."""
         return str(self.find("times", "finished_at") or "")
 
     def find(self, *keys: str) -> Any:
-        """Return a nested value of the file; None if it is missing."""
+        """Return a nested value of the result file, or None if it is missing."""
         value: Any = self.data
         for key in keys:
             if not isinstance(value, Mapping) or key not in value:
@@ -194,28 +206,28 @@ class RunResult:
         return value
 
     def setting(self, name: str) -> str:
-        """Return a resolved setting (variant, granularity, top_k, reader, …) as text; empty if unknown."""
+        """Return a resolved setting (variant, granularity, top_k, reader, …) as text, or an empty string if it is unknown."""
         value = self.find("settings", name)
         return "" if value is None else str(value)
 
     @property
     def answering_model(self) -> str:
-        """Return the model's name; empty if no model answered."""
+        """Return the name of the answering model, or an empty string if no model answered."""
         return str(self.find("models", "answering") or "")
 
     @property
     def judge_model(self) -> str:
-        """Return the model's name; empty for judges without a model."""
+        """Return the name of the judge's model, or an empty string for judges without a model."""
         return str(self.find("models", "judge") or "")
 
     @property
     def fault(self) -> str:
-        """Return why the run measures nothing (most questions failed); empty for a finished one."""
+        """Return why the run measures nothing (most questions failed), or an empty string for a finished run."""
         return str(self.data.get("fault") or "broken") if self.data.get("status") == "broken" else ""
 
     @property
     def primary(self) -> str | None:
-        """Return the primary metric that the result names; for older results the best known one with a value."""
+        """Return the primary metric that the result names. For older results, return the best-known metric with a value."""
         named = self.data.get("primary_metric")
         if self.fault:
             return None
@@ -227,31 +239,31 @@ class RunResult:
     def clusters(self) -> int | None:
         """Return the number of conversations, sequences or repositories that share questions.
 
-        None if questions are independent.
+        Return None if the questions are independent.
         """
         found = {question.cluster for question in self.questions}
         return len(found) if 0 < len(found) < len(self.questions) else None
 
     def has_value(self, metric: str) -> bool:
-        """Return whether at least one question is scored, or failed, which counts as 0."""
+        """Return whether at least one question is scored or failed. A failed question counts as 0."""
         return metric in self.metrics and self.metrics[metric].scored + self.metrics[metric].failed > 0
 
     def require(self, metric: str) -> None:
-        """Check that there is such a metric. Raises RunError with the known names."""
+        """Check that a metric exists. Raises RunError with the known names if it does not."""
         if metric not in self.metrics:
             known = ", ".join(self.metric_names) or "none"
             raise RunError(f"Run {self.run_id} has no metric {metric!r}.", fix=f"It has: {known}.")
 
     def values(self, metric: str) -> dict[str, float | None]:
-        """Return values by question key: 0 for a failed question, None for an unscored or skipped one."""
+        """Return the values by question key. A failed question has the value 0, and an unscored or skipped one has None."""
         self.require(metric)
         return {q.key: 0.0 if (one := q.entry(metric)).status == "failed" else one.value for q in self.questions}
 
 
 def load_run(results: ResultsDir, run: str) -> RunResult:
-    """Load the result of a run named by its id, folder or result file. Raises RunError.
+    """Load the result of a run, which is named by its id, folder or result file. Raises RunError.
 
-    A run whose store is gone, or was never on this machine, is found through the ledger.
+    If the store of the run is not on this machine, the run is found through the ledger.
     """
     path = Path(run)
     if path.suffix == ".json" and path.is_file():
@@ -262,12 +274,15 @@ def load_run(results: ResultsDir, run: str) -> RunResult:
 
 
 def load_runs(results: ResultsDir, names: Iterable[str]) -> list[RunResult]:
-    """Load the results of several names; the name of a command (`eval` of a matrix) expands to all its runs. Raises RunError."""
+    """Load the results of several names.
+
+    The name of a command (`eval` of a matrix) expands to all of its runs. Raises RunError.
+    """
     return [load_run(results, run) for name in names for run in _members(results, name)]
 
 
 def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
-    """Return the run of a provider on a benchmark that ended last. Raises RunError when there is none."""
+    """Return the latest finished run of a provider on a benchmark. Raises RunError if there is none."""
     lines = [line for line in results.ledger_lines() if line.get("benchmark") == benchmark]
     own = [line for line in lines if line.get("provider") == provider and ledger_file(results, str(line.get("run_id")))]
     if not own:
@@ -276,7 +291,7 @@ def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
             f"There is no finished run of {provider} on {benchmark}.",
             fix=f"Providers with one: {', '.join(known)}." if known else f"Make one: memeval eval -b {benchmark} -p {provider}",
         )
-    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # of two in the same second, the later line wins
+    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # in a tie, the later line wins
     return load_run(results, str(last["run_id"]))
 
 
@@ -290,7 +305,7 @@ def _members(results: ResultsDir, name: str) -> list[str]:
 
 
 def ledger_file(results: ResultsDir, run_id: str) -> Path | None:
-    """Return the result file that the ledger names last for a run, if it exists."""
+    """Return the last result file that the ledger names for a run, if that file exists."""
     files = [line.get("file") for line in results.ledger_lines() if line.get("run_id") == run_id]
     found = [results.root / file for file in files if isinstance(file, str) and (results.root / file).is_file()]
     return found[-1] if found else None
@@ -302,7 +317,7 @@ def read_run(path: Path) -> RunResult:
 
 
 def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "the result") -> RunResult:
-    """Parse a result from plain JSON values. Raises RunError naming the missing or wrong key."""
+    """Parse a result from plain JSON values. Raises RunError with the name of the missing or wrong key."""
     node = _Node(data, name, "")
     questions = tuple(_question(item) for item in node.items("questions"))
     metrics = node.child("metrics")
@@ -331,7 +346,7 @@ def _metric_order(name: str) -> tuple[bool, str, int]:
 
 
 def number(value: object) -> float | None:
-    """Return a finite number, else None: what could not be measured is unknown."""
+    """Return a finite number, or None for a value that could not be measured."""
     return float(value) if is_number(value) and isinstance(value, int | float) else None
 
 
@@ -404,7 +419,7 @@ def _cells(node: _Node | None) -> Mapping[str, MetricCell]:
 
 
 class _Node:
-    """An object of the file with its path, for error messages."""
+    """An object in the result file, with its path for error messages."""
 
     def __init__(self, data: object, name: str, place: str) -> None:
         if not isinstance(data, Mapping):

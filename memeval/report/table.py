@@ -1,4 +1,4 @@
-"""Tables as values, and number formatting for people."""
+"""Represent tables as values, and format numbers for people."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ NONE = "–"
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value of a result file is a finite number."""
+    """Return whether a value in a result file is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def percent(value: float | None) -> str:
-    """Format a share in per cent with one decimal and no sign: 0.9661 → 96.6."""
+    """Format a share in per cent with one decimal and no per cent sign, so 0.9661 becomes 96.6."""
     return NONE if value is None else f"{value * 100:.1f}"
 
 
@@ -32,7 +32,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Format a p-value with three decimals; smaller ones as an upper bound."""
+    """Format a p-value with three decimals. A value too small for that is shown as an upper bound."""
     if value is None:
         return NONE
     return "<0.001" if value < 0.001 else f"{value:.3f}"
@@ -48,7 +48,7 @@ def seconds(value: float | None) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """Format US dollars; None is unknown."""
+    """Format an amount in US dollars. None means that it is unknown."""
     if value is None:
         return NONE
     if value == 0:
@@ -57,7 +57,7 @@ def dollars(value: float | None) -> str:
 
 
 def cost_so_far(known: float, unknown: int) -> str:
-    """Format the cost so far and how many items have no known price; "" if nothing was paid."""
+    """Format the cost so far and the number of items without a known price. Return "" if nothing was paid."""
     parts = [dollars(known)] if known else []
     if unknown:
         parts.append(f"{unknown} of unknown cost")
@@ -65,7 +65,7 @@ def cost_so_far(known: float, unknown: int) -> str:
 
 
 def short(value: float | None) -> str:
-    """Format a count or another plain number."""
+    """Format a plain number, such as a count."""
     if value is None:
         return NONE
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3f}"
@@ -76,20 +76,20 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of formatted cells; `numbers` names the columns to align right."""
+    """A table of formatted cells. `numbers` names the columns that are aligned right."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: frozenset[str] = frozenset()
 
     def markdown(self) -> str:
-        """Return a Markdown table with a final newline."""
+        """Return the table as Markdown with a final newline."""
         rule = ["---:" if name in self.numbers else "---" for name in self.columns]
         lines = [self.columns, rule, *self.rows]
         return "".join(f"| {' | '.join(cell if line is rule else _plain(cell) for cell in line)} |\n" for line in lines)
 
     def csv(self) -> str:
-        """Return CSV with a header, RFC 4180."""
+        """Return the table as CSV (RFC 4180) with a header."""
         return write_csv(self.columns, self.rows)
 
 
@@ -102,7 +102,7 @@ def _plain(cell: str) -> str:
 
 
 def write_csv(columns: tuple[str, ...], rows: Iterable[Sequence[object]]) -> str:
-    """Write CSV text. Texts that a spreadsheet would run as a formula get a leading apostrophe; numbers stay as they are."""
+    """Write CSV text. Texts that a spreadsheet would run as a formula get a leading apostrophe. Numbers are not changed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(columns)

@@ -1,4 +1,4 @@
-"""Tables of one run and of several."""
+"""Build the tables of one run or of several runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_heading(run: RunResult) -> str:
 
 
 def _headline(run: RunResult) -> str:
-    """Return the run in one line: its primary metric and its cost."""
+    """Return one line with the run's primary metric and its cost."""
     if run.fault:
         return f"\nNot finished: {run.fault}. `memeval eval --resume {run.run_id} --retry-failed` tries again.\n"
     if run.primary is None:
@@ -41,12 +41,12 @@ def _headline(run: RunResult) -> str:
 
 
 def counts(cell: MetricCell) -> tuple[str, ...]:
-    """Format the denominators of a cell."""
+    """Format the denominators of a metric cell."""
     return tuple(str(getattr(cell, name)) for name in _COUNTS)
 
 
 def metrics_table(run: RunResult) -> Table:
-    """Tabulate all metrics; shares in per cent."""
+    """Tabulate all metrics. Shares are in per cent."""
     columns = ("metric", "value %", "95 % interval", "scored only %", *_COUNTS)
     rows = [
         (name, percent(cell.value), interval(cell.low, cell.high), percent(cell.value_scored), *counts(cell))
@@ -56,7 +56,7 @@ def metrics_table(run: RunResult) -> Table:
 
 
 def rankings_table(run: RunResult) -> Table:
-    """Tabulate retrieval metrics in per cent: a row per level and metric, a column per cut-off."""
+    """Tabulate retrieval metrics in per cent. There is a row per level and metric, and a column per cut-off."""
     rows: dict[str, dict[str, str]] = {}
     for name, cell in run.metrics.items():
         stem, _, cut_off = name.partition("@")
@@ -70,7 +70,7 @@ def rankings_table(run: RunResult) -> Table:
 
 
 def types_table(run: RunResult, metric: str = "") -> Table:
-    """Tabulate one metric (default: the main one) by question type, then overall; empty if there is none."""
+    """Tabulate one metric, by default the main one, by question type and then overall. The table is empty without a metric."""
     if not any(run.has_value(name) for name in run.metric_names):
         return Table((), ())
     name = metric or run.primary or primary_metric([run])
@@ -85,7 +85,10 @@ def types_table(run: RunResult, metric: str = "") -> Table:
 
 
 def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Table:
-    """Tabulate figures of the whole run: `more`, the main metric averaged over the benchmark's types, and abstention."""
+    """Tabulate figures of the whole run.
+
+    These are `more`, the main metric averaged over the benchmark's types, and abstention.
+    """
     rows = list(more)
     name = run.primary
     if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
@@ -112,7 +115,7 @@ def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Ta
 
 
 def phases_table(run: RunResult) -> Table:
-    """Tabulate times and model calls by phase; cached answers were not measured."""
+    """Tabulate times and model calls by phase. The times omit cached answers."""
     rows = []
     for phase in (*PHASES, "total"):
         spread, used = run.find("times", "latency", phase) or {}, run.find("usage", phase) or {}
@@ -130,10 +133,10 @@ def _whole(value: object) -> str:
 
 
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
-    """Tabulate one line per run, best first; runs without the metric come last. Pass the runs of one board.
+    """Tabulate one line per run, the best first. Runs without the metric come last. All runs should be from one board.
 
-    Also shows the gain over a run without memory (provider none) with the same answering model, latency, the mean number of
-    tokens that a search returns, and cost.
+    The table also shows the gain over a run without memory (provider none) with the same answering model, latency, the mean
+    number of tokens that a search returns, and cost.
     """
     name = metric or widest_metric(runs) or "no metric"
     off = {run.answering_model: run for run in runs if run.provider == "none" and "." not in name and run.has_value(name)}

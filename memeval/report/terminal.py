@@ -1,4 +1,4 @@
-"""Terminal output, error reporting with exit codes, and signal handling of the commands.
+"""Print to the terminal, report errors with exit codes, and handle signals.
 
 Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call, setting, file, login or client · 3 stopped by the
 budget · 130 interrupted; completed work is kept.
@@ -42,7 +42,7 @@ _RIGHTS = "Check the path, your rights to it and the space on the disk. What was
 
 @contextmanager
 def faults_reported() -> Iterator[None]:
-    """Report expected errors as a message, a fix and an exit code instead of a traceback."""
+    """Report expected errors with a message, a fix and an exit code instead of a traceback."""
     try:
         yield
     except MemevalError as error:
@@ -69,13 +69,16 @@ def tell(error: MemevalError) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line for people to standard error."""
+    """Print a readable line to standard error."""
     click.echo(text, err=True)
 
 
 @contextmanager
 def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) -> Iterator[None]:
-    """End the run cleanly on the first Ctrl-C or SIGTERM, at once on the second. `ending` ends what ignores the flag."""
+    """End the run cleanly on the first Ctrl-C or SIGTERM, and at once on the second.
+
+    `ending` is called to end work that ignores the flag.
+    """
     old = {}
 
     def handle(number: int, frame: Any) -> None:
@@ -97,18 +100,18 @@ def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) 
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console with colours and tables on a terminal, and plain, untruncated text elsewhere."""
+    """Return a console. On a terminal it has colours and tables. Elsewhere it prints plain text without truncation."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else 200, highlight=False)
 
 
 def print_json(value: Any) -> None:
-    """Print a JSON value, indented."""
+    """Print a JSON value with indentation."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table with numeric columns aligned right."""
+    """Print a table. Numeric columns are aligned right."""
     cells = [[shown(cell) for cell in row] for row in rows]
     table = Table(
         title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
@@ -123,7 +126,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def print_mapping(data: Mapping[str, Any], indent: int = 0) -> None:
-    """Print nested values line by line, as in YAML."""
+    """Print nested values line by line in the style of YAML."""
     pad = "  " * indent
     for key, value in data.items():
         if isinstance(value, Mapping) and value:
@@ -154,7 +157,7 @@ def percent(value: float | None) -> str:
 
 
 def with_interval(cell: Mapping[str, Any]) -> str:
-    """Format a metric's value in percent with its interval."""
+    """Format the value of a metric in per cent with its interval."""
     interval = cell.get("interval")
     if cell["value"] is None or not interval:
         return percent(cell["value"])

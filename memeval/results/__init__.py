@@ -1,1 +1,1 @@
-"""Storage of runs: the SQLite store, result files, and provenance."""
+"""Store runs in SQLite, write result files, and record provenance."""

@@ -12,7 +12,7 @@ from memoryd.core.types import Usage
 
 
 def dumps(value: Any) -> str:
-    """Encode compact JSON with sorted keys. Raises ValueError for NaN."""
+    """Encode a value as compact JSON with sorted keys. Raises ValueError for NaN."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
 
 
@@ -35,7 +35,7 @@ def _read_time(value: str | None) -> datetime | None:
 
 
 def question_to_json(question: Question) -> dict[str, Any]:
-    """Convert all fields, gold included."""
+    """Convert all fields of a question, including the gold."""
     return {
         "id": question.id,
         "text": question.text,
@@ -100,7 +100,7 @@ def usage_from_json(data: Mapping[str, Any]) -> Usage:
 
 
 def answer_to_json(answer: Answer) -> dict[str, Any]:
-    """Convert all fields but seconds, which are with the record's timings."""
+    """Convert all fields of an answer except `seconds`, which is stored with the timings of the record."""
     return {
         "text": answer.text,
         "model": answer.model,

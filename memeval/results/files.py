@@ -1,4 +1,4 @@
-"""Where results lie, and how result files and the ledger are written and read.
+"""Locate results, and read and write result files and the ledger.
 
 <results>/v0.1/<benchmark>-<timestamp>.json   one file for each run, described in results/SCHEMA.md
 <results>/ledger.jsonl                        one line for each finished run, only ever appended to
@@ -36,7 +36,10 @@ class ResultsDir:
         return self.root / "ledger.jsonl"
 
     def run_dir(self, run_id: str) -> Path:
-        """Return the folder of a run, which may not exist. Raises ConfigError for an id that could leave the results folder."""
+        """Return the folder of a run, which may not exist.
+
+        Raises ConfigError for an id that could point outside the results folder.
+        """
         if not _RUN_ID.fullmatch(run_id):
             raise ConfigError(f"{run_id!r} is not a run id.", fix="Use letters, digits, dot, dash and underscore.")
         return self.root / "runs" / run_id
@@ -46,7 +49,7 @@ class ResultsDir:
         return sorted(path.parent.name for path in (self.root / "runs").glob("*/run.db"))
 
     def find(self, run: str) -> Path:
-        """Return the folder of a run named by id or path. Raises RunError with similar ids."""
+        """Return the folder of a run that is named by id or path. Raises RunError with similar ids if there is none."""
         if (Path(run) / "run.db").is_file():
             return Path(run)
         if _RUN_ID.fullmatch(run) and (self.run_dir(run) / "run.db").is_file():
@@ -57,7 +60,7 @@ class ResultsDir:
         raise UnknownRunError(f"There is no run {run!r} in {self.root}.", fix=f"{hint}`memeval status` lists the runs.")
 
     def group(self, run: str) -> list[str]:
-        """Expand a name to run ids: the run itself, or all runs of one command, whose ids begin with `run.`."""
+        """Expand a name to run ids. These are the run itself, or all runs of a command, which have ids that begin with `run.`."""
         if (Path(run) / "run.db").is_file() or run in (known := self.run_ids()):
             return [run]
         members = [name for name in known if name.startswith(f"{run}.")]
@@ -68,7 +71,7 @@ class ResultsDir:
         return RunStore(self.find(run) / "run.db")
 
     def choose_file(self, version: str, benchmark: str, stamp: str) -> Path:
-        """Return an unused result path, relative to the root."""
+        """Return an unused path for a result, relative to the root."""
         major_minor = ".".join(version.split(".")[:2])
         base = Path(f"v{major_minor}") / f"{benchmark}-{stamp}"
         number = 1
@@ -79,11 +82,11 @@ class ResultsDir:
         return path
 
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
-        """Write a result file, then its ledger line unless present; repeatable after a crash."""
+        """Write a result file, and then its ledger line if that is missing. This can be repeated after a crash."""
         target = self.root / path
         write_atomic(target, result_text(result).encode(), private=False)
         if result.get("status") == "broken":
-            return target  # it measures nothing; the ledger lists finished runs only
+            return target  # the run measures nothing, and the ledger lists only finished runs
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:
@@ -91,14 +94,14 @@ class ResultsDir:
         return target
 
     def ledger_lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of the ledger, skipping torn ones."""
+        """Yield the lines of the ledger. Incomplete lines are skipped."""
         if not self.ledger.exists():
             return
         with self.ledger.open(encoding="utf-8") as stream:
             yield from json_objects(stream)
 
     def load(self, run: str) -> dict[str, Any]:
-        """Load the result of a run, named by id, by the path of its result file or of its folder. Raises RunError."""
+        """Load the result of a run, which is named by its id or by the path of its result file or folder. Raises RunError."""
         path = Path(run)
         if path.suffix == ".json" and path.is_file():
             return read_result(path)
@@ -110,7 +113,7 @@ class ResultsDir:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """Format a result file: indented, but with one line for each question, of which there can be thousands."""
+    """Format a result file. It is indented, but each question is on one line because there can be thousands."""
     mark = "questions-stand-here"
     frame = json.dumps({**result, "questions": mark}, ensure_ascii=False, indent=1)
     lines = (json.dumps(question, ensure_ascii=False) for question in result["questions"])
@@ -137,7 +140,7 @@ def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def read_result(path: Path) -> dict[str, Any]:
-    """Read a result file. Raises RunError if it is not one, or of a newer schema."""
+    """Read a result file. Raises RunError if the file is not a result or has a newer schema."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

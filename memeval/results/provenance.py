@@ -1,4 +1,4 @@
-"""Provenance of a result: commit, versions, machine. Unknown values are None, never guessed."""
+"""Record the provenance of a result: commit, versions and machine. Unknown values are None and never guessed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SOURCE = Path(__file__).resolve().parents[2]
 
 
 def version() -> str:
-    """Return the version of the installed package; 0.0.0 if it was never installed."""
+    """Return the version of the installed package, or 0.0.0 if it was never installed."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -25,7 +25,7 @@ def version() -> str:
 
 
 def provenance() -> dict[str, Any]:
-    """Return commit, package versions, Python, platform."""
+    """Return the commit, the package versions, the Python version and the platform."""
     return {
         "memeval_version": version(),
         "git": git_state(_SOURCE),
@@ -37,7 +37,7 @@ def provenance() -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the checkout's commit and whether tracked files differ from it; None outside a checkout."""
+    """Return the commit of the checkout and whether tracked files differ from it. Return None outside a checkout."""
     try:
         if Path(_git(folder, "rev-parse", "--show-toplevel")) != folder:
             return None

@@ -1,9 +1,9 @@
-"""Recover rows of a damaged run.db page by page: intact pages give their rows, whatever happened to the others.
+"""Recover the rows of a damaged run.db page by page. Intact pages yield their rows, whatever happened to the other pages.
 
-SQLite reads through the schema and the inner pages of a tree, so that one bad page can hide all rows. Here each page of the file
-is parsed by itself (https://www.sqlite.org/fileformat2.html): table pages hold questions; index pages hold the rows of tables
-without row ids, records and meta. A row counts only if it is complete and well-formed. Pages on the free list are skipped; if
-that list is lost, deleted rows can reappear, so judgements are then discarded and made again.
+SQLite finds rows through the schema and the inner pages of a tree, so one bad page can hide all rows. Here each page of the
+file is parsed by itself (https://www.sqlite.org/fileformat2.html). Table pages hold questions. Index pages hold the rows of
+tables without row ids, which are records and meta. A row counts only if it is complete and well-formed. Pages on the free
+list are skipped. If that list is lost, deleted rows can reappear, so judgements are then discarded and made again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
 
 @dataclass(slots=True)
 class Rows:
-    """The recovered rows. `sure`: the list of free pages was read, so no row is a deleted one."""
+    """The recovered rows. `sure` means that the list of free pages was read, so no row is a deleted row."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     questions: dict[int, QuestionRow] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """Counts of recovered rows, and the path of the damaged file."""
+    """The counts of recovered rows, and the path of the damaged file."""
 
     questions: int
     records: int
@@ -56,7 +56,7 @@ class Salvaged:
 
 
 def damage(path: Path) -> str:
-    """Return what is wrong with a run.db, "" for an intact one. Reads all of it."""
+    """Return what is wrong with a run.db, or "" if it is intact. The whole file is read."""
     try:
         db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
@@ -77,9 +77,9 @@ def damage(path: Path) -> str:
 
 
 def salvage(path: Path) -> Salvaged:
-    """Replace a damaged run.db with everything that can be recovered. Raises RunError if the settings can't.
+    """Replace a damaged run.db with everything that can be recovered. Raises RunError if the settings can't be recovered.
 
-    Lost questions are chosen again, from the data that the run began with.
+    Lost questions are chosen again from the data with which the run began.
     """
     rows = read(path)
     if "settings" not in rows.meta:
@@ -102,7 +102,7 @@ def salvage(path: Path) -> Salvaged:
 
 
 def _aside(path: Path) -> Path:
-    """Move the damaged file away with its companions."""
+    """Move the damaged file and its companion files out of the way."""
     number = 1
     while (kept := path.with_name(f"{path.name}.damaged-{number}")).exists():
         number += 1
@@ -115,7 +115,7 @@ def _aside(path: Path) -> Path:
 
 
 def read(path: Path) -> Rows:
-    """Return all complete rows, the newest of each key."""
+    """Return all complete rows. If several have the same key, the newest is kept."""
     data = _with_wal(path)
     size = _page_size(data)
     free = _free_pages(data, size)
@@ -129,7 +129,7 @@ def read(path: Path) -> Rows:
 
 
 def _with_wal(path: Path) -> bytes:
-    """Return the file's bytes, after SQLite has merged the WAL into a copy, if it still can."""
+    """Return the bytes of the file. SQLite first merges the WAL into a copy, if it still can."""
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists() or not wal.stat().st_size:
         return path.read_bytes()
@@ -142,7 +142,7 @@ def _with_wal(path: Path) -> bytes:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             db.close()
         except sqlite3.Error:
-            return path.read_bytes()  # without the last writes, whose work is then repeated
+            return path.read_bytes()  # the last writes are missing, so their work is repeated
         return copy.read_bytes()
     finally:
         for ending in ("", "-wal", "-shm"):
@@ -150,7 +150,7 @@ def _with_wal(path: Path) -> bytes:
 
 
 def _page_size(data: bytes) -> int:
-    """Return the page size from the header; if damaged, the size that yields most rows in the sample."""
+    """Return the page size in the header. If the header is damaged, return the size that yields most rows in the sample."""
     size = int.from_bytes(data[16:18], "big")
     size = 65536 if size == 1 else size
     if data.startswith(MAGIC) and size in SIZES:
@@ -159,7 +159,7 @@ def _page_size(data: bytes) -> int:
 
 
 def _free_pages(data: bytes, size: int) -> set[int] | None:
-    """Return the numbers of the free pages; None if their list is broken."""
+    """Return the numbers of the free pages, or None if their list is broken."""
     if not data.startswith(MAGIC):
         return None
     trunk, count = _number(data, 32), _number(data, 36)
@@ -180,7 +180,7 @@ def _number(data: bytes, at: int, width: int = 4) -> int:
 
 
 def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[Any]]]:
-    """Yield kind of page, row id and values of each complete row."""
+    """Yield the kind of page, the row id and the values of each complete row."""
     start = page * size
     head = start + (100 if page == 0 else 0)
     kind = data[head] if head < len(data) else 0
@@ -194,7 +194,7 @@ def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[A
         try:
             yield (kind, *_cell(data, size, at + (4 if kind == INDEX_INNER else 0), kind))
         except (ValueError, IndexError, struct.error):
-            continue  # this row is damaged, its neighbours may be intact
+            continue  # this row is damaged, but its neighbours may be intact
 
 
 def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
@@ -224,7 +224,7 @@ def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
 
 
 def _values(payload: bytes) -> list[Any]:
-    """Parse the columns of a row. Raises ValueError if they don't fill it."""
+    """Parse the columns of a row. Raises ValueError if they don't fill the row."""
     end, at = _varint(payload, 0)
     kinds: list[int] = []
     while at < end and len(kinds) <= MOST_COLUMNS:
@@ -287,7 +287,7 @@ def _take(rows: Rows, kind: int, rowid: int, values: list[Any]) -> None:
             if there is None or there.at <= record.at:
                 rows.records[record.key] = record
     except (ValueError, TypeError):
-        return  # of another table, or damaged
+        return  # the row is damaged or belongs to another table
 
 
 def _record(values: list[Any]) -> Record:

@@ -1,7 +1,7 @@
-"""The SQLite file of a run: settings, questions and records. One connection, guarded by a lock; thread-safe.
+"""Store the settings, questions and records of a run in SQLite. A lock guards the one connection, so the store is thread-safe.
 
-A record is result and checkpoint in one: an item with a row is done. WAL with `synchronous=NORMAL`: a killed process loses no
-committed row; a power cut may lose the last ones, whose work is then repeated.
+A record is both a result and a checkpoint. An item that has a row is done. With WAL and `synchronous=NORMAL`, a killed
+process loses no committed row. A power cut may lose the last rows, and their work is then repeated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 def m001_records(db: sqlite3.Connection) -> None:
-    """Create settings, questions in order, and one row for each finished item."""
+    """Create the tables for settings, for questions in order, and for records with one row per finished item."""
     db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
     db.execute(
         """CREATE TABLE questions (
@@ -43,7 +43,7 @@ def m001_records(db: sqlite3.Connection) -> None:
 
 
 def m002_sums(db: sqlite3.Connection) -> None:
-    """Add a checksum to each row, since SQLite has none, to detect changed bytes within a text. Older rows have none."""
+    """Add a checksum to each row to detect changed bytes within a text, since SQLite has no checksums. Older rows have none."""
     for table in ("meta", "questions", "records"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN sum INTEGER")
 
@@ -57,7 +57,7 @@ def row_sum(*values: Any) -> int:
 
 
 def migrate(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
-    """Apply missing migrations; return their names. Raises RunError for a database of a newer version."""
+    """Apply missing migrations and return their names. Raises RunError for a database of a newer version."""
     db.execute("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)")
     done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
     known = [step.__name__ for step in steps]
@@ -92,7 +92,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The subject of a record: a case, or a question of it; `part` numbers batches."""
+    """The subject of a record, which is a case or one of its questions. `part` numbers batches."""
 
     phase: Phase
     case_id: str
@@ -102,7 +102,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Result of one item. `error` says why it failed or was skipped; `seconds` is wall time; `at` ISO 8601."""
+    """The result of one item. `error` says why it failed or was skipped. `seconds` is wall time, and `at` is in ISO 8601."""
 
     key: Key
     status: Status
@@ -114,7 +114,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A selected question; `payload` is its JSON with everything needed to score it."""
+    """A selected question. `payload` is its JSON with everything needed to score it."""
 
     position: int
     case_id: str
@@ -123,9 +123,9 @@ class QuestionRow:
 
 
 class RunStore:
-    """Open or create run.db. Raises RunError when the file is not such a database.
+    """The open or newly created run.db. Raises RunError if the file is not such a database.
 
-    With `read_only` neither schema nor journal mode is written, so that another process's run can be inspected.
+    With `read_only`, neither the schema nor the journal mode is written, so that a run of another process can be inspected.
     """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
@@ -152,7 +152,7 @@ class RunStore:
             raise
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database file."""
         with self._lock:
             self._db.close()
 
@@ -164,7 +164,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes within the block, or none. Can be nested."""
+        """Commit all writes within the block or none of them. Transactions can be nested."""
         with self._lock:
             if self._db.in_transaction:
                 yield
@@ -175,13 +175,13 @@ class RunStore:
                     yield
                     self._db.execute("COMMIT")
                 except BaseException:
-                    if self._db.in_transaction:  # a full disk has ended the transaction already
+                    if self._db.in_transaction:  # a full disk has already ended the transaction
                         self._db.execute("ROLLBACK")
                     raise
 
     @contextmanager
     def _as_run_error(self) -> Iterator[None]:
-        """Convert errors of a full disk, or an unwritable or damaged file."""
+        """Convert errors from a full disk or an unwritable or damaged file to RunError."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -197,7 +197,7 @@ class RunStore:
             self._db.execute("INSERT OR REPLACE INTO meta (key, value, sum) VALUES (?, ?, ?)", (key, text, row_sum(key, text)))
 
     def forget_meta(self) -> None:
-        """Remove all named values."""
+        """Remove the values of all given names."""
         with self.transaction():
             self._db.execute("DELETE FROM meta")
 
@@ -207,7 +207,7 @@ class RunStore:
         return json.loads(rows[0][0]) if rows else default
 
     def add_questions(self, rows: Iterable[QuestionRow]) -> None:
-        """Store questions; positions give the order of the report."""
+        """Store questions. Their positions give the order in the report."""
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO questions (position, case_id, question_id, payload, sum) VALUES (?, ?, ?, ?, ?)",
@@ -220,7 +220,7 @@ class RunStore:
         return [QuestionRow(p, c, q, json.loads(text)) for p, c, q, text in rows]
 
     def put(self, record: Record) -> None:
-        """Store a record, replacing one of the same key."""
+        """Store a record. It replaces a record with the same key."""
         key = record.key
         with self.transaction():
             self._db.execute(
@@ -239,19 +239,19 @@ class RunStore:
         return _record(rows[0]) if rows else None
 
     def records(self, phase: Phase) -> Iterator[Record]:
-        """Yield records of a phase in key order, a few at a time because payloads can be large."""
+        """Yield the records of a phase in key order. They are read a few at a time because payloads can be large."""
         for key in self.keys(phase):
             if (record := self.get(key)) is not None:
                 yield record
 
     def whole_records(self, phase: Phase) -> Iterator[Record]:
-        """Yield them without batches."""
+        """Yield the records of a phase without those of batches."""
         for key in self.keys(phase):
             if not key.part and (record := self.get(key)) is not None:
                 yield record
 
     def keys(self, phase: Phase, status: Status | None = None) -> list[Key]:
-        """Return the phase's keys, sorted, optionally only those of a status."""
+        """Return the sorted keys of a phase, optionally only those with a given status."""
         rows = self._rows(
             "SELECT case_id, question_id, part FROM records WHERE phase = ? AND (? IS NULL OR status = ?) ORDER BY 1, 2, 3",
             (phase, status, status),
@@ -259,7 +259,7 @@ class RunStore:
         return [Key(phase, *row) for row in rows]
 
     def delete(self, phase: Phase, status: Status | None = None) -> int:
-        """Remove a phase's records, optionally only those of a status; return their number."""
+        """Remove the records of a phase, optionally only those with a given status. Return their number."""
         with self.transaction():
             cursor = self._db.execute(
                 "DELETE FROM records WHERE phase = ? AND (? IS NULL OR status = ?)", (phase, status, status)
@@ -275,7 +275,7 @@ class RunStore:
             )
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Count records by phase and status, without batches."""
+        """Count records by phase and status. Batches are not counted."""
         out: dict[str, dict[str, int]] = {}
         for phase, status, number in self._rows(
             "SELECT phase, status, COUNT(*) FROM records WHERE part = '' GROUP BY phase, status ORDER BY phase, status"
@@ -284,7 +284,10 @@ class RunStore:
         return out
 
     def spent(self) -> tuple[float, int]:
-        """Return the US dollars of all records, and how many have an unknown cost; a batch is part of its whole."""
+        """Return the cost of all records in US dollars, and how many have an unknown cost.
+
+        A batch counts as part of its whole.
+        """
         rows = self._rows(
             """SELECT TOTAL(json_extract(payload, '$.usage.cost_usd')), TOTAL(json_type(payload, '$.usage.cost_usd') = 'null')
             FROM records WHERE part = '' OR NOT EXISTS (SELECT 1 FROM records AS whole WHERE whole.part = ''
@@ -293,7 +296,7 @@ class RunStore:
         return float(rows[0][0]), int(rows[0][1])
 
     def copy_from(self, other: RunStore, phases: Iterable[Phase]) -> None:
-        """Copy questions and the records of some phases from another run."""
+        """Copy the questions and the records of some phases from another run."""
         with self.transaction():
             self.add_questions(other.questions())
             for phase in phases:
@@ -306,7 +309,7 @@ class RunStore:
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
-    """Connect. A read-only folder allows only reading, and only of a cleanly closed run: otherwise rows are in the WAL."""
+    """Connect to the file. In a read-only folder, only a cleanly closed run can be read, since otherwise rows are in the WAL."""
     name, uri = str(path), False
     if not os.access(path.parent, os.W_OK):
         wal = path.with_name(f"{path.name}-wal")

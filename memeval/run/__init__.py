@@ -1,1 +1,1 @@
-"""One engine for every run: settings, plan, phases, checkpoint, progress, merge and result."""
+"""The engine of all runs, with settings, plan, phases, checkpoints, progress, merging and results."""

@@ -1,6 +1,6 @@
-"""A run opened by this process: its folder, lock, plan and remaining work.
+"""Open a run in this process and track its folder, lock, plan and remaining work.
 
-All state is in run.db. A record is result and checkpoint at once and is written in one transaction (see `results.store`), so a
+All state is in run.db. A record is both a result and a checkpoint, and is written in one transaction (see `results.store`). So a
 killed run resumes with the first item that has no record.
 """
 
@@ -36,7 +36,7 @@ def now() -> str:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether a runner holds the run's lock; never in a read-only folder."""
+    """Return whether a runner holds the lock of the run. In a read-only folder this is never the case."""
     if not os.access(folder, os.W_OK) or not (folder / "run.lock").exists():
         return False
     lock = RunLock(folder / "run.lock")
@@ -92,7 +92,7 @@ class Run:
 
     @classmethod
     def create(cls, results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any]) -> Run:
-        """Create a run. `about` is stored unchanged. Raises RunError when the id is taken.
+        """Create a run. `about` is stored unchanged. Raises RunError if the id is taken.
 
         An existing run that has no questions (wrong flags, no data) is replaced.
         """
@@ -111,7 +111,7 @@ class Run:
 
     @classmethod
     def resume(cls, results: ResultsDir, run: str) -> Run:
-        """Open an existing run. Raises RunError when another runner holds it, or it has no settings."""
+        """Open an existing run. Raises RunError if another runner has locked the run or the run has no settings."""
         opened = cls(results, results.find(run))
         if opened.store.meta("settings") is None:
             opened.close()
@@ -141,12 +141,12 @@ class Run:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings of the start, or of the last change."""
+        """Return the settings with which the run was started or last changed."""
         return Settings.from_json(self.store.meta("settings"))
 
     @property
     def planned(self) -> bool:
-        """Return whether the questions are chosen."""
+        """Return whether the questions have been chosen."""
         return self.store.meta("plan") is not None
 
     def plan(self, rows: Iterable[QuestionRow], about: Mapping[str, Any]) -> None:
@@ -166,21 +166,21 @@ class Run:
     def done(
         self, key: Key, payload: Mapping[str, Any] = EMPTY, seconds: float = 0.0, *, status: Status = Status.DONE, error: str = ""
     ) -> Record:
-        """Record an item of work."""
+        """Record a completed item of work."""
         record = Record(key, status, payload, error, seconds, now())
         self.store.put(record)
         return record
 
     def pending(self, phase: Phase) -> list[QuestionRow]:
-        """Return questions without a record of the phase, in order."""
+        """Return, in order, the questions that have no record of the phase."""
         return _pending(self.store, phase)
 
     def pending_cases(self) -> set[str]:
-        """Return the cases whose ingest is incomplete."""
+        """Return the cases that are not completely ingested."""
         return _pending_cases(self.store)
 
     def is_complete(self, phase: Phase) -> bool:
-        """Return `is_complete` for this run."""
+        """Return whether a phase of this run has no work left."""
         return is_complete(self.store, phase)
 
     def require(self, phase: Phase) -> None:
@@ -193,9 +193,11 @@ class Run:
                 )
 
     def forget(self, first: Phase) -> None:
-        """Remove all records from a phase on; from ingest on also providers' state, which they clear before a case's first batch.
+        """Remove the records of a phase and of all later phases.
 
-        State adopted from another run is left unchanged: a new ingest uses its own scopes.
+        For ingest, providers also clear their state before the first batch of a case.
+
+        State adopted from another run is left unchanged, because a new ingest uses its own scopes.
         """
         with self.store.transaction():
             for phase in ORDER[ORDER.index(first) :]:
@@ -209,7 +211,7 @@ class Run:
             shutil.rmtree(self.state, ignore_errors=True)
 
     def forget_failed(self) -> int:
-        """Remove failed records and those that depend on them, so that they are retried; return the number of questions.
+        """Remove failed records and the records that depend on them, so that they are retried. Return the number of questions.
 
         A case with a failed batch is ingested again as a whole, because later batches were stored without it.
         """
@@ -240,7 +242,7 @@ class Run:
         self.store.set_meta("result_file", None)
 
     def adopt(self, source: RunStore, source_folder: Path, first: Phase) -> None:
-        """Adopt plan and records of another run before phase `first`, and its provider's state if needed."""
+        """Adopt the plan of another run and its records before phase `first`. The state of its provider is adopted if needed."""
         earlier = ORDER[: ORDER.index(first)]
         if first is Phase.SEARCH and (source_folder / "state").is_dir():
             shutil.copytree(source_folder / "state", self.state, dirs_exist_ok=True)

@@ -1,10 +1,10 @@
-"""One engine for every kind of subject: a memory system behind an API, or sessions of a client.
+"""Run any kind of subject, which is a memory system behind an API or the sessions of a client.
 
 A subject chooses the questions, lists the work of each phase, does one item of it, and describes its result. The engine opens or
 creates the run, skips items with a record, runs threads, shows progress, and writes the result file.
 
-Phases run one after another, and every item ends in a record, even a failed one. A run ends early only on faults that no
-question caused: the user's stop, the budget, broken data, a bug. Completed work is kept.
+Phases run one after another. Every item ends in a record, even if it fails. A run ends early only on faults that no
+question caused, such as a stop by the user, the budget, broken data or a bug. Completed work is kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ AnySubject = TypeVar("AnySubject", bound="Subject")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How to run. `concurrency` None uses the subject's default."""
+    """How to run the phases. If `concurrency` is None, the default of the subject is used."""
 
     concurrency: int | None = None
     phases: tuple[Phase, ...] = ORDER
@@ -43,9 +43,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The work of a phase: the remaining `items` of `total`. `label` is shown with the progress.
+    """The work of a phase. `items` holds the remaining items of `total`. The progress display shows `label`.
 
-    `open` prepares it and returns the function that does one item; it is not called when nothing is `pending`.
+    `open` prepares the phase and returns the function that does one item. It is not called if nothing is `pending`.
     """
 
     label: str
@@ -58,24 +58,24 @@ class Stage:
 
 
 class Reported(Protocol):
-    """Inputs of a run's result."""
+    """The object from which the result of a run is built."""
 
     @property
     def benchmark(self) -> str:
-        """Return the name of the benchmark, for the result's file."""
+        """Return the name of the benchmark for the name of the result file."""
         ...
 
     @property
     def results_version(self) -> str:
-        """Return the version whose folder gets the result; empty for this package's own."""
+        """Return the version that names the folder of the result, or an empty string for the version of this package."""
         ...
 
     def result(self, run: Run) -> dict[str, Any]:
-        """Build the result from the records so far, also for an incomplete run."""
+        """Build the result from the records so far. The run may be incomplete."""
         ...
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """Return additional files of the result `file`, by path in the results folder."""
+        """Return the additional files that belong to the result `file`, by their path in the results folder."""
         ...
 
 
@@ -83,7 +83,7 @@ class Subject(Reported, Protocol):
     """The system that a run measures."""
 
     def about(self) -> Mapping[str, Any]:
-        """Return what is stored with a new run besides its settings."""
+        """Return the values that are stored with a new run in addition to its settings."""
         ...
 
     def check_unchanged(self, run: Run) -> None:
@@ -95,17 +95,17 @@ class Subject(Reported, Protocol):
         ...
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """Return the work of a phase; None if this subject has none, or did it in an earlier one."""
+        """Return the work of a phase. Return None if the subject has no such work or did it in an earlier phase."""
         ...
 
 
 def start(results: ResultsDir, run_id: str, settings: Settings, subject: Subject) -> Run:
-    """Create a run. Raises RunError when the id is taken."""
+    """Create a run. Raises RunError if the id is taken."""
     return Run.create(results, run_id, settings, {**subject.about(), "provenance": provenance()})
 
 
 def reopen(results: ResultsDir, run: str, make: Callable[[Run], AnySubject]) -> tuple[Run, AnySubject]:
-    """Open an existing run with its subject. Raises RunError when it has changed since."""
+    """Open an existing run with its subject. Raises RunError if the subject has changed since the run began."""
     opened = Run.resume(results, run)
     try:
         subject = make(opened)
@@ -125,9 +125,9 @@ def _note_change_of_code(store: RunStore) -> None:
 
 
 def perform(run: Run, subject: Subject, stop: Stop, progress: Progress, work: Work | None = None) -> Path | None:
-    """Run the requested phases; return the path of the result if the report is one of them.
+    """Run the requested phases. Return the path of the result if the report is one of them.
 
-    Raises MemevalError when the run ends early.
+    Raises MemevalError if the run ends early.
     """
     work = work or Work()
     if not run.planned:
@@ -153,7 +153,7 @@ def _do(stage: Stage, phase: Phase, stop: Stop, progress: Progress) -> None:
 
 
 def report(run: Run, subject: Reported) -> Path:
-    """Build the result and write it, attachments first; an interrupted report is written to the same files."""
+    """Build the result and write it after its attachments. A repeated report overwrites the files of an interrupted one."""
     store = run.store
     with store.transaction():
         if store.meta("finished_at") is None:
@@ -169,7 +169,7 @@ def report(run: Run, subject: Reported) -> Path:
 
 
 def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
-    """Charge what a run has paid already, so that a budget holds over all its starts."""
+    """Charge the costs that a run has already paid to the budget, so that the budget holds over all starts of the run."""
     path = results.find(run) / "run.db"
     if damage(path):
         records = read(path).records
@@ -182,7 +182,7 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
 
 
 def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str, str]] = ()) -> None:
-    """Add the cost of records, leaving out the batches of items that are recorded as a whole."""
+    """Add the cost of records. The batches of an item are left out if the item is also recorded as a whole."""
     for record in records:
         batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
         cost = record.payload.get("usage", {}).get("cost_usd")
@@ -191,10 +191,10 @@ def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str
 
 
 def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, stop: Stop, name: str = "memeval") -> None:
-    """Process each item, in the caller's thread if only one is allowed.
+    """Process each item. If only one thread is allowed, this happens in the caller's thread.
 
-    At most `threads` + 1 items are loaded at once, since one can be a large case. The first error is raised after the work
-    in progress has ended; the flag ends it with StoppedError.
+    At most `threads` + 1 items are loaded at once because an item can be a large case. The first error is raised after the work
+    in progress has ended. The stop flag raises StoppedError.
     """
     if threads <= 1:
         for item in items:
@@ -218,7 +218,7 @@ def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, 
 
 
 def _settled(waiting: set[Future[None]]) -> set[Future[None]]:
-    """Wait for at least one future; raise its error if any."""
+    """Wait for at least one future, and raise its error if it has one."""
     done, rest = wait(waiting, return_when=FIRST_COMPLETED)
     for future in done:
         future.result()

@@ -52,12 +52,14 @@ def evaluate(
 ) -> RunResult:
     """Run a benchmark on a memory system that is a Python object, and return the result.
 
-    `memory` is a class or function that makes an object for each case (`options` are its arguments), or one object; see
-    `memeval.Memory` for what it needs. Without an `answering_model` the run measures retrieval. `benchmark` is a name or the path
-    of a YAML file. Further `settings` are those of `memeval.Settings`, such as `granularity` or `variant`.
+    `memory` is an object, or a class or function that makes an object for each case from the arguments in `options`. See
+    `memeval.Memory` for the methods that it needs. Without an `answering_model` the run measures retrieval. `benchmark` is
+    a name or the path of a YAML file. Further `settings` are those of `memeval.Settings`, such as `granularity` or
+    `variant`.
 
-    The run is kept in `results_dir` (else `MEMEVAL_RESULTS`, else `results`), so that `memeval compare` and `memeval html`
-    know it. Raises MemevalError: ConfigError before any work for what is wrong, RunError for a run that measures nothing.
+    The run is kept in `results_dir`, which defaults to `MEMEVAL_RESULTS` or `results`, so that `memeval compare` and
+    `memeval html` find it. Raises ConfigError before any work if an argument is wrong, and RunError if the run measures
+    nothing.
     """
     name = as_id(name or _name_of(memory))
     spec = ProviderSpec(

@@ -1,4 +1,6 @@
-"""Answers of another program as a run: LongMemEval's JSONL, one {"question_id", "hypothesis"} on each line.
+"""Turn the answers of another program into a run.
+
+The file is LongMemEval's JSONL with one {"question_id", "hypothesis"} on each line.
 
 Questions without a line are failed, not left out, as in the official script.
 """
@@ -26,12 +28,12 @@ MISSING = "the file has no hypothesis for this question"
 
 
 def as_id(name: str) -> str:
-    """Convert a system's name to part of a run id."""
+    """Convert the name of a system to a part of a run id."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60] or "hypotheses"
 
 
 def read_hypotheses(path: Path) -> dict[str, str]:
-    """Read hypotheses by question id. Raises DataError naming the line."""
+    """Read the hypotheses by question id. Raises DataError with the line of a fault."""
     found: dict[str, str] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -58,7 +60,7 @@ def _line(line: bytes, where: str) -> tuple[str, str]:
 
 
 class HypothesesSubject(ProviderSubject):
-    """A run of another program's answers. Raises ConfigError, and DataError for a broken file."""
+    """A run over the answers of another program. Raises ConfigError, or DataError for a broken file."""
 
     def __init__(self, settings: Settings, context: RunContext, file: Path, system: str) -> None:
         plan = make_plan(settings, context.catalog)
@@ -69,12 +71,12 @@ class HypothesesSubject(ProviderSubject):
         self._given = read_hypotheses(file)
 
     def about(self) -> Mapping[str, Any]:
-        """Also describe the file, with its hash."""
+        """Describe the run and the file of answers with its hash."""
         digest = hashlib.sha256(self._file.read_bytes()).hexdigest()
         return {**super().about(), "hypotheses": {"system": self._system, "file": self._file.name, "sha256": digest}}
 
     def plan(self, run: Run) -> None:
-        """Choose the questions and record their answers. Raises DataError when a line matches no question of the benchmark."""
+        """Choose the questions and record their answers. Raises DataError if a line matches no question of the benchmark."""
         with run.store.transaction():
             choose_questions(run, self._plan, self.data(), self._context.stop)
             _fill(run, self._given, self._system)

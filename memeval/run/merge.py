@@ -1,4 +1,4 @@
-"""Merge shards of one run: the result equals that of an undivided run."""
+"""Merge the shards of one run. The result equals that of an undivided run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _KEPT = ("benchmark_spec", "provider_spec", "provenance", "provider_provenance",
 
 
 def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
-    """Create a run with the questions and records of all shards. Raises RunError unless they are of one run, and complete."""
+    """Create a run with the questions and records of all shards.
+
+    Raises RunError unless they are complete and belong to one run.
+    """
     check_several(runs)
     with ExitStack() as stack:
         stores = {name: stack.enter_context(results.open(name)) for name in runs}
@@ -36,7 +39,7 @@ def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
 def create_merged(
     results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any], stores: Mapping[str, RunStore]
 ) -> Run:
-    """Open the merged run. If several shards have a record, the first one's is kept."""
+    """Create the merged run. If several shards have the same record, that of the first shard is kept."""
     run = Run.create(results, run_id, settings, {**about, "merged_from": list(stores)})
     try:
         with run.store.transaction():
@@ -63,7 +66,7 @@ def check_judged(store: RunStore, expected: set[tuple[str, str]], *, of: str, fi
 
 
 def difference(one: Any, other: Any, path: str = "") -> str:
-    """Return the dotted name of the first field that differs; empty if there is none."""
+    """Return the dotted name of the first field that differs, or an empty string if all are equal."""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return path if one != other else ""
     for key in dict.fromkeys((*one, *other)):
@@ -76,7 +79,7 @@ def difference(one: Any, other: Any, path: str = "") -> str:
 
 
 def check_shards(shards: Mapping[str, str | None]) -> None:
-    """Check that the runs, by name with their `i/n`, are all shards of one run, each given once. Raises RunError."""
+    """Check that the runs are all shards of one run and each is given once. `shards` maps run names to `i/n`. Raises RunError."""
     if whole := [name for name, shard in shards.items() if not shard]:
         raise RunError(f"Run {whole[0]} is not a shard.", fix="Merge runs that were started with --shard i/n.")
     owners: dict[str, str] = {}
@@ -95,7 +98,7 @@ def check_shards(shards: Mapping[str, str | None]) -> None:
 
 
 def _common_settings(stores: Mapping[str, RunStore]) -> Settings:
-    """Return the settings without the shard. Raises RunError naming what differs or is missing."""
+    """Return the settings without the shard. Raises RunError with the setting that differs or is missing."""
     found = {name: store.meta("settings") for name, store in stores.items()}
     plans = {name: store.meta("plan") for name, store in stores.items()}
     if unplanned := [name for name in stores if found[name] is None or plans[name] is None]:

@@ -1,15 +1,17 @@
-"""Four of the five phases as functions: values in, a value out. They see protocols only; a subject records what they return.
+"""Implement four of the five phases as functions of values.
 
-Ingest    a case's sessions reach the provider, in time order and in batches, without anything that gives gold away
-Search    the provider is asked for what bears on a question
-Answer    the answering model reads what was found; reader `direct` takes its reply as it is, reader `con` (chain of note,
-          LongMemEval) gives the memories as JSON, has it write notes, and takes what follows the last line `Answer:`;
-          reader `con-session` has it write a note of each session first, one call each, and answer from the notes
-Evaluate  retrieval metrics of what was found, judgements of what was answered
+They depend only on protocols, and a subject records what they return.
 
-A score is named `<level>.<metric>@<k>` for rankings (`session.recall_all@5`), else as the judge or metric calls it.
-Each has a status: `scored`; `unscored` (it should have a value, but the judge could not tell); `skipped` (the protocol
-asks for none); `failed` (the work before it failed).
+Ingest    passes the sessions of a case to the provider, in time order and in batches, without anything that reveals gold
+Search    asks the provider for memories that are relevant to a question
+Answer    lets the answering model read the hits. Reader `direct` takes its reply unchanged. Reader `con` (chain of note,
+          LongMemEval) gives the memories as JSON, lets the model write notes, and takes the text after the last `Answer:`.
+          Reader `con-session` first lets the model write a note on each session in a separate call, then answer from the notes
+Evaluate  computes retrieval metrics of the hits and judges the answers
+
+A score of a ranking is named `<level>.<metric>@<k>` (`session.recall_all@5`). Other scores have the name of their judge or
+metric. The status of a score is `scored`, `unscored` (it should have a value, but the judge could not tell), `skipped` (the
+protocol asks for no score) or `failed` (an earlier phase failed).
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ BULK = 50
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sessions of one call; with `wait`, indexing is awaited after it. `chunks`: turn ids by chunk id."""
+    """The sessions of one call. With `wait`, indexing is awaited after the call. `chunks` maps chunk ids to turn ids."""
 
     part: str
     sessions: tuple[Session, ...]
@@ -52,12 +54,15 @@ class Batch:
 
 
 def case_tag(benchmark: str, case_id: str) -> str:
-    """Return a case's name for systems under test: a digest, because LongMemEval's ids reveal unanswerable questions (`_abs`)."""
+    """Return the name of a case for systems under test.
+
+    It is a digest because LongMemEval's ids reveal unanswerable questions (`_abs`).
+    """
     return sha256(f"{benchmark}|{case_id}".encode()).hexdigest()[:16]
 
 
 def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
-    """Return the provider's name for a case: the filled template, in characters that any system accepts."""
+    """Return the provider's name for a case. It is the filled template, limited to characters that any system accepts."""
     values = {"runId": run_id, "benchmark": benchmark, "caseId": case_tag(benchmark, case_id)}
     raw = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
     safe = re.sub(r"[^A-Za-z0-9_-]+", "-", raw)
@@ -68,14 +73,14 @@ def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
 
 
 def visible(session: Session) -> Session:
-    """Return a session without source id and metadata, which can reveal gold."""
+    """Return a session without its source id and metadata, because these can reveal gold."""
     return replace(session, source_id="", turns=tuple(replace(turn, metadata=EMPTY) for turn in session.turns))
 
 
 def batches(
     sessions: Sequence[Session], mode: IngestionMode, *, user_only: bool = False, spec: BenchmarkSpec | None = None
 ) -> Iterator[Batch]:
-    """Yield the ingest calls for a case, preprocessed as the benchmark's file says.
+    """Yield the ingest calls for a case. Sessions are preprocessed as the benchmark's file says.
 
     Sessions without a time keep their position.
     """
@@ -94,7 +99,7 @@ def _prepared(session: Session, spec: BenchmarkSpec | None) -> tuple[Session, di
 
 
 def in_time_order(sessions: Sequence[Session]) -> list[Session]:
-    """Sort sessions by time where known; the others keep the benchmark's order."""
+    """Sort sessions by time where it is known. The others keep the order of the benchmark."""
     if any(session.at is None for session in sessions):
         return list(sessions)
     if len({session.at.tzinfo is None for session in sessions if session.at}) > 1:
@@ -104,9 +109,11 @@ def in_time_order(sessions: Sequence[Session]) -> list[Session]:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """How to search: request `depth` hits, record the texts of the first `kept`, and only the sources of the others.
+    """How to search.
 
-    Hits with a score below `threshold` are dropped. `chunks` are those of the case's ingest.
+    `depth` hits are requested. The texts of the first `kept` hits are recorded, and only the sources of the others.
+
+    Hits with a score below `threshold` are dropped. `chunks` holds the chunks from the ingest of the case.
     """
 
     depth: int
@@ -118,7 +125,7 @@ class SearchPlan:
 
 
 def search(provider: Provider, scope: str, question: Question, plan: SearchPlan) -> dict[str, Any]:
-    """Search and return the record's payload. Raises ProviderError."""
+    """Search and return the payload of the search record. Raises ProviderError."""
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
     raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query has no results
     pieces = _of_data([piece for piece in raw if plan.threshold is None or piece.score >= plan.threshold], plan.chunks)
@@ -126,7 +133,10 @@ def search(provider: Provider, scope: str, question: Question, plan: SearchPlan)
 
 
 def _of_data(pieces: Sequence[Retrieved], chunks: Chunks) -> list[Retrieved]:
-    """Map hits to the turns of the data: chunks of one turn merge at the position of the best, with the texts of all."""
+    """Map hits to the turns of the data.
+
+    The chunks of one turn are merged at the position of the best chunk and keep all their texts.
+    """
     if not chunks:
         return list(pieces)
     out: dict[object, Retrieved] = {}
@@ -149,12 +159,12 @@ def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:
 
 
 def found(payload: Mapping[str, Any]) -> list[Retrieved]:
-    """Return the hits of a record, best first."""
+    """Return the hits of a search record, the best first."""
     return [retrieved_from_json(item) for item in payload["retrieved"]]
 
 
 def sizes(payload: Mapping[str, Any]) -> list[int]:
-    """Estimate the tokens of each hit of a record; 0 for records of older versions, whose later hits have no text."""
+    """Estimate the tokens of each hit of a record. Older versions stored later hits without a text, so these count 0."""
     return [int(item["tokens"]) if "tokens" in item else estimate_tokens(item["text"]) for item in payload["retrieved"]]
 
 
@@ -175,7 +185,7 @@ NOTHING = frozenset({"", "empty", "none", "nothing"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the answering model reads: prompts, reader, and required confidence (None: don't ask)."""
+    """How the answering model reads, with prompts, a reader and the required confidence (None means that it is not asked for)."""
 
     prompt_for: PromptFor
     reader: str = "direct"
@@ -184,7 +194,7 @@ class Reading:
 
 
 def answer(model: Model, reading: Reading, question: Question, pieces: Sequence[Retrieved]) -> Answer:
-    """Return the hypothesis. Raises ModelError, also for an empty reply."""
+    """Return the answer of the model. Raises ModelError, including for an empty reply."""
     prompt, reader = reading.prompt_for(question), reading.reader
     calls: list[Completion] = []
     if reader == "con-session" and reading.note_for is not None:
@@ -217,7 +227,7 @@ def _values(question: Question, pieces: Sequence[Retrieved], *, as_json: bool = 
 def _notes(
     model: Model, prompt: Prompt, question: Question, pieces: Sequence[Retrieved], calls: list[Completion]
 ) -> Iterator[Retrieved]:
-    """Chain of note by session: yield the model's note of each at the position of its first hit, without empty notes."""
+    """Yield the model's note on each session at the position of the session's first hit. Empty notes are left out."""
     sessions: dict[tuple[str, ...] | int, list[Retrieved]] = {}
     for number, piece in enumerate(pieces):
         sessions.setdefault(piece.sessions or number, []).append(piece)
@@ -229,7 +239,7 @@ def _notes(
 
 
 def confident(reply: str) -> tuple[str, float | None]:
-    """Split off the reply's last line `Confidence: N`; return the rest, and N as a share or None."""
+    """Split off the last line `Confidence: N` of the reply. Return the rest, and N as a share or None."""
     match = _CONFIDENCE.search(reply.rstrip())
     if match is None:
         return reply, None
@@ -237,7 +247,7 @@ def confident(reply: str) -> tuple[str, float | None]:
 
 
 def asked(question: Question) -> str:
-    """Return the question as the model reads it, with the benchmark's answer choices (`options`), if any."""
+    """Return the question as the model reads it. It includes the benchmark's answer choices (`options`) if there are any."""
     options = question.metadata.get("options") or ()
     return "\n".join([question.text, "", *map(str, options)]) if options else question.text
 
@@ -254,7 +264,7 @@ NO_TURNS = "the pieces of this system are not single turns"
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Targets of a ranking by level, and the time of each evidence id."""
+    """The targets of a ranking by level, and the time of each evidence id."""
 
     targets: tuple[Targets, ...]
     dates: Mapping[str, datetime] = field(default_factory=lambda: EMPTY)
@@ -270,7 +280,7 @@ def ranking_scores(
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores of all metrics at all levels and cut-offs, then recency.
 
-    Without `single_turns` (hits span several turns) turn level is skipped, because k hits are not k turns.
+    Without `single_turns`, hits span several turns. Turn level is then skipped, because k hits are not k turns.
     """
     for aim in gold.targets:
         no_turns = aim.level == "turn" and not single_turns and not aim.skipped
@@ -278,7 +288,7 @@ def ranking_scores(
         score = scorer(pieces, target, granularity)
         for metric in metrics:
             if target.variant == "locomo_official" and metric.name != "recall_fraction":
-                continue  # that script has no other
+                continue  # the official script has no other metric
             for k in cut_offs:
                 name = f"{target.level}.{metric.name}@{k}"
                 value = None if target.skipped else score(metric, k)
@@ -289,7 +299,7 @@ def ranking_scores(
 def budget_scores(
     pieces: Sequence[Retrieved], tokens: Sequence[int], gold: Gold, granularity: str = "turn"
 ) -> Iterator[dict[str, Any]]:
-    """Yield recall within token budgets: whole hits in order. Comparable between systems with hits of any size."""
+    """Yield the recall within token budgets, counting whole hits in order. It compares systems with hits of any size."""
     for target in gold.targets:
         whole = scorer(pieces, target, granularity)
         for budget in BUDGETS:
@@ -333,7 +343,7 @@ def code_scores(question: Question, pieces: Sequence[Retrieved], cut_offs: Seque
 
 
 def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
-    """Return lines by file of the retrieved blocks; block n of a file starts after the lines of the blocks before it."""
+    """Return the lines of the retrieved blocks by file. A block starts after the lines of the preceding blocks of its file."""
     size = int(question.metadata["block_lines"])
     blocks = []
     for turn in (turn for piece in pieces for turn in piece.turns):
@@ -345,7 +355,7 @@ def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, S
 
 
 def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
-    """Return the scores of all judges. Raises ModelError when a judge's model fails and the judge does not handle it."""
+    """Return the scores of all judges. Raises ModelError if a judge does not handle the failure of its model."""
     for judge in judges:
         for score in judge.score(question, answer):
             data = score_to_json(score)
@@ -356,27 +366,27 @@ def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -
 
 
 def score_status(score: Score) -> str:
-    """Return `scored`, `skipped` if the protocol asks for no score (stated in the reason), else `unscored`."""
+    """Return the status of a score. A score without a value is `skipped` if its reason states that the protocol asks for none."""
     if score.value is not None:
         return "scored"
     return "skipped" if score.reason.startswith("skipped") else "unscored"
 
 
 def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
-    """Return the share of the answering model's tokens that retrieved memories take."""
+    """Return the share of retrieved memories in the tokens that the answering model reads."""
     value = efficiency(estimate_tokens(memories), answer.usage.input_tokens + answer.usage.output_tokens)
     return _entry("efficiency", value, "the model does not tell tokens")
 
 
 def relevancy_score(embedder: RememberingEmbedder, question: Question, pieces: Sequence[Retrieved]) -> dict[str, Any]:
-    """Return the similarity of hits with a text to the question."""
+    """Return how similar the hits that have a text are to the question."""
     texts = [piece.text for piece in pieces if piece.text]
     value = relevancy(embedder.embed_query(question.text), embedder.embed(texts)) if texts else None
     return _entry("relevancy", value, "nothing was retrieved")
 
 
 def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum the usage of judges."""
+    """Return the total usage of the judges."""
     total = Usage()
     for score in scores:
         if "usage" in score:

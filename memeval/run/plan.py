@@ -1,7 +1,7 @@
-"""Turn settings and specs into the parts of a run, and choose its questions.
+"""Turn settings and specs into the parts of a run and choose its questions.
 
-The only module that resolves names to objects. Questions are stored with everything that later phases need to score them,
-because the haystack is not available then.
+Only this module resolves names to objects. Questions are stored with everything that later phases need to score them,
+because later phases have no access to the haystack.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OF_RUNS = ("accuracy", "abstention", "recency", "efficiency", "relevancy", "late
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Resources that all runs of a command share."""
+    """The resources that all runs of a command share."""
 
     catalog: Catalog
     cache: ModelCache
@@ -56,7 +56,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Settings with the specs that they name, and derived values."""
+    """The settings of a run with the specs that they name and with derived values."""
 
     settings: Settings
     benchmark: BenchmarkSpec
@@ -64,23 +64,23 @@ class Plan:
 
     @property
     def variant(self) -> str:
-        """Protocol of the retrieval metrics."""
+        """Return the protocol of the retrieval metrics."""
         return self.settings.variant or self.benchmark.retrieval.variant or "evidence"
 
     @property
     def granularity(self) -> str:
-        """Unit of retrieval."""
+        """Return the unit of retrieval."""
         return self.settings.granularity or self.benchmark.retrieval.granularity
 
     @property
     def top_k(self) -> int:
-        """Number of hits that the answering model reads."""
+        """Return the number of hits that the answering model reads."""
         limit = self.benchmark.search.limit
         return min(self.settings.top_k, limit) if limit and not self.settings.search_k else self.settings.top_k
 
     @property
     def search_k(self) -> int:
-        """Number of hits to request: enough for every cut-off, even if several turns belong to one session."""
+        """Return the number of hits to request. It suffices for every cut-off, even if several turns belong to one session."""
         if self.settings.search_k:
             return max(self.settings.search_k, self.settings.top_k)
         if self.benchmark.search.limit:
@@ -90,22 +90,25 @@ class Plan:
 
     @property
     def threshold(self) -> float | None:
-        """Minimum score of a hit."""
+        """Return the minimum score of a hit."""
         own = self.settings.threshold
         return self.benchmark.search.threshold if own is None else own
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Names of the judges; none without answers."""
+        """Return the names of the judges. There are none without answers."""
         own = "custom" if self.benchmark.custom_evaluator else self.benchmark.judge.name
         return tuple(part.strip() for part in (self.settings.judge or own).split(",") if part.strip())
 
     def benchmark_json(self) -> dict[str, Any]:
-        """The resolved file of the benchmark."""
+        """Return the resolved file of the benchmark."""
         return cast(dict[str, Any], to_plain(self.benchmark))
 
     def provider_json(self) -> dict[str, Any]:
-        """The resolved file of the provider, without values of headers and of a server's environment, which can be secrets."""
+        """Return the resolved file of the provider.
+
+        The values of headers and of a server's environment are removed as possible secrets.
+        """
         spec = cast(dict[str, Any], _without_headers(to_plain(self.provider)))
         if self.provider.mcp is not None:
             spec["mcp"]["environment"] = dict.fromkeys(self.provider.mcp.environment, "***")
@@ -117,9 +120,9 @@ NO_MODEL = "none"
 
 
 def with_defaults(settings: Settings, catalog: Catalog, *, answers: bool = True) -> Settings:
-    """Fill in the models that the benchmark's file names where no flag does. Raises ConfigError.
+    """Fill in models from the benchmark's file where no flag names one. Raises ConfigError.
 
-    Without `answers` only the judge's: the answers come from elsewhere.
+    Without `answers`, only the judge's model is filled in, because the answers come from elsewhere.
     """
     models = catalog.benchmark(settings.benchmark).models
     if answers and settings.answering_model == NO_MODEL:
@@ -144,7 +147,7 @@ def make_plan(settings: Settings, catalog: Catalog) -> Plan:
 
 
 def _check_names(spec: BenchmarkSpec) -> None:
-    """Check that all names in a benchmark's file exist. Raises ConfigError with file, line and key."""
+    """Check that all names in a benchmark's file exist. Raises ConfigError with the file, line and key."""
     metrics = {*registry.metric.names(), *OF_RUNS}
     for key, names, known in (
         ("metrics", spec.metrics, metrics),
@@ -156,13 +159,13 @@ def _check_names(spec: BenchmarkSpec) -> None:
 
 
 def open_data(plan: Plan, context: RunContext) -> Benchmark:
-    """Return the benchmark with its data found or fetched."""
+    """Find or fetch the data of the benchmark and return the opened benchmark."""
     data = Path(plan.settings.data) if plan.settings.data else None
     return open_benchmark(plan.benchmark, data, options=plan.settings.benchmark_options, sources=context.sources)
 
 
 def make_provider(plan: Plan, context: RunContext) -> Provider:
-    """Create the provider, not yet opened, with the model that its option `model` names."""
+    """Create the provider without opening it. Its option `model` names its model."""
     kind = _kind(plan.provider)
     can = capabilities_of(plan)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
@@ -177,7 +180,10 @@ def make_provider(plan: Plan, context: RunContext) -> Provider:
 
 
 def _kind(spec: ProviderSpec) -> Any:
-    """Return the implementing class: an adapter with `ingest` is itself the provider, another one is a memory wrapped by one."""
+    """Return the implementing class.
+
+    An adapter that has `ingest` is itself the provider. Any other is a memory that gets wrapped.
+    """
     if spec.adapter:
         own = load_object(spec.adapter, spec.origin.path.parent, spec.origin.where("adapter"))
         if hasattr(own, "ingest"):
@@ -186,7 +192,7 @@ def _kind(spec: ProviderSpec) -> Any:
 
 
 def capabilities_of(plan: Plan) -> Capabilities:
-    """Return the capabilities that the provider's class declares. Raises ConfigError when it declares none."""
+    """Return the capabilities that the provider's class declares. Raises ConfigError if it declares none."""
     name = plan.provider.adapter or plan.provider.effective_implementation
     try:
         return cast(Capabilities, _kind(plan.provider).capabilities)
@@ -203,7 +209,7 @@ def make_model(name: str, options: Mapping[str, Any], context: RunContext) -> Mo
 
 
 def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
-    """Create the judges in order. Raises ConfigError, also when one needs a model and none is named."""
+    """Create the judges in order. Raises ConfigError, for example if a judge needs a model and none is named."""
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.judge_model_options, context) if name else None
     made = []
@@ -226,7 +232,7 @@ TABLED = ("openai/", "anthropic/", "compatible/", "http://", "https://")
 
 
 def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
-    """Return the official prompts of the benchmark's judge, if available; the user's own prompt takes precedence."""
+    """Return the official prompts of the benchmark's judge, if they are available. The user's own prompt takes precedence."""
     options = plan.benchmark.judge.options
     named = options.get("official")
     if not isinstance(named, Mapping) or judge != named.get("judge", plan.benchmark.judge.name) or plan.settings.judge_prompt:
@@ -234,14 +240,14 @@ def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
     listed = named.get("files") or [named]
     found = [file for one in listed if (file := _official_file(str(one["url"]), str(one["sha256"]), context)) is not None]
     if len(found) < len(listed):
-        return None  # the result is then named llm_accuracy or rubric
+        return None  # the score is then named llm_accuracy or rubric
     protocol = str(options.get("protocol") or plan.benchmark.effective_loader)
     limit = named.get("maxTokens")
     return Official(official_prompts(protocol, found), str(named.get("model", "")), int(limit) if limit else None)
 
 
 def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
-    """Return a file of official code, None if unavailable. Raises DataError if its content is not the official one."""
+    """Return a file of official code, or None if it is unavailable. Raises DataError if the content is not the official one."""
     target = context.sources.cache.expanduser() / "official" / sha256[:16] / url.rpartition("/")[2]
     if target.exists():
         if file_sha256(target) != sha256:
@@ -258,7 +264,7 @@ def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
 def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:
     """Create everything once, so that a missing key, prompt or option is reported before any work. Raises ConfigError.
 
-    A run that reuses another one's search needs no key of the provider.
+    A run that reuses the search of another run does not need the provider's key.
     """
     provider = make_provider(plan, context)
     if searches and provider.capabilities.check:
@@ -277,7 +283,7 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
 
 
 def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
-    """Reject a budget without known prices now, not after hours of ingest. Raises ConfigError."""
+    """Reject a budget if the prices are unknown, before hours are spent on ingest. Raises ConfigError."""
     if context.budget.limit is None or not name.startswith(TABLED):
         return
     if open_model(name, options).estimate((), None) is None:
@@ -288,8 +294,8 @@ def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> 
 
 
 def make_embedder(name: str) -> RememberingEmbedder:
-    """Create an embedder by memoryd's name for it. Raises ConfigError."""
-    from memeval.providers.memoryd import text_embedder  # loads memoryd, which most commands don't need
+    """Create an embedder from memoryd's name for it. Raises ConfigError."""
+    from memeval.providers.memoryd import text_embedder  # this import loads memoryd, which most commands don't need
 
     try:
         return RememberingEmbedder(text_embedder(name, embedding.CHARACTERS))
@@ -298,7 +304,10 @@ def make_embedder(name: str) -> RememberingEmbedder:
 
 
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
-    """Return the judge's options: the benchmark's own for its own judge, and prompts for judges that take them."""
+    """Return the options of a judge.
+
+    The benchmark's own judge gets the benchmark's options, and judges that take prompts get prompts.
+    """
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = {key: value for key, value in spec.options.items() if key != "official"} if judge == spec.name else {}
     options["benchmark"] = _prompt_folder(plan.benchmark)
@@ -321,7 +330,7 @@ def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
 
 
 def _prompt_folder(benchmark: BenchmarkSpec) -> str:
-    """Return the loader's prompt folder: longmemeval-s shares the prompts of longmemeval."""
+    """Return the prompt folder of the loader. Benchmarks of one loader share it, such as longmemeval-s and longmemeval."""
     return benchmark.loader or benchmark.name
 
 
@@ -345,7 +354,7 @@ def note_prompt(plan: Plan, question: Question) -> Prompt:
 
 
 def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:
-    """Return the benchmark's ranking metrics, or all; other names are metrics of answers."""
+    """Return the ranking metrics that the benchmark names, or all of them by default. Other names are metrics of answers."""
     known = registry.metric.names()
     chosen = [name for name in plan.benchmark.metrics if name in known] or known
     return [cast(RetrievalMetric, registry.metric.get(name)) for name in chosen]
@@ -358,7 +367,7 @@ def ranked_names(plan: Plan) -> list[str]:
 
 
 def is_local(plan: Plan) -> bool:
-    """Return whether the provider runs on this machine, as code or as a program."""
+    """Return whether the provider runs on this machine as code or as a program."""
     return plan.provider.type in (ProviderType.LOCAL, ProviderType.MCP)
 
 
@@ -379,7 +388,7 @@ def _without_headers(value: Any) -> Any:
 
 
 def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> None:
-    """Choose the questions in one pass over the data, stored in one transaction. Raises DataError, ConfigError."""
+    """Choose the questions in one pass over the data and store them in one transaction. Raises DataError or ConfigError."""
     rows: list[QuestionRow] = []
     refs: list[Ref] = []
     cases = 0
@@ -398,7 +407,7 @@ def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> 
 
 
 def question_payload(plan: Plan, question: Question, case: Case) -> dict[str, Any]:
-    """Return the question, its targets at each level, and the time of each."""
+    """Return the question with its targets at each level and the time of each target."""
     aims = [targets(plan.variant, question, case, level) for level in plan.benchmark.retrieval.levels]
     wanted = {item for aim in aims for item in aim.ids}
     return {

@@ -1,6 +1,6 @@
-"""Preprocess sessions as a benchmark's file says: removed fields, a template, escapes, and chunks.
+"""Preprocess sessions as a benchmark's file says, with removed fields, a template, escapes and chunks.
 
-A chunk is a turn with its own id. Its source turns are stored with the ingest of its case, so that retrieval is scored by the
+A chunk is a turn with its own id. Its source turns are stored with the ingest of the case, so that retrieval is scored by the
 turns of the data.
 """
 
@@ -21,7 +21,7 @@ Chunks = Mapping[str, Sequence[str]]
 
 
 def preprocessed(session: Session, spec: PreprocessingSpec) -> Session:
-    """Return a session with its turns preprocessed."""
+    """Return a session with preprocessed turns."""
     turns = tuple(_turn(turn, session, spec) for turn in session.turns)
     return replace(session, turns=turns, at=None if "date" in spec.remove else session.at)
 
@@ -47,7 +47,7 @@ def _turn(turn: Turn, session: Session, spec: PreprocessingSpec) -> Turn:
 
 
 def chunked(session: Session, spec: ChunkingSpec) -> tuple[Session, dict[str, list[str]]]:
-    """Split turns into chunks and map each chunk to its turns; a turn that is not split keeps its id."""
+    """Split turns into chunks and map each chunk to its turns. A turn that is not split keeps its id."""
     pieces = list(_windows(session.turns, spec) if spec.strategy == "turns" else _parts(session.turns, spec))
     return replace(session, turns=tuple(turn for turn, _ in pieces)), {turn.id: ids for turn, ids in pieces if ids != [turn.id]}
 
@@ -80,7 +80,7 @@ def _windows(turns: Sequence[Turn], spec: ChunkingSpec) -> Iterator[tuple[Turn, 
 
 
 def _spans(total: int, spec: ChunkingSpec) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each window; the last one ends with the text."""
+    """Yield the start and end of each window. The last window ends at the end of the text."""
     step = spec.size - spec.overlap
     for start in range(0, total, step):
         yield start, min(start + spec.size, total)

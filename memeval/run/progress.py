@@ -1,4 +1,4 @@
-"""Progress display: live bars on a terminal, a plain line every ten seconds elsewhere. Both use standard error."""
+"""Display progress on standard error, as live bars on a terminal and as a plain line every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished item of work. A failure counts as 0 in the metric unless it is `excused`, such as a crash."""
+    """A finished item of work. A failure counts as 0 in the metric unless it is `excused`, as a crash is."""
 
     status: Status = Status.DONE
     scores: Mapping[str, float] = field(default_factory=lambda: EMPTY)
@@ -33,10 +33,10 @@ class Ended:
 
 
 class Progress(Protocol):
-    """Receives the progress of a run. Called from several threads."""
+    """An object that receives the progress of a run. Its methods are called from several threads."""
 
     def begin(self, label: str, total: int, done: int) -> None:
-        """Start a phase; `done` of `total` items exist from an earlier start."""
+        """Start a phase. An earlier start has completed `done` of `total` items."""
 
     def advance(self, label: str, ended: Ended) -> None:
         """Count a finished item."""
@@ -46,7 +46,7 @@ class Progress(Protocol):
 
 
 class Tally:
-    """Running totals: done, failed, mean of the main metric, cost, tokens."""
+    """The running totals of completed and failed items, the main metric, cost and tokens."""
 
     def __init__(self, total: int, done: int) -> None:
         self.total = total
@@ -76,7 +76,7 @@ class Tally:
         self._sum += value
 
     def text(self) -> str:
-        """Format for people."""
+        """Return the totals as readable text."""
         counts = {"failed": self.failed, "could not be prepared": self.skipped}
         parts = [f"{count} {what}" for what, count in counts.items() if count]
         if self._metric and self._count:
@@ -91,7 +91,7 @@ class Tally:
 
 
 class QuietProgress:
-    """Progress without output."""
+    """Progress that prints nothing."""
 
     def __enter__(self) -> QuietProgress:
         return self
@@ -110,7 +110,7 @@ class QuietProgress:
 
 
 class LiveProgress:
-    """Bars with the time left, the score so far, and cost."""
+    """Progress as live bars with the time left, the score so far, and the cost."""
 
     def __init__(self) -> None:
         self._bars = Bars(
@@ -178,7 +178,7 @@ class PlainProgress:
                 self._say(f"{label}: {tally.done}/{tally.total}, {left} left{_and(tally)}")
 
     def end(self, label: str) -> None:
-        """Print the outcome."""
+        """Print the outcome of the phase."""
         started, tally = self._tallies[label]
         self._say(f"{label}: {tally.done}/{tally.total} in {self._clock() - started:.1f} s{_and(tally)}")
 

@@ -1,4 +1,4 @@
-"""Run a memory system behind an API: each phase over its cases or questions, with retries."""
+"""Run a memory system behind an API. Each phase processes its cases or questions, with retries."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check(
 ) -> ProviderSubject:
     """Build the subject of a new run. Every part is created once, so that problems are reported first. Raises ConfigError.
 
-    With a `source` in `results` it reuses that run's earlier phases. Raises RunError when the two don't match.
+    If a `source` in `results` is given, the new run reuses its earlier phases. Raises RunError if the two don't match.
     """
     plan = plans.make_plan(settings, context.catalog)
     plans.check_parts(plan, context, searches=source is None or source.first is Phase.SEARCH)
@@ -59,9 +59,9 @@ def check(
 
 
 def subject_of(context: RunContext) -> Callable[[Run], ProviderSubject]:
-    """Return a factory for the subject of an existing run, see `engine.reopen`.
+    """Return a factory for the subject of an existing run (see `engine.reopen`).
 
-    It raises RunError for another kind of subject.
+    The factory raises RunError for another kind of subject.
     """
 
     def make(run: Run) -> ProviderSubject:
@@ -77,7 +77,7 @@ def bare_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
 
 
 def refuse_client_run(store: RunStore) -> None:
-    """Reject a run whose subject is a client. Raises RunError."""
+    """Reject a run that measured a client. Raises RunError."""
     if (client := store.meta("claudecode")) is not None:
         raise RunError(
             f"Run {store.path.parent.name} is one of run_bench.",
@@ -86,7 +86,7 @@ def refuse_client_run(store: RunStore) -> None:
 
 
 class ProviderSubject:
-    """One benchmark with one provider. `adopt` names the run whose first phases a new run reuses."""
+    """A benchmark with a provider. `adopt` names the run from which a new run reuses the first phases."""
 
     def __init__(self, plan: Plan, context: RunContext, adopt: Mapping[str, str] | None = None) -> None:
         self._plan = plan
@@ -103,7 +103,7 @@ class ProviderSubject:
 
     @property
     def label(self) -> str:
-        """Return the label for people."""
+        """Return a readable label."""
         return f"{self.benchmark} × {self._plan.provider.name}"
 
     def about(self) -> Mapping[str, Any]:
@@ -127,13 +127,13 @@ class ProviderSubject:
             plans.choose_questions(run, self._plan, self.data(), self._context.stop)
 
     def data(self) -> Benchmark:
-        """Return the benchmark, opened once."""
+        """Return the benchmark, which is opened only once."""
         if self._data is None:
             self._data = plans.open_data(self._plan, self._context)
         return self._data
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """Return the phase's remaining cases or questions; None for answers without an answering model."""
+        """Return the remaining cases or questions of the phase. Return None for the answer phase without an answering model."""
         if phase is Phase.ANSWER and not self._plan.settings.answering_model:
             return None
         label = f"{self.label}: {phase}"
@@ -150,9 +150,9 @@ class ProviderSubject:
         return Stage(label, total, total - len(rows), rows, lambda: opens(rows), threads, bool(rows))
 
     def change_judge(self, run: Run, changes: Mapping[str, Any], *, force: bool) -> ProviderSubject:
-        """Return the subject with another judge (non-empty settings). Judgements are kept unless a setting changes.
+        """Return the subject with the non-empty settings of another judge. Judgements are kept unless a setting changes.
 
-        A change needs `force`, else ConfigError is raised.
+        A change requires `force`, or else ConfigError is raised.
         """
         old = run.settings
         new = replace(old, **{name: value for name, value in changes.items() if value})
@@ -194,7 +194,7 @@ class ProviderSubject:
         }
 
     def _prompts(self, rows: Sequence[QuestionRow]) -> dict[str, Any]:
-        """Return name and hash of the answer prompt by question type; the judges report their own."""
+        """Return the name and hash of the answer prompt by question type. Judges report their own prompts."""
         if not self._plan.settings.answering_model:
             return {"answer": {}}
         first = {row.payload["question"]["type"]: row for row in reversed(rows)}
@@ -208,7 +208,7 @@ class ProviderSubject:
         }
 
     def _shown_settings(self) -> dict[str, Any]:
-        """Return the resolved settings without private values: the data folder, and options that look like secrets."""
+        """Return the resolved settings without private values, which are the data folder and options that look like secrets."""
         plan = self._plan
         data = plan.settings.to_json()
         data.update(
@@ -228,7 +228,7 @@ class ProviderSubject:
 
 
 class _Phases:
-    """The phases of one run. Every item ends in a record, even a failed one."""
+    """The phases of one run. Every item ends in a record, even if it fails."""
 
     def __init__(
         self,
@@ -272,7 +272,7 @@ class _Phases:
             raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data that the run began with.")
 
     def _check_data(self) -> None:
-        """Check that a resumed run sees the data that it began with."""
+        """Check that a resumed run has the same data as when it began."""
         planned = self._run.store.meta("plan")["data_hash"]
         if self._data().data_hash() != planned:
             raise DataError("The data are not those that the run began with.", fix="Restore them, or start a new run.")
@@ -372,7 +372,7 @@ class _Phases:
 
     @contextmanager
     def answer(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
-        """Let the answering model read what was found."""
+        """Let the answering model read the hits and answer the question."""
         settings = self._plan.settings
         model = plans.make_model(settings.answering_model, settings.model_options, self._context)
         yield lambda row: self._answer_one(model, row)
@@ -463,7 +463,7 @@ class _Phases:
     # Records
 
     def _inherit_failure(self, key: Key, before: Key) -> bool:
-        """Fail with the error of the phase before, if it failed: without ingest no search, without search no answer."""
+        """Fail a question with the error of the previous phase, if that phase failed. Each phase needs the one before it."""
         earlier = self._run.store.get(before)
         if earlier is None or earlier.status is not Status.FAILED:
             return False
@@ -473,7 +473,7 @@ class _Phases:
         return True
 
     def _failed(self, key: Key, error: MemevalError, payload: Mapping[str, Any] = EMPTY) -> None:
-        """Record a failure of the system or a model; all other errors end the run."""
+        """Record a failure of the system or a model. All other errors end the run."""
         self._run.done(key, payload, status=Status.FAILED, error=f"{type(error).__name__}: {error}")
         self._progress.advance(self._label, Ended(Status.FAILED))
         with self._counting:
@@ -522,31 +522,31 @@ class _Phases:
             provider.close()
 
     def _note(self, provider: Provider) -> None:
-        """Store what the provider reports about itself, such as the index that it actually uses."""
+        """Store the facts that the provider reports about itself, such as the index that it actually uses."""
         if provider.capabilities.provenance:
             self._run.store.set_meta("provider_provenance", dict(provider.provenance()))
 
     @property
     def _ingest_threads(self) -> int:
-        """Return the threads for ingest: a local provider writes one case while it embeds another.
+        """Return the number of threads for ingest. A local provider can write one case while it embeds another.
 
-        Its searches run one at a time, so that their timings are accurate.
+        Searches of a local provider run one at a time, so that their timings are accurate.
         """
         return self._concurrency or (LOCAL_CASES if plans.is_local(self._plan) else MODEL_THREADS)
 
     @property
     def provider_threads(self) -> int:
-        """Return the threads for searches."""
+        """Return the number of threads for searches."""
         return self._concurrency or (1 if plans.is_local(self._plan) else MODEL_THREADS)
 
     @property
     def model_threads(self) -> int:
-        """Return the threads for answers."""
+        """Return the number of threads for answers."""
         return self._concurrency or MODEL_THREADS
 
     @property
     def judge_threads(self) -> int:
-        """Return the threads for judgements, which are fast without a model."""
+        """Return the number of threads for judgements. Judging is fast without a model."""
         return self.model_threads if self._plan.settings.judge_model else 1
 
 
@@ -573,7 +573,7 @@ def _about_judge(judge: Judge) -> dict[str, Any]:
 
 
 def _summed(payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum the numbers that a provider reports with each batch; of other values keep the last."""
+    """Sum the numbers that a provider reports with each batch. For other values, keep the last one."""
     out: dict[str, Any] = {}
     for payload in payloads:
         for key, value in payload.items():

@@ -1,4 +1,6 @@
-"""Phase 5: compute the result of a run from its records alone, so a resumed run reports the same as an uninterrupted one.
+"""Compute the result of a run (phase 5).
+
+It depends only on the records, so a resumed run reports the same as an uninterrupted one.
 
 The format is described in results/SCHEMA.md. Values that depend on the clock are under the keys `times` and `seconds`.
 """
@@ -33,9 +35,9 @@ _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """Facts about a run besides its records; `about` is merged into the result unchanged.
+    """Facts about a run that are not in its records. `about` is merged into the result unchanged.
 
-    `ranked`: names of the ranking metrics, which are reported even when all questions failed.
+    `ranked` names the ranking metrics, which are reported even if all questions failed.
     """
 
     run_id: str
@@ -50,9 +52,10 @@ class RunFacts:
 def result_of(
     run: Run, about: Mapping[str, Any], *, answered: bool, ranked: Sequence[str] = (), strict: bool = False
 ) -> dict[str, Any]:
-    """Build the result of a run from the records so far, also if it is incomplete.
+    """Build the result of a run from the records so far. The run may be incomplete.
 
-    `strict`: if most questions failed, the set-up is broken and the system is not measured (`status`, `fault`).
+    With `strict`, a run in which most questions failed counts as a broken set-up, and the system is not measured (`status`,
+    `fault`).
     """
     store = run.store
 
@@ -64,7 +67,7 @@ def result_of(
 
 
 def about_run(run: Run) -> dict[str, Any]:
-    """Return the entries that results of all subjects share."""
+    """Return the entries that the results of all subjects share."""
     meta = run.store.meta
     return {
         "source_run": meta("source_run"),
@@ -109,7 +112,10 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
 
 
 def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -> str:
-    """Return why the run says nothing about the system: most questions failed, or most replies of its judge are unreadable."""
+    """Return why the run says nothing about the system.
+
+    Most questions may have failed, or most replies of the judge be unreadable.
+    """
     failed = sum(question["status"] == "failed" for question in questions)
     if 2 * failed > len(questions):
         return f"{failed} of {len(questions)} questions failed"
@@ -125,7 +131,7 @@ def _mostly_missing(cell: Mapping[str, Any]) -> bool:
 
 
 def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the counts of a cell: a share of failures does not measure the system."""
+    """Keep only the counts of a cell, because a share of failures does not measure the system."""
     groups = {
         key: {name: _without_value(one) for name, one in cell[key].items()} for key in ("by_type", "by_category") if key in cell
     }
@@ -161,7 +167,7 @@ def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
 
 
 def _outcome(records: Mapping[Phase, Record | None]) -> dict[str, Any]:
-    """Return `failed` with the first failed phase, `pending` until evaluated, else `done`."""
+    """Return the outcome of a question, which is `failed` (with the first failed phase), `pending` or `done`."""
     for phase, record in records.items():
         if record is not None and record.status is Status.FAILED:
             return {"status": "failed", "error": _error(phase, record.error)}
@@ -170,7 +176,7 @@ def _outcome(records: Mapping[Phase, Record | None]) -> dict[str, Any]:
 
 
 def _error(phase: Phase, text: str) -> dict[str, str]:
-    """Parse an error; an inherited one begins with its phase in brackets."""
+    """Parse an error. An inherited error begins with its phase in brackets."""
     if text.startswith("[") and "] " in text:
         name, _, rest = text[1:].partition("] ")
         return {"phase": name, "message": rest}
@@ -202,7 +208,7 @@ def _tokens(record: Record | None) -> int | None:
 
 
 def _handed_over(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the tokens passed to the reader for a question; None if nothing was searched."""
+    """Return the number of tokens passed to the reader for a question, or None if there was no search."""
     found = latency(float(question["tokens"]) for question in questions if question["tokens"] is not None)
     return {"mean": found.mean, "p50": found.p50, "p95": found.p95} if found else None
 
@@ -240,7 +246,7 @@ def _totals(questions: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, Any]:
-    """Return a cell for each metric: first of judges, then of rankings, each in order of appearance."""
+    """Return a cell for each metric. Metrics of judges come before those of rankings, and both are in order of appearance."""
     names = _names(questions, facts)
     if any(question["error"] for question in questions):
         _leave_out(questions, names)
@@ -252,7 +258,7 @@ def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, 
 
 
 def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]:
-    """Return the names of all metrics, including those that no question reached because all failed."""
+    """Return the names of all metrics. This includes metrics that no question reached because all questions failed."""
     found = dict.fromkeys(score["metric"] for question in questions for score in question["scores"])
     names = sorted(found, key=lambda name: ("." in name, name in LAST))
     if facts.answered and not any("." not in name for name in names):
@@ -263,7 +269,10 @@ def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]
 
 
 def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]], seed: int) -> dict[str, Any]:
-    """Compute a metric. The task average is over the benchmark's own types: LongMemEval's six, each with its `_abs` questions."""
+    """Compute a metric.
+
+    The task average is over the benchmark's own types. LongMemEval has six, which include their `_abs` questions.
+    """
     rated = [(question, _rated(name, question, score)) for question, score in pairs]
     by_type = accuracy(Outcome(question["id"], question["type"], *one) for question, one in rated)
     by_task = accuracy(Outcome(question["id"], question["category"] or question["type"], *one) for question, one in rated)
@@ -279,14 +288,17 @@ Rated = Sequence[tuple[Mapping[str, Any], tuple[float | None, str]]]
 
 
 def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | None) -> tuple[float | None, str]:
-    """Return value and status. Without a score the question failed before this metric, or it does not apply."""
+    """Return the value and status of a question.
+
+    Without a score, the question failed before this metric or the metric does not apply.
+    """
     if score is not None:
         return score["value"], score["status"]
     return None, "failed" if _failed_before(name, question) else "skipped"
 
 
 def _failed_before(name: str, question: Mapping[str, Any]) -> bool:
-    """Return whether a question's failure keeps it from having this metric."""
+    """Return whether a question has no value for the metric because it failed."""
     error = question["error"]
     return error is not None and name not in LAST and ("." not in name or error["phase"] in (Phase.INGEST, Phase.SEARCH))
 
@@ -304,7 +316,7 @@ def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> Non
 
 
 def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the types of which every completed question was skipped."""
+    """Return the question types in which every completed question was skipped."""
     seen: dict[str, set[str]] = defaultdict(set)
     for question in questions:
         seen[question["type"]].update(score["status"] for score in question["scores"] if score["metric"] == name)
@@ -324,7 +336,7 @@ def _groups(key: str, cells: Mapping[str, AnswerRow], rated: Rated, seed: int) -
 
 
 def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
-    """Return counts, both means, and the interval of `value`, which counts failed and unscored ones as 0."""
+    """Return the counts, both means, and the interval of `value`. Failed and unscored questions count as 0 in `value`."""
     counted = [(question["cluster"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
     return {
         "value": cell.accuracy,
@@ -339,7 +351,9 @@ def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
 
 
 def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
-    """Compute the interval by clusters if questions share one; else Wilson's for yes/no values, bootstrap for graded ones.
+    """Compute the interval by clusters if questions share any.
+
+    Otherwise use Wilson's for yes/no values and a bootstrap for graded ones.
 
     Questions of a single cluster count as independent, since nothing is known about other clusters.
     """
@@ -362,7 +376,7 @@ def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, An
 
 
 def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Measure whether "not known" was answered exactly when nothing is known; over questions with an answer."""
+    """Measure whether the reply "not known" was given exactly when nothing is known. Only answered questions count."""
     answered = [q for q in questions if q["answer"] is not None]
     if not answered:
         return None
@@ -372,9 +386,9 @@ def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
 
 
 def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return abstention accuracy as judged by a model: the mean of its metric over unanswerable questions.
+    """Return the abstention accuracy as judged by a model, which is the mean of its metric over unanswerable questions.
 
-    None if no model judged them; the counts beside it match a pattern in the answer's text.
+    Return None if no model judged them. The counts beside this value come from a pattern in the text of the answer.
     """
     asked = [question for question in answered if question["type"] == QuestionType.ABSTENTION]
     scored = [
@@ -389,7 +403,7 @@ def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] 
 
 
 def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
-    """Sum the usage of model calls, by phase and in total."""
+    """Return the usage of model calls by phase and in total."""
     sums = {phase: Usage() for phase in (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)}
     for case in cases:
         sums[Phase.INGEST] += usage_from_json(case.payload.get("usage", {}))
@@ -401,7 +415,7 @@ def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> d
 
 
 def _latency(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
-    """Return percentiles by phase; cached answers were not measured in this run."""
+    """Return the latency percentiles by phase. Cached answers are left out because this run did not measure them."""
     out = {"ingest": _spread(case.seconds for case in cases if case.status is Status.DONE)}
     for phase in ("search", "answer", "evaluate"):
         timed = (q for q in questions if phase in q["seconds"] and not q["usage"].get(phase, {}).get("cached_calls"))

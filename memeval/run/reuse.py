@@ -1,4 +1,4 @@
-"""Reuse the first phases of another run: what is inherited, and whether the two match."""
+"""Reuse the first phases of another run. This decides which values are inherited and whether the two runs match."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ TELLS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Another run, whose records before phase `first` are reused."""
+    """Another run from which the records before phase `first` are reused."""
 
     run: str
     first: Phase
 
 
 def adoption(results: ResultsDir, plan: Plan, source: Source) -> dict[str, str]:
-    """Return what a new run stores to adopt its source. Raises RunError when the two don't match."""
+    """Return the values that a new run stores in order to adopt its source. Raises RunError if the two don't match."""
     folder = results.find(source.run).resolve()
     _check_source(plan, folder, source.first)
     return {"folder": str(folder), "first": str(source.first)}
 
 
 def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
-    """Adopt the source run; repeatable after a crash. Raises RunError when it no longer matches."""
+    """Adopt the source run. This can be repeated after a crash. Raises RunError if the source no longer matches."""
     folder, first = Path(wanted["folder"]), Phase(wanted["first"])
     _check_source(plan, folder, first)
     with RunStore(folder / "run.db") as source:
@@ -55,7 +55,7 @@ def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
 
 
 def check_specs(store: RunStore, plan: Plan, run: str) -> None:
-    """Check that the files of benchmark and provider are unchanged since the run began. Raises RunError."""
+    """Check that the files of the benchmark and the provider are unchanged since the run began. Raises RunError."""
     for name, here in (("benchmark", plan.benchmark_json()), ("provider", plan.provider_json())):
         if _comparable(store.meta(f"{name}_spec")) != _comparable(here):
             raise RunError(
@@ -65,7 +65,7 @@ def check_specs(store: RunStore, plan: Plan, run: str) -> None:
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the relevant keys of a file; an empty key equals a missing one, as in older runs."""
+    """Return the keys of a file that matter for a comparison. Empty values are dropped because older runs lack the keys."""
     return {key: said for key, value in spec.items() if key not in TELLS and (said := _said(value))}
 
 
@@ -102,7 +102,7 @@ def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> No
     ours = plan.settings.to_json()
     for key, theirs in inherited(source, first).items():
         if key == "data":
-            continue  # its questions are adopted, so the file's location does not matter
+            continue  # the questions are adopted, so the location of the file does not matter
         if key == "provider_options" and first is Phase.SEARCH:
             theirs, here = _ingest_options(plan, theirs), _ingest_options(plan, ours[key])
         elif key == "top_k" and first is Phase.ANSWER:

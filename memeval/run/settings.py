@@ -1,7 +1,9 @@
-"""Settings that affect a run's result, stored with the run as one frozen value, and the selection of questions.
+"""Define the settings that affect the result of a run, and select its questions.
 
-A selection is pure and seeded: the same on every machine. Its steps are applied in this order: question types and ids, dev
-slice, start/end, limit, shard. So the merged shards of a selection equal that selection.
+Settings are stored with the run as one frozen value.
+
+A selection is pure and seeded, so it is the same on every machine. Its steps are applied in this order: question types and
+ids, dev slice, start/end, limit, shard. The merged shards of a selection therefore equal that selection.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which questions to run. `start` and `end` count from 1, inclusive. `types` are unified or the benchmark's own names."""
+    """The questions to run.
+
+    `start` and `end` count from 1 and are inclusive. `types` holds unified names or the benchmark's own.
+    """
 
     limit: int | None = None
     start: int | None = None
@@ -65,7 +70,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """The properties of a question that a selection uses."""
+    """The properties of a question that selections use."""
 
     case_id: str
     question_id: str
@@ -76,7 +81,7 @@ class Ref:
 def select(refs: Sequence[Ref], selection: Selection) -> list[int]:
     """Return the ascending positions of the selected questions.
 
-    Raises ConfigError for an unmatched name or an empty selection.
+    Raises ConfigError for a name without a match or for an empty selection.
     """
     chosen = _by_name(refs, selection)
     if selection.dev_slice is not None:
@@ -104,7 +109,7 @@ def _by_name(refs: Sequence[Ref], selection: Selection) -> list[int]:
 
 
 def _dev_slice(refs: Sequence[Ref], chosen: list[int], fraction: float, seed: int) -> list[int]:
-    """Take a share of each stratum (type and category), at least one, by the order of seeded hashes."""
+    """Take a share, but at least one question, of each stratum (type and category). Seeded hashes decide which."""
     strata: dict[tuple[str, str], list[int]] = defaultdict(list)
     for position in chosen:
         strata[refs[position].type, refs[position].category].append(position)
@@ -126,7 +131,7 @@ def _range(chosen: list[int], selection: Selection) -> list[int]:
 
 
 def _shard(refs: Sequence[Ref], chosen: list[int], shard: Shard) -> list[int]:
-    """Shard by case, so that no case is ingested twice; by question if there are fewer cases than shards."""
+    """Split the questions by case, so that no case is ingested twice, or by question if there are fewer cases than shards."""
     cases = {case: number for number, case in enumerate(dict.fromkeys(refs[p].case_id for p in chosen))}
     if len(cases) < shard.count:
         return [p for number, p in enumerate(chosen) if number % shard.count == shard.index - 1]
@@ -141,12 +146,12 @@ OPTIONS = ("provider_options", "benchmark_options", "model_options", "judge_mode
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Names are those of specs, registries and flags; an empty text means what the benchmark says.
+    """The settings of a run. Names are those of specs, registries and flags. An empty text means the benchmark's default.
 
-    `top_k` pieces are read by the answering model; `search_k` are asked for (0: enough for the retrieval metrics),
-    and those with a score below `threshold` are left out. With `abstain_below` the model says how sure it is (0 to 1), and an
-    answer below that is withheld.
-    Without an answering model the answer phase is left out, without an embedder the metric relevancy.
+    The answering model reads `top_k` pieces. `search_k` pieces are requested (0 means enough for the retrieval metrics),
+    and pieces with a score below `threshold` are left out. With `abstain_below` the model says how sure it is (0 to 1), and an
+    answer with a lower confidence is withheld.
+    Without an answering model the answer phase is left out. Without an embedder the metric relevancy is left out.
     """
 
     benchmark: str
@@ -189,7 +194,7 @@ class Settings:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as plain values."""
+        """Return all fields as plain values."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         chosen = {f.name: getattr(self.selection, f.name) for f in dataclasses.fields(self.selection)}
         chosen["shard"] = str(self.selection.shard) if self.selection.shard else None
@@ -200,7 +205,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
-        """Inverse of `to_json`."""
+        """Return the settings from the output of `to_json`."""
         chosen = dict(data["selection"])
         chosen["shard"] = Shard.parse(chosen["shard"]) if chosen["shard"] else None
         chosen["types"], chosen["questions"] = tuple(chosen["types"]), tuple(chosen["questions"])

@@ -1,7 +1,7 @@
 """Create working folders for tasks, from files or from real repositories at a commit, and run programs in them.
 
-Their history is a single commit: no later commits, remotes or tags. Real repositories come from local clones or from a git
-server, through a cache of single commits. On timeout a subprocess is killed with its process group.
+The history of a folder is a single commit, without later commits, remotes or tags. Real repositories come from local clones
+or from a git server, through a cache of single commits. When a subprocess times out, its whole process group is killed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ OUTPUT_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class FinishedCheck:
-    """The result of a process. `output` is standard output and error interleaved, at most the last `OUTPUT_BYTES`."""
+    """The result of a process.
+
+    `output` holds standard output and standard error interleaved, and is limited to the last `OUTPUT_BYTES` bytes.
+    """
 
     code: int
     output: str
@@ -37,27 +40,27 @@ class FinishedCheck:
 
     @property
     def ok(self) -> bool:
-        """Return whether it exited by itself with code 0."""
+        """Return whether the process exited by itself with code 0."""
         return self.code == 0 and not self.timed_out
 
     @property
     def last_line(self) -> str:
-        """Return the last line that is not blank, cut to 200 characters."""
+        """Return the last line of the output that is not blank, cut to 200 characters."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         return lines[-1][:200] if lines else ""
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """Return the variables of this process that don't affect results, and `more`."""
+    """Return the environment variables of this process that don't affect results, together with `more`."""
     return {name: os.environ[name] for name in KEPT if name in os.environ} | more
 
 
 def run(
     command: Sequence[str], cwd: Path, *, timeout: float, environment: Mapping[str, str] | None = None, stdin: str = ""
 ) -> FinishedCheck:
-    """Run a program to its end or for `timeout` seconds. Raises DependencyError if it is not installed.
+    """Run a program until it ends or `timeout` seconds have passed. Raises DependencyError if it is not installed.
 
-    Anything that it started and left running in its group is killed, too.
+    Processes that the program left running in its group are also killed.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as given:
         given.write(stdin.encode("utf-8", "surrogateescape"))
@@ -79,7 +82,7 @@ def run(
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    """Wait, then kill the group, even if this wait is interrupted. Return whether it timed out."""
+    """Wait for the process, then kill its group, even if the wait is interrupted. Return whether the process timed out."""
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:
@@ -123,7 +126,7 @@ def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float 
 
 
 def must(done: FinishedCheck, what: str, fix: str) -> str:
-    """Return the output of a git call. Raises DataError if it fails."""
+    """Return the output of a git command. Raises DataError if the command fails."""
     if not done.ok:
         why = "it took too long" if done.timed_out else done.last_line or f"code {done.code}"
         raise DataError(f"{what}: {why}.", fix=fix)
@@ -131,7 +134,10 @@ def must(done: FinishedCheck, what: str, fix: str) -> str:
 
 
 def empty(folder: Path) -> None:
-    """Create or empty the folder. A link is replaced by a folder, and its target stays untouched."""
+    """Create the folder, or empty it if it exists.
+
+    A link is replaced by a folder, and the target of the link is left untouched.
+    """
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
     elif folder.exists():
@@ -141,13 +147,13 @@ def empty(folder: Path) -> None:
 
 
 def make_writable(folder: Path) -> None:
-    """Restore write permission to everything inside, which git's objects and an agent may have removed."""
+    """Make everything in the folder writable. Git's objects are read-only, and an agent may have removed permissions."""
     for place, _, _ in os.walk(folder):
         Path(place).chmod(0o700)
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files by relative path. Raises DataError for a path outside the folder."""
+    """Write files to the folder by their relative paths. Raises DataError for a path outside the folder."""
     for name, text in files.items():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
@@ -158,7 +164,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def commit_all(folder: Path) -> None:
-    """Make the folder a repository with one commit. Without git it stays a plain folder, which suffices for the tasks."""
+    """Turn the folder into a repository with one commit. Without git it stays a plain folder, which is enough for the tasks."""
     try:
         must(git(["init", "-q", "-b", "main"], folder), "git init failed", "Install git 2.28 or newer.")
         must(git(["add", "-A"], folder), "git add failed", "Look at the folder's rights.")
@@ -168,21 +174,21 @@ def commit_all(folder: Path) -> None:
 
 
 def apply(folder: Path, patch: str) -> FinishedCheck:
-    """Apply a unified diff to the files of a folder, all or nothing."""
+    """Apply a unified diff to the files of a folder. Either the whole diff is applied or nothing changes."""
     return git(["apply", "--whitespace=nowarn", "-"], folder, stdin=patch if patch.endswith("\n") else patch + "\n")
 
 
 def touched(patch: str) -> list[str]:
-    """Return the paths that a unified diff names, without duplicates, in order."""
+    """Return the paths named in a unified diff, in order and without duplicates."""
     found = (match["path"] for match in _TARGET.finditer(patch))
     return list(dict.fromkeys(path for path in found if path != "/dev/null"))
 
 
 def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
-    """Return an agent's changes: the diff of its folder against a clean checkout of the same commit.
+    """Return an agent's changes as the diff between its folder and a clean checkout of the same commit.
 
-    The clean checkout's own git data are used, so commits, branches or a removed `.git` make no difference. Paths in
-    `leave_out`, such as the tests used for grading, are ignored.
+    The diff uses the git data of the clean checkout, so the agent's commits, branches or removal of `.git` make no
+    difference. Paths in `leave_out`, such as the tests used for grading, are ignored.
     """
     there = [f"--git-dir={clean / '.git'}", f"--work-tree={agent}"]
     must(git([*there, "add", "-A"], agent), "The change can't be read", "Look at the folder of the task.")
@@ -202,7 +208,7 @@ class Repositories:
     """Check out real repositories.
 
     `clones` holds the user's clones, as `<owner>__<name>` or `<owner>/<name>`, bare or not; `base` is a git server.
-    A failed source is not retried by the same object, so the remaining tasks of a repository fail at once.
+    An object does not retry a source that has failed, so the remaining tasks of that repository fail at once.
     """
 
     cache: Path
@@ -214,7 +220,7 @@ class Repositories:
     _lock: Lock = field(default_factory=Lock)
 
     def checkout(self, repo: str, commit: str, folder: Path) -> None:
-        """Empty the folder and check out the commit, without history, remote or tags. Raises DataError."""
+        """Empty the folder and check out the commit there without history, remotes or tags. Raises DataError."""
         store = self._stored(repo, commit)
         empty(folder)
         what = f"{repo} at {commit[:12]} can't be checked out"
@@ -225,7 +231,7 @@ class Repositories:
         (folder / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
 
     def _stored(self, repo: str, commit: str) -> Path:
-        """Return the bare repository that holds the commit."""
+        """Return the path of the bare repository that holds the commit."""
         store = self.cache / f"{repo.replace('/', '__')}.git"
         with self._lock:
             lock = self._locks[repo]

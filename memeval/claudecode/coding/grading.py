@@ -1,13 +1,13 @@
-"""Decide whether a task is resolved, by hidden unittest modules or the tests of SWE-bench repositories.
+"""Decide whether a task is resolved by running hidden unittest modules or the tests of SWE-bench repositories.
 
 Hidden tests are added only for grading, to a copy of the agent's folder, along with the original versions of the repository's
 own tests. A small runner in isolated mode writes the results to a file whose path the code under test never gets; a test that is
 not recorded there as passed has failed, so exiting early or printing "OK" gains nothing.
 
-Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's own
-runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment created here; an
-environment is trusted for a task only after the gold patch passed in it. Otherwise the environment is at fault, and the task is
-unscored.
+Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's
+own runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment created
+here; an environment is trusted for a task only after the gold patch passed in it. If the gold patch fails, the environment
+is at fault and the task is unscored.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ with open(report, "w", encoding="utf-8") as stream:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """1.0 resolved, 0.0 not resolved, None: it could not be graded."""
+    """The verdict on a task. The value is 1.0 if it is resolved, 0.0 if it is not, and None if it could not be graded."""
 
     value: float | None
     reason: str = ""
@@ -77,7 +77,7 @@ class Verdict:
 def grade(
     agent: Path, visible: Mapping[str, str], hidden: str, *, timeout: float = 60.0, python: str = sys.executable
 ) -> Verdict:
-    """Return whether all tests pass, leaving the agent's folder unchanged."""
+    """Return whether all tests pass. The agent's folder is left unchanged."""
     if not agent.is_dir():
         return Verdict(0.0, "the folder of the task is gone")
     with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
@@ -88,7 +88,7 @@ def grade(
 
 
 def _place(root: Path, visible: Mapping[str, str], hidden: str) -> list[str]:
-    """Write the tests over the agent's own versions of them. Return the modules."""
+    """Overwrite the agent's versions of the tests with the original ones. Return the names of the test modules."""
     shutil.rmtree(root / "tests", ignore_errors=True)
     write_files(root, dict(visible))
     (root / f"{HIDDEN}.py").write_text(hidden, encoding="utf-8")
@@ -106,7 +106,7 @@ def _run_hidden(root: Path, names: list[str], timeout: float, python: str) -> Ve
 
 
 def _read(report: Path, nonce: str) -> dict[str, object]:
-    """Read the runner's output file; empty if it was not written."""
+    """Read the results that the test runner wrote to a file. Return an empty result if there is no file."""
     try:
         found = json.loads(report.read_text("utf-8"))
     except (OSError, ValueError):
@@ -136,7 +136,7 @@ _GOOD = frozenset({"PASSED", "XFAIL", "ok", "expected failure"})
 
 @dataclass(frozen=True, slots=True)
 class SweTask:
-    """Inputs of grading. Only the repository and the commit are ever visible to an agent."""
+    """The inputs of grading a task. An agent only ever sees the repository and the commit."""
 
     id: str
     repo: str
@@ -148,7 +148,7 @@ class SweTask:
 
     @classmethod
     def of(cls, question: Question) -> SweTask:
-        """Build from a question of the loaders of coding tasks."""
+        """Build the task from a question that a loader of coding tasks returned."""
         data: Any = question.metadata
         return cls(
             question.id.removesuffix("#again"),
@@ -162,7 +162,7 @@ class SweTask:
 
     @property
     def missing(self) -> str:
-        """Return what the data lack for grading; empty if nothing."""
+        """Return what the data lack for grading, or an empty string if they are complete."""
         parts = {
             "test_patch": self.test_patch,
             "FAIL_TO_PASS": self.fail_to_pass,
@@ -190,7 +190,7 @@ def command_for(task: SweTask, python: str = "python") -> str:
 
 
 def passed(task: SweTask, output: str) -> set[str]:
-    """Return the ids of the tests that passed. A test reported twice must have passed both times.
+    """Return the ids of the tests that passed. A test that is reported twice must have passed both times.
 
     Tests of Django and SymPy are included under the names that their runners print and under those of pytest, which some
     data sets use.
@@ -210,7 +210,7 @@ def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...
 
 
 def _django_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Parse Django's output. A test with a docstring takes two lines: its name, then the docstring with the status."""
+    """Parse the output of Django's runner. A test with a docstring takes two lines, and the status is on the second one."""
     before = ""
     for line in map(str.strip, lines):
         if match := _DJANGO.match(line):
@@ -238,7 +238,7 @@ _STATUS_PARSERS = {"django/django": _django_statuses, "sympy/sympy": _sympy_stat
 
 
 def judge(task: SweTask, output: str) -> Verdict:
-    """Judge a task: resolved if all failing tests now pass and all passing ones still do (SWE-bench's definition)."""
+    """Judge a task by SWE-bench's definition. It is resolved if all failing tests now pass and all passing tests still pass."""
     found = passed(task, output)
     fixed = sum(test in found for test in task.fail_to_pass)
     kept = sum(test in found for test in task.pass_to_pass)
@@ -252,28 +252,31 @@ _ENGINE_SECONDS = 10.0
 
 
 class Environment(Protocol):
-    """Run a task's tests after a patch."""
+    """A place to run the tests of a task after applying a patch."""
 
     @property
     def name(self) -> str:
-        """Return the name used in reasons."""
+        """Return the name of the environment for use in reasons."""
         ...
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        """Return the output of the tests at the base commit with both patches applied. Raises DataError if they can't be run."""
+        """Run the tests at the base commit with both patches applied and return the output.
+
+        Raises DataError if they can't be run.
+        """
         ...
 
 
 @dataclass
 class Docker:
-    """Docker environment: SWE-bench's official image for each task, with checkout and dependencies at /testbed."""
+    """An environment that uses SWE-bench's official docker image of each task. Its checkout is at /testbed."""
 
     program: str = "docker"
     images: str = "swebench/sweb.eval.x86_64"
     name: str = "docker"
 
     def engine(self) -> str:
-        """Return why docker can't be used; empty if its engine responds."""
+        """Return why docker can't be used, or an empty string if its engine responds."""
         if shutil.which(self.program) is None:
             return f"{self.program} is not installed"
         command = [self.program, "version", "--format", "{{.Server.Version}}"]
@@ -281,7 +284,7 @@ class Docker:
         return "" if done.ok else f"no docker engine answers ({done.last_line or 'no reply'})"
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        """Run the tests in a fresh container without network."""
+        """Run the tests in a fresh container without network access."""
         image = f"{self.images}.{task.id.lower().replace('__', '_1776_')}:latest"
         name = f"memeval-{hashlib.sha256(f'{id(self)}{task.id}{patch}'.encode()).hexdigest()[:16]}"
         self._pull(image)
@@ -307,7 +310,7 @@ class Docker:
 
 
 def _script(task: SweTask, patch: str) -> str:
-    """Build the container's shell script; patches are here-documents without substitution."""
+    """Build the shell script that runs in the container. Patches are embedded as here-documents without substitution."""
     parts = ["set -e", "cd /testbed", "source /opt/miniconda3/bin/activate testbed || true"]
     for text in (patch, task.test_patch):
         if text:
@@ -319,7 +322,7 @@ def _script(task: SweTask, patch: str) -> str:
 
 @dataclass
 class LocalVenv:
-    """A virtual environment and a checkout for each task, kept under `folder` for the next arm."""
+    """An environment with a virtual environment and a checkout for each task. Both are kept under `folder` for the next arm."""
 
     repositories: Repositories
     folder: Path
@@ -382,7 +385,7 @@ def _python_in(venv: Path) -> Path:
 
 @dataclass
 class Grader:
-    """Grade with the first environment in which the gold patch passes; the same one serves every arm."""
+    """Grade with the first environment in which the gold patch passes. Every arm uses the same environment."""
 
     environments: list[Environment]
     why_none: str
@@ -392,7 +395,7 @@ class Grader:
     _lock: Lock = field(default_factory=Lock)
 
     def grade(self, task: SweTask, patch: str) -> Verdict:
-        """Grade a patch; unscored with the reason if no environment can be trusted with the task."""
+        """Grade a patch. If no environment can be trusted with the task, the verdict is unscored and states the reason."""
         if task.missing:
             return Verdict(None, task.missing)
         environment, why = self._trust(task)

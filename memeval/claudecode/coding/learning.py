@@ -1,4 +1,4 @@
-"""Metrics of continual learning from a cell's records: resolve rate, transfer, forgetting, tools, cost."""
+"""Compute metrics of continual learning from the records of a cell, such as resolve rate, transfer and forgetting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ SOURCE = "SWE-Bench-CL (Joshi et al. 2025), paper, section 7, all weights 1"
 
 
 def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> dict[str, Any]:
-    """Return a cell's metrics as plain JSON values; `without`: records of the same tasks without memory, for forward transfer."""
+    """Return the metrics of a cell as plain JSON values.
+
+    Forward transfer is computed against `without`, the records of the same tasks without memory.
+    """
     tasks = [record for record in records if record.step.kind is StepKind.TASK]
     calls = [call for record in tasks for call in record.result.tool_calls]
     errors = sum(call.is_error for call in calls)
@@ -32,7 +35,7 @@ def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -
 
 
 def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
-    """Return the attempts at tasks, including unscored ones."""
+    """Return the attempts at tasks, including those that are unscored."""
     return [
         Attempt(
             record.sequence_id,

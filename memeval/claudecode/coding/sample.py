@@ -1,14 +1,14 @@
-"""`sample-code`: runs anywhere, needs nothing that has to be downloaded, and shows the whole path in minutes.
+"""The benchmark `sample-code`. It runs anywhere without a download and shows the whole procedure in minutes.
 
-What the first task of a sequence tells is needed by the three that follow, and is nowhere in the repository. Each task starts
-from the same files, so a task's result does not depend on what became of those before it, only on what is remembered.
+The first task of a sequence states a fact that the next three tasks need and that is nowhere in the repository. Each task starts
+from the same files, so its result depends only on what is remembered and not on the outcome of earlier tasks.
 
-One TOML file for each repository, with its files, tasks, hidden tests and gold patches:
+Each repository is a TOML file with its files, tasks, hidden tests and gold patches:
 
 name, description
-fact      what the first task tells and the later ones need
-needs     texts that must be known to solve a later task; no prompt but the first, and no file, has them
-guess     [a, b]: with b in place of a the gold patch is a good guess, which hidden tests must refuse
+fact      the fact that the first task states and the later tasks need
+needs     texts that an agent must know to solve a later task; only the first prompt contains them
+guess     [a, b]: replacing a by b in the gold patch gives a plausible guess, which hidden tests must reject
 [files]   the repository, the same at the start of every task
 [[tasks]] id, prompt, tests (a module of unittest cases), gold (a unified diff)
 """
@@ -39,7 +39,7 @@ DATA = Path(__file__).parents[2] / "data" / "sample_code"
 
 @dataclass(frozen=True, slots=True)
 class SampleTask:
-    """A task. `tests` and `gold` are never in a folder that an agent works in."""
+    """A task of the sample. `tests` and `gold` are never written to a folder in which an agent works."""
 
     id: str
     prompt: str
@@ -65,7 +65,7 @@ class SampleRepository:
 
 
 def load_all(folder: Path = DATA) -> list[SampleRepository]:
-    """Load all repositories by name. Raises DataError with the file and what is wrong."""
+    """Load all repositories by name. Raises DataError with the file and the problem."""
     found = [load(path) for path in sorted(folder.glob("*.toml"))]
     if not found:
         raise DataError(f"{folder} holds no .toml file.", fix="Install memeval again, or correct --data.")
@@ -95,7 +95,7 @@ def _task(raw: Mapping[str, Any]) -> SampleTask:
 
 
 def data_hash(folder: Path = DATA) -> str:
-    """Return the SHA-256 over the files, by name."""
+    """Return the SHA-256 over all files, sorted by name."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.toml")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -110,7 +110,7 @@ OPTIONS: Mapping[str, Any] = {"again": False, "test_timeout": 60.0}
 class SampleCode(Family):
     """The `sample-code` family.
 
-    Options: `again` repeats all but the last task at the end (for forgetting), `test_timeout` in seconds.
+    The option `again` repeats all tasks but the last at the end, to measure forgetting. `test_timeout` is in seconds.
     """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
@@ -133,7 +133,7 @@ class SampleCode(Family):
         return [Need("git (optional)", shutil.which("git") is not None, "Install git, so that checkouts have a history.")]
 
     def about(self) -> Mapping[str, Any]:
-        """Describe the data: hash, counts, licence."""
+        """Describe the data by their hash, counts and licence."""
         tasks = sum(len(repository.tasks) for repository in self._repositories.values())
         return {
             "name": self._name,
@@ -153,14 +153,14 @@ class SampleCode(Family):
         return steps.sequences(chains, selection, self._options["again"])
 
     def prepare(self, step: Step, work: Path) -> None:
-        """Write the repository in its initial state, with one commit."""
+        """Write the repository in its initial state with a single commit."""
         folder = work / step.folder
         empty(folder)
         write_files(folder, self._repository(step).files)
         commit_all(folder)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Score a task as resolved if the hidden tests and the repository's own pass."""
+        """Score a task as resolved if the hidden tests and the repository's own tests pass."""
         if why := steps.failed_session(result) or came_upon(result, [self._folder]):
             return steps.unscored(why)
         repository = self._repository(step)
@@ -202,7 +202,7 @@ def _category(number: int) -> str:
 
 
 def problems(repository: SampleRepository) -> list[str]:
-    """List the faults of a repository of `sample-code`; empty if it is sound. Runs all tests several times."""
+    """List the faults of a repository of `sample-code`. The list is empty if there are none. All tests are run several times."""
     found = list(leaks(repository))
     for number, task in enumerate(repository.tasks):
         if outcome(repository, task, "") != 0.0:
@@ -231,7 +231,7 @@ def leaks(repository: SampleRepository) -> Iterator[str]:
 
 
 def outcome(repository: SampleRepository, task: SampleTask, patch: str) -> float | None:
-    """Grade a task after applying a patch to the initial state; None if it can't be applied."""
+    """Grade a task after applying a patch to the initial state. Return None if the patch can't be applied."""
     with tempfile.TemporaryDirectory(prefix="check-") as scratch:
         folder = Path(scratch) / repository.name
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Shared by both coding families: steps for tasks, selection that keeps sequences in order, options."""
+"""Code that both coding families share: steps for tasks, options, and a selection that keeps sequences in order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGAIN = "#again"
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task before it becomes a step; the agent sees only `prompt`."""
+    """A task from which a step is made. The agent sees only `prompt`."""
 
     question: Question
     prompt: str
@@ -33,13 +33,13 @@ class Task:
 
     @property
     def id(self) -> str:
-        """Return the id as in results."""
+        """Return the id of the task as it appears in results."""
         return self.question.id
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Tasks that share a memory, in order. `folder` is the working folder's name."""
+    """Tasks that share a memory, in order. `folder` is the name of the working folder."""
 
     id: str
     folder: str
@@ -93,15 +93,15 @@ def _step(chain: Chain, number: int, *, again: bool) -> Step:
 
 
 def unscored(reason: str) -> list[Score]:
-    """Return the score of a task that can't be graded: neither failed nor passed."""
+    """Return the score of a task that can't be graded, which is neither failed nor passed."""
     return [Score(RESOLVED, None, reason, JUDGE)]
 
 
 def failed_session(result: SessionResult) -> str:
-    """Return why a session can't be graded; empty if what it left behind can.
+    """Return why a session can't be graded, or an empty string if its folder can be graded.
 
-    An agent that used up its turns or its time had its chance, so the tests decide. A session that could not work, was
-    stopped by the run's budget, or hung before its first turn had none.
+    An agent that used up its turns or its time had its chance, so the tests decide. A session is not graded if it could not
+    work, was stopped by the run's budget, or hung before its first turn.
     """
     if result.error is ErrorKind.TIMEOUT and not result.turns and not result.tool_calls:
         return "the session hung before it did anything"

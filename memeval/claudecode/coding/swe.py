@@ -1,10 +1,10 @@
-"""`swe-bench-cl`, `swe-contextbench` and `contextbench`: real repositories at real commits, over the platform's loaders.
+"""The benchmarks `swe-bench-cl`, `swe-contextbench` and `contextbench`, which use real repositories at real commits.
 
-A sequence is what shares a memory: the data's own sequences in SWE-Bench-CL; else the tasks of a repository in order of time.
-Where the data bring experience with other tasks (a condition of SWE-ContextBench), each task is a sequence of its own, after
-that experience was replayed.
+Tasks of a sequence share a memory. SWE-Bench-CL defines its own sequences. Elsewhere a sequence is the tasks of a
+repository in order of time. Where the data bring experience with other tasks (a condition of SWE-ContextBench), each task
+is a sequence of its own, which starts after that experience has been replayed.
 
-For ContextBench also which part of the needed code an agent looked at.
+For ContextBench, the scores also say which part of the needed code an agent read.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 @family("swe-contextbench")
 @family("contextbench")
 class SweTasks(Family):
-    """Coding tasks whose tests decide. Options are those of the loader and the ones below.
+    """Coding tasks that are decided by tests. The options are those of the loader and the ones below.
 
-    `again` (ask all but a sequence's last task once more), `grading` (auto, docker, local or none), `checkouts` (folder with
-    clones), `git_base` (server of the others), `python` (for local environments), `test_timeout` (seconds for one task's tests).
+    `again` (repeat all tasks of a sequence but the last), `grading` (auto, docker, local or none), `checkouts` (folder with
+    clones), `git_base` (git server for all other repositories), `python` (for local environments), `test_timeout` (seconds
+    for one task's tests).
     """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
@@ -84,7 +85,7 @@ class SweTasks(Family):
         return self._spec.name
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements: data, git, and an environment for grading."""
+        """List the requirements, which are the data, git, and an environment for grading."""
         docker = Docker().engine() if self._options["grading"] in ("auto", "docker") else "not asked for"
         return (
             self._data_need(),
@@ -102,7 +103,7 @@ class SweTasks(Family):
         return Need("data", True)
 
     def about(self) -> Mapping[str, Any]:
-        """Describe the spec, the hash of the data, and the options."""
+        """Describe the benchmark by its spec, the hash of its data, and the options."""
         data = self._benchmark.data_hash()
         return {"name": self.name, "data_hash": data, "spec": to_plain(self._spec), "options": dict(self._options)}
 
@@ -119,7 +120,10 @@ class SweTasks(Family):
         self._repositories.checkout(task.repo, task.base_commit, work / step.folder)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Score a task by the tests of SWE-bench, unscored if they can't be run; for ContextBench also the code it read."""
+        """Score a task by the tests of SWE-bench.
+
+        It is unscored if they can't be run. For ContextBench, also score the code that the agent read.
+        """
         assert step.question is not None
         looked = session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
         if why := steps.failed_session(result) or came_upon(result, [self._data, self._context.sources.cache]):
@@ -141,7 +145,7 @@ class SweTasks(Family):
         return learning.summary(records, without)
 
     def _change(self, task: SweTask, agent: Path) -> str:
-        """Return the agent's changes, without those to files of the test patch."""
+        """Return the agent's changes except those to files of the test patch."""
         if not agent.is_dir():
             return ""
         with tempfile.TemporaryDirectory(prefix="clean-") as scratch:
@@ -176,7 +180,7 @@ class SweTasks(Family):
 
 
 def _chains(cases: Sequence[Case]) -> Iterator[steps.Chain]:
-    """Group tasks into chains by sequence or repository, in order; a case with experience is its own chain."""
+    """Group tasks into chains by sequence or repository, in order. A case with experience is a chain of its own."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
         if case.metadata.get("condition", "none") != "none":
@@ -192,7 +196,7 @@ def _group(case: Case) -> str:
 
 
 def _place(case: Case) -> tuple[int, float]:
-    """Return the sort key: position in the sequence, else time; ties keep the order of the data."""
+    """Return the sort key of a task, which is its position in the sequence if known, else its time."""
     at = case.questions[0].at or _LONG_AGO
     return int(case.metadata.get("position", 0)), at.timestamp() if at.tzinfo else at.replace(tzinfo=UTC).timestamp()
 
@@ -214,12 +218,12 @@ _CHANGING = ("Edit", "Write")
 
 
 def session_scores(calls: Iterable[ToolCall], gold: Sequence[Block], folder: Path) -> list[Score]:
-    """Return the scores of a session; none if the task has no gold context."""
+    """Return the scores of a session. There are none if the task has no gold context."""
     return context_scores(lines_seen(calls, folder), [(file, start, end) for file, start, end in gold])
 
 
 def lines_seen(calls: Iterable[ToolCall], folder: Path) -> dict[str, set[int]]:
-    """Return the line numbers read, by file relative to the checkout; files outside of it are ignored."""
+    """Return the line numbers that a session read, by file relative to the checkout. Files outside the checkout are ignored."""
     seen: dict[str, set[int]] = defaultdict(set)
     for call in calls:
         path = _inside(call.arguments, folder)

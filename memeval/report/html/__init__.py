@@ -1,4 +1,4 @@
-"""Static HTML reports from result files: no server, no network, no asset outside the page.
+"""Write static HTML reports from result files. They need no server, no network and no other files.
 
 write_run(run, folder)      the page of one run
 write_site(results)         pages of all runs and their index, in <results>/html

@@ -1,4 +1,4 @@
-"""SVG charts without scripts, and the scales of their axes."""
+"""Draw SVG charts without scripts, and scale their axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from memeval.report.table import dollars, percent, seconds, short
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Linear or logarithmic map of [low, high] to [start, end]; values outside are clipped, so that all stay in the chart."""
+    """A linear or logarithmic mapping of [low, high] to [start, end].
+
+    Values outside are clipped, so that they stay in the chart.
+    """
 
     low: float
     high: float
@@ -21,7 +24,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """Return the pixel of a value, to one decimal."""
+        """Return the pixel position of a value, rounded to one decimal."""
         low, high, at = self.low, self.high, min(max(value, self.low), self.high)
         if self.log:
             low, high, at = math.log(low), math.log(high), math.log(at)
@@ -30,7 +33,7 @@ class Scale:
 
 
 def steps(high: float, count: int = 5) -> list[float]:
-    """Return about `count` round values from 0 to just above `high` (1, 2 or 5 × a power of ten apart)."""
+    """Return about `count` round values from 0 to just above `high`. Their distance is 1, 2 or 5 times a power of ten."""
     if not high > 0:
         return [0.0, 1.0]
     power = 10.0 ** math.floor(math.log10(high / count))
@@ -39,7 +42,7 @@ def steps(high: float, count: int = 5) -> list[float]:
 
 
 def decades(values: Sequence[float]) -> list[float]:
-    """Return the powers of ten around all values, at least two; values must be positive."""
+    """Return at least two powers of ten that enclose all values. The values must be positive."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return [10.0**power for power in range(low, max(high, low + 1) + 1)]
 
@@ -50,7 +53,7 @@ _COLOURS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A share with its interval. `value` None renders a row that says there is no value."""
+    """A share with its interval. If `value` is None, the row says that there is no value."""
 
     label: str
     value: float | None
@@ -62,7 +65,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named curve of (k, share)."""
+    """A named curve of points (k, share)."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -70,7 +73,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Percentiles of a latency, in seconds."""
+    """The percentiles of a latency in seconds."""
 
     label: str
     p50: float
@@ -80,7 +83,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A run: cost in US dollars, accuracy with its interval."""
+    """A run in the scatter plot, with its cost in US dollars and its accuracy with an interval."""
 
     label: str
     cost: float
@@ -91,7 +94,7 @@ class Dot:
 
 
 def svg(height: int, says: str, *children: object) -> Html:
-    """Render the picture; `says` is its text for screen readers."""
+    """Render the picture. Screen readers read the text `says`."""
     return el("svg", *children, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=says)
 
 
@@ -108,7 +111,7 @@ def _cut(words: str, length: int) -> str:
 
 
 def bars(rows: Sequence[Bar], says: str) -> Html:
-    """Draw shares between 0 and 100 % as bars from a common base line, with whiskers for intervals."""
+    """Draw shares between 0 and 100 % as bars from a common base line. Whiskers show the intervals."""
     scale = Scale(0, 1, 150, WIDTH - 64)
     height = 28 * len(rows) + 26
     ticks = [_tick_down(scale(share), height - 22, f"{share * 100:.0f}") for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -163,7 +166,7 @@ def _colour(number: int) -> int:
 
 
 def curves(lines: Sequence[Line], says: str) -> Html:
-    """Draw shares over the cut-off k (logarithmic), one colour for each line, at most four."""
+    """Draw shares over the cut-off k on a logarithmic axis. There are at most four lines, each in its own colour."""
     lines = lines[:_COLOURS]
     cut_offs = sorted({k for line in lines for k, _ in line.points})
     across = Scale(cut_offs[0], cut_offs[-1], 40, WIDTH - 20, log=True)
@@ -191,7 +194,7 @@ _PERCENTILES = ("p50", "p95", "p99")
 
 
 def latencies(rows: Sequence[Span], says: str) -> Html:
-    """Draw median, 95th and 99th percentile of each phase on one logarithmic axis."""
+    """Draw the median and the 95th and 99th percentiles of each phase on one logarithmic axis."""
     values = [max(value, 1e-4) for row in rows for value in (row.p50, row.p95, row.p99)]
     marks = decades(values)
     scale = Scale(marks[0], marks[-1], 90, WIDTH - 30, log=True)
@@ -219,7 +222,7 @@ def _span(row: Span, y: float, scale: Scale) -> Html:
 
 
 def scatter(dots: Sequence[Dot], says: str) -> Html:
-    """Draw accuracy over cost, one dot for each run, with its interval; runs are numbered, and named below."""
+    """Draw accuracy over cost. Each run is a numbered dot with its interval, and the runs are named below."""
     marks = steps(max(dot.cost for dot in dots))
     across = Scale(0, marks[-1], 48, WIDTH - 24)
     up = Scale(0, 1, 216, 14)

@@ -1,4 +1,4 @@
-"""HTML builder that escapes all data, and the frame that all pages share."""
+"""Build HTML that escapes all data, and render the frame that all pages share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LINKS = frozenset({"href", "src", "action"})
 
 
 class Html(str):
-    """Text that is already markup; template engines that support `__html__` leave it unescaped."""
+    """Text that is already markup. Template engines that support `__html__` do not escape it."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ Child = object
 
 
 def esc(value: object) -> Html:
-    """Escape a text; characters that HTML can't contain, and bidirectional controls, become U+FFFD."""
+    """Escape a text. Bidirectional controls and characters that HTML can't contain become U+FFFD."""
     if isinstance(value, Html):
         return value
     if value is None:
@@ -41,7 +41,7 @@ def esc(value: object) -> Html:
 
 
 def join(children: Iterable[Child], between: str = "") -> Html:
-    """Concatenate children; lists are flattened, None is skipped."""
+    """Concatenate children. Lists are flattened and None is skipped."""
     return Html(between.join(_flat(child) for child in children))
 
 
@@ -52,7 +52,7 @@ def _flat(child: Child) -> str:
 
 
 def el(tag: str, *children: Child, **attributes: object) -> Html:
-    """Build an element. Raises ValueError for an invalid name, or a link out of the folder."""
+    """Build an element. Raises ValueError for an invalid name or a link that leaves the folder."""
     opening = f"<{_checked(tag)}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
     if tag in _VOID:
         return Html(opening)
@@ -78,12 +78,12 @@ def _attribute(name: str, value: object) -> str:
 
 @lru_cache(maxsize=2)
 def asset(name: str) -> str:
-    """Read a text file beside this module."""
+    """Read a text file from the folder of this module."""
     return files("memeval.report.html").joinpath(name).read_text("utf-8")
 
 
 def page(title: str, *content: Child, script: str = "") -> str:
-    """Render a whole page. The browser runs no code but `script`."""
+    """Render a whole page. The browser runs no code except `script`."""
     style = asset("style.css")
     head = el(
         "head",
@@ -110,10 +110,10 @@ def _hash(text: str) -> str:
 def table(
     columns: tuple[str, ...], rows: Iterable[Sequence[Child]], numbers: frozenset[str] = frozenset(), *, stacked: bool = False
 ) -> Html:
-    """Render a table; columns in `numbers` are aligned right. Wide tables scroll horizontally.
+    """Render a table. Columns in `numbers` are aligned right. Wide tables scroll horizontally.
 
-    A `stacked` table can be displayed as a card for each row (memoryd's console does so in narrow windows): cells carry
-    their column's name, and ARIA roles keep the table semantics.
+    A `stacked` table can be displayed with a card for each row, as memoryd's console does in narrow windows. Its cells carry
+    the names of their columns, and ARIA roles keep the table semantics.
     """
     kinds = ["n" if name in numbers else None for name in columns]
 
@@ -147,5 +147,5 @@ def card(title: str, *content: Child, note: str = "") -> Html:
 
 
 def facts(pairs: list[tuple[str, Child]]) -> Html:
-    """Render names and values, skipping those without a value."""
+    """Render names with their values. Names without a value are skipped."""
     return el("dl", [[el("dt", name), el("dd", value)] for name, value in pairs if value not in (None, "")])

@@ -1,4 +1,4 @@
-"""Page of a run_bench command: its cells, their comparison, and what each session did with memory."""
+"""Render the page of a run_bench command, with its cells, their comparison, and how each session used memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """What the page shows of a run. `marks`: word and page fragment by task, in order."""
+    """The values of a run that the page shows. `marks` maps tasks, in order, to a word and a page fragment."""
 
     run_id: str
     group: str
@@ -41,16 +41,16 @@ class CellView:
 
     @property
     def accuracy(self) -> float | None:
-        """Return the accuracy as the command counts it: running out of time or turns is wrong.
+        """Return the accuracy as the command counts it, where running out of time or turns is wrong.
 
-        Older files count scored questions only.
+        Older files count only scored questions.
         """
         reported = self._reported_accuracy()
         return number(reported["value"]) if "interval" in reported else self.metric.value_scored if self.metric else None
 
     @property
     def interval(self) -> tuple[float | None, float | None]:
-        """Return the interval of `accuracy`."""
+        """Return the confidence interval of `accuracy`."""
         reported = self._reported_accuracy()
         if "interval" in reported:
             ends = reported["interval"] or {}
@@ -90,7 +90,7 @@ def cell_view(run: RunResult) -> CellView | None:
 
 
 def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
-    """Group cells by command, ordered by benchmark, memory before none, model and repeat."""
+    """Group cells by command. They are sorted by benchmark, then memory before no memory, then model and repeat."""
     groups: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         groups[cell.group].append(cell)
@@ -100,7 +100,7 @@ def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
 
 
 def read_summary(file: Path) -> Mapping[str, Any]:
-    """Read the command's summary with its comparisons; empty if it is missing because the command did not finish."""
+    """Read the summary of a command with its comparisons. It is empty if the command did not finish."""
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
@@ -120,7 +120,7 @@ def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, st
 
 
 def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> Iterator[Html]:
-    """Render the sections: one per benchmark, then the repeats."""
+    """Render a section for each benchmark, and then one for the repeats."""
     by_benchmark: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         by_benchmark[cell.benchmark].append(cell)
@@ -157,7 +157,7 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
 
 
 def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
-    """Return the difference to the cell without memory of the same model and repeat."""
+    """Return the difference from the cell without memory that has the same model and repeat."""
     for other in cells:
         if other.arm == "off" != cell.arm and (other.model, other.repeat) == (cell.model, cell.repeat):
             one, two = cell.accuracy, other.accuracy
@@ -198,7 +198,10 @@ def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:
 
 
 def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
-    """Render a row per task, those on which the cells differ first; each mark links to the task on its cell's page."""
+    """Render a row for each task.
+
+    Tasks on which the cells differ come first. Each mark links to the task on the page of the cell.
+    """
     tasks = list(dict.fromkeys(task for cell in cells for task in cell.marks))
     tasks.sort(key=lambda task: len({cell.marks[task][0] for cell in cells if task in cell.marks}) < 2)
     columns = ("task", *(cell.name for cell in cells))

@@ -1,4 +1,4 @@
-"""Page of a run with its questions, and for a run of a client also the cost of its sessions."""
+"""Render the page of a run with its questions. For a run of a client, it also shows the cost of the sessions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
 
 
 def anchor(question: QuestionResult) -> str:
-    """Return the page fragment of a question, which is equal in all reports of the benchmark."""
+    """Return the page fragment of a question. It is the same in all reports of the benchmark."""
     return f"q-{sha256(question.key.encode()).hexdigest()[:12]}"
 
 
 def mark(question: QuestionResult, metric: str | None) -> str:
-    """Return the outcome in one word, by the metric of the page."""
+    """Return the outcome of a question in one word, according to the metric of the page."""
     if question.status == "pending":
         return "open"
     if question.status == "failed":
@@ -41,7 +41,7 @@ def mark(question: QuestionResult, metric: str | None) -> str:
 
 
 def question_row(question: QuestionResult, metric: str | None) -> Html:
-    """Render a question's line and its expandable details."""
+    """Render the line of a question and its expandable details."""
     word = mark(question, metric)
     value = question.entry(metric).value if metric else None
     shown = word if value is None or word != "partly" else f"{word} {value:.2f}"
@@ -89,7 +89,7 @@ def _said(texts: Iterable[str], otherwise: str) -> Html:
 
 
 def _judged(question: QuestionResult) -> Html:
-    """Render the scores of answers one by one; the many ranking scores are collapsed."""
+    """Render the scores of answers one by one. The many ranking scores are collapsed."""
     answers = {name: entry for name, entry in question.scores.items() if "." not in name}
     rankings = {name: entry for name, entry in question.scores.items() if "." in name}
     parts: list[Html] = [_scores(answers)] if answers else []
@@ -107,7 +107,7 @@ def _scores(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _rankings(scores: dict[str, ScoreEntry]) -> Html:
-    """Render a row for each metric and a column for each cut-off; a missing value shows its status."""
+    """Render a row for each metric and a column for each cut-off. A missing value is replaced by its status."""
     rows: dict[str, dict[str, str]] = {}
     for name, entry in scores.items():
         stem, _, cut_off = name.partition("@")
@@ -118,7 +118,7 @@ def _rankings(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _piece(piece: RetrievedHit, question: QuestionResult) -> Html:
-    """Render a retrieved hit, with a green edge if it comes from the evidence."""
+    """Render a retrieved hit. It has a green edge if it comes from the evidence."""
     is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
     where = ", ".join([*piece.sessions, *piece.turns][:8])
     more = f" … {piece.length - len(piece.text):,} characters more" if piece.length > len(piece.text) else ""
@@ -173,7 +173,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
 
 
 def metrics(run: RunResult) -> Iterator[Html]:
-    """Render answer metrics in full, and rankings by cut-off with intervals and denominators collapsed."""
+    """Render all answer metrics, and rankings by cut-off. The intervals and denominators of rankings are collapsed."""
     everything = metrics_table(run)
     answers = [row for row in everything.rows if "." not in row[0]]
     if answers:
@@ -191,7 +191,7 @@ def _table(content: Table) -> Html:
 
 
 def sentence(run: RunResult) -> str:
-    """Summarize who answered, who judged, and when."""
+    """Say in one sentence which models answered and judged, and when."""
     model, judge = run.answering_model, run.judge_model
     answered = f"Answered by {model}" if model else "Retrieval only, nothing was answered"
     judged = f", judged by {judge}" if model and judge else ""
@@ -225,7 +225,7 @@ def _latency(run: RunResult, phase: str, name: str) -> float | None:
 
 
 def charts(run: RunResult, metric: str | None) -> Iterator[Html]:
-    """Render cards for all available charts."""
+    """Render a card for each available chart."""
     if metric is not None and run.metrics[metric].by_type:
         yield card(f"{metric} by question type", bars(type_bars(run, metric), f"{metric} by question type, per cent"),
                    note="Per cent, with 95 % intervals.")  # fmt: skip
@@ -243,14 +243,14 @@ def _targets(run: RunResult) -> str:
 
 
 def type_bars(run: RunResult, metric: str) -> list[Bar]:
-    """Return a bar for each question type, then one for all."""
+    """Return a bar for each question type, and then one for all questions."""
     cell = run.metrics[metric]
     rows = [*cell.by_type.items(), ("all", cell)]
     return [Bar(name, one.value, one.low, one.high, f"n = {one.total - one.skipped}", one is cell) for name, one in rows]
 
 
 def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
-    """Return curves over k by level, in a fixed order so that a metric keeps its colour."""
+    """Return the curves over k by level. Their order is fixed, so that a metric keeps its colour."""
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for name, cell in run.metrics.items():
         match = _RANKED.fullmatch(name)
@@ -263,7 +263,7 @@ def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
 
 
 def latency_spans(run: RunResult) -> list[Span]:
-    """Return percentiles of the phases that were measured."""
+    """Return the latency percentiles of the phases that were measured."""
     spans = []
     for phase in PHASES:
         p50, p95, p99 = (_latency(run, phase, name) for name in ("p50", "p95", "p99"))
@@ -283,7 +283,7 @@ def _costs(run: RunResult) -> Html:
 
 
 def made(run: RunResult) -> Html:
-    """Render how the run was made, and everything that is recorded."""
+    """Render how the run was made, with all recorded settings."""
     commit = run.find("provenance", "git", "commit")
     dirty = " with changes" if run.find("provenance", "git", "dirty") else ""
     pairs = [
@@ -319,7 +319,7 @@ def _choice(name: str, everything: str, options: list[str]) -> Html:
 
 
 def claude_code(run: RunResult) -> Iterator[Html]:
-    """Render the Claude Code section; empty for other runs."""
+    """Render the Claude Code section. It is empty for other runs."""
     client = run.find("claudecode")
     if not isinstance(client, Mapping):
         return
@@ -331,7 +331,7 @@ def claude_code(run: RunResult) -> Iterator[Html]:
 
 
 def trajectories(run: RunResult) -> Path | None:
-    """Return the trajectory file beside the result, which is copied beside the page; None if it is missing."""
+    """Return the path of the trajectory file beside the result, or None if it is missing. The file is copied beside the page."""
     name = run.find("claudecode", "trajectories")
     if not isinstance(name, str) or run.path is None or Path(name).name != name:
         return None
@@ -354,7 +354,7 @@ def _facts(run: RunResult, client: Mapping[str, Any]) -> Iterator[tuple[str, obj
 
 
 def metric_text(cell: Any) -> str:
-    """Format a metric with its target, and whether it is met."""
+    """Format a metric with its target, and say whether the target is met."""
     if not isinstance(cell, Mapping) or not is_number(cell.get("value")):
         return NONE
     target = (

@@ -1,4 +1,4 @@
-"""Write all pages as files: one for each run and command, and an index."""
+"""Write all pages as files. There is one for each run and each command, and an index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN = 20
 def index_page(
     runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = (), commands: Mapping[str, str] = EMPTY
 ) -> str:
-    """Render the index. `links` maps run ids to pages; `left_out` lists unreadable results with the reason.
+    """Render the index. `links` maps run ids to pages. `left_out` lists unreadable results with the reason.
 
     `commands` maps run_bench commands to their pages.
     """
@@ -81,7 +81,7 @@ def _section(board: Board, links: Mapping[str, str]) -> Html:
 
 
 def _trends(board: Board) -> Iterator[Html]:
-    """Render providers with several runs over time: a bar for each version."""
+    """Render a chart over time for each provider with several runs. It has a bar for each version."""
     for series in trends(board.runs):
         metric = series[-1].primary
         if metric is None:
@@ -97,7 +97,7 @@ def _trends(board: Board) -> Iterator[Html]:
 
 
 def _published(board: Board) -> Iterator[Html]:
-    """Render published figures for the benchmark, each with its source."""
+    """Render the published figures for the benchmark, each with its source."""
     if figures := published_of(Catalog.default(), board.benchmark):
         content = published_table(figures)
         yield el("h3", "Published by others")
@@ -108,7 +108,7 @@ def _published(board: Board) -> Iterator[Html]:
 
 
 def _named(run: RunResult) -> str:
-    """Label a run in the cost chart; the cost of cached calls was paid by an earlier run."""
+    """Return the label of a run in the cost chart. It notes if an earlier run paid for cached calls."""
     return f"{run.provider} (in part from the cache)" if run.cached_calls else run.provider
 
 
@@ -143,7 +143,7 @@ FOLDER = "html"
 
 
 def page_name(run_id: str) -> str:
-    """Return the file name of a run's page: its id if that is a safe name, else with a hash of it."""
+    """Return the file name of a run's page. It is based on the run id, and has a hash if the id is not a safe file name."""
     safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", run_id).strip(".-")[:120] or "run"
     return f"{safe}.html" if safe == run_id and safe != "index" else f"{safe}-{sha256(run_id.encode()).hexdigest()[:8]}.html"
 
@@ -158,7 +158,7 @@ def write_run(run: RunResult, folder: Path) -> Path:
 
 
 def write_report(run: RunResult, folder: Path) -> list[Path]:
-    """Write a run's report to its own folder: result, questions as CSV, report as Markdown, page."""
+    """Write a run's report to its own folder. It has the result, the questions as CSV, a Markdown report, and the page."""
     stem = page_name(run.run_id).removesuffix(".html")
     texts = {f"{stem}.json": result_text(run.data), f"{stem}.csv": export(run, "csv"), f"{stem}.md": export(run, "md")}
     for name, text in texts.items():
@@ -167,9 +167,9 @@ def write_report(run: RunResult, folder: Path) -> list[Path]:
 
 
 def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
-    """Write pages for all runs with a result file, and index.html; return the index. Loads one run at a time.
+    """Write a page for each run with a result file, and index.html. Return the path of the index. Runs are loaded one at a time.
 
-    An unreadable result is listed in the index. Raises RunError when there are no results.
+    Unreadable results are listed in the index. Raises RunError if there are no results.
     """
     folder = folder or results.root / FOLDER
     left_out: list[str] = []
@@ -185,7 +185,7 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
 
 
 def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
-    """Write a page for each run_bench command; return their names by command."""
+    """Write a page for each run_bench command. Return the names of the pages by command."""
     pages = {}
     for group, cells in grouped(views.values()).items():
         pages[group] = page_name(f"run_bench-{group}")
@@ -195,7 +195,7 @@ def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView
 
 
 def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dict[str, CellView]) -> dict[str, RunResult]:
-    """Write a page for the newest result of each run: a run that was judged again has several."""
+    """Write a page for the newest result of each run. A run that was judged again has several results."""
     runs: dict[str, RunResult] = {}
     for path in files:
         try:
@@ -216,6 +216,6 @@ def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dic
 
 
 def _light(run: RunResult, folder: Path) -> RunResult:
-    """Write the run's page, and return what the index needs: the run without the texts of its questions."""
+    """Write the page of a run. Return the run without the texts of its questions, which the index does not need."""
     write_run(run, folder)
     return light(run)
