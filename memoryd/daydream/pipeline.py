@@ -1,6 +1,6 @@
-"""The day dream: read the new part of a log, extract statements, compare them with known ones, write, advance.
+"""The day dream: read the new part of a log, extract statements, compare them with known ones, write, and advance the cursor.
 
-The cursor only advances after everything of a piece is durable. After a kill, the piece is repeated; this changes
+The cursor only advances after all results of a piece are durable. If the process is killed, the piece is repeated. This changes
 nothing, since known statements are not written again.
 """
 
@@ -74,9 +74,9 @@ from memoryd.daydream.transcript import LogChunk, blind_cursor, first_folder, re
 from memoryd.daydream.under_way import UnderWay
 from memoryd.llm.claude import Logins
 
-# Uses of memories by a session: cited ones were useful, contradicted ones were wrong.
+# How a session used memories. Memories that it cited were useful, and memories that it contradicted were wrong.
 #
-# They are recorded in the ledger for the dream. Repeated reading of the same log records nothing twice.
+# The uses are recorded in the ledger for the dream. If the same log is read repeatedly, nothing is recorded twice.
 
 _CITED = re.compile(r"\bmem_[0-9a-f]{12}\b")
 
@@ -100,7 +100,7 @@ def contradicted(candidate: Candidate, outcome: Outcome, store: KeepingStore) ->
 def note(
     turns: Iterable[Turn], outcomes: Sequence[tuple[Candidate, Outcome]], session: str, store: KeepingStore, ledger: Ledger
 ) -> None:
-    """Record the uses of memories in these turns and in the statements extracted from them."""
+    """Record how these turns, and the statements extracted from them, used memories."""
     if named := [id for id in cited(turns) if store.get(id) is not None]:
         ledger.record_use(named, session, UseKind.CITED)
     if wrong := [id for candidate, outcome in outcomes for id in contradicted(candidate, outcome, store)]:
@@ -112,12 +112,12 @@ log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
 LIVE_CURSORS = 64
 UNUSABLE_ATTEMPTS = 6
-# After these events nobody writes to the log, so a last line without a line end may be complete.
+# After these events, nobody writes to the log, so a last line without a line end may be complete.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
 
 
 class _Then(Enum):
-    """What follows a piece: the next one, the job's end, or waiting for more text."""
+    """What follows a piece: the next piece, the end of the job, or waiting for more text."""
 
     GO_ON = auto()
     END = auto()
@@ -126,7 +126,7 @@ class _Then(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The session and project of a piece."""
+    """The session and the project that a piece belongs to."""
 
     session: str
     project: str
@@ -134,18 +134,18 @@ class _Place:
 
 
 class _Live:
-    """Cache of the latest logs' cursors with their texts, which are not stored in the state."""
+    """A cache of cursors for the latest logs. It includes their texts, which are not stored in the state."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[str, Cursor] = OrderedDict()
 
     def get(self, stored: Cursor) -> Cursor:
-        """Return the stored cursor, with its text if it is cached."""
+        """Return the stored cursor. Its text is included if it is cached."""
         held = self._cursors.get(stored.transcript)
         return held if held == stored else stored
 
     def put(self, cursor: Cursor) -> None:
-        """Cache a cursor, dropping the oldest if there are too many."""
+        """Cache a cursor. If there are too many, the oldest one is dropped."""
         self._cursors.pop(cursor.transcript, None)
         self._cursors[cursor.transcript] = cursor
         while len(self._cursors) > LIVE_CURSORS:
@@ -155,7 +155,7 @@ class _Live:
 class DayDream:
     """Processes day-dream jobs, one at a time. Not thread-safe.
 
-    While a session continues, a model is only asked about full pieces (see `gather`); rules read each turn immediately.
+    While a session continues, a model is only asked about full pieces (see `gather`). Rules read each turn immediately.
     """
 
     def __init__(
@@ -192,11 +192,11 @@ class DayDream:
     def run_job(self, job: Job, stop: Callable[[], bool] = lambda: False) -> list[Run]:
         """Read the job's log to its end, piece by piece.
 
-        Errors are recorded and the job is postponed; they are not raised.
+        Errors are not raised. They are recorded, and the job is postponed.
 
         Args:
             job: The job.
-            stop: Called between pieces; a stopped job remains due.
+            stop: Called between pieces to ask whether to stop. A stopped job remains due.
 
         Returns:
             The recorded runs, in order.
@@ -221,7 +221,7 @@ class DayDream:
         return runs
 
     def close(self) -> None:
-        """Stop a running model process, from another thread; its job is retried later."""
+        """Stop a running model process. This is called from another thread. The job is retried later."""
         self._readers.close()
 
     def _next_piece(self, job: Job) -> tuple[Run | None, _Then]:
@@ -260,7 +260,10 @@ class DayDream:
         return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
 
     def _read(self, job: Job, cursor: Cursor) -> LogChunk:
-        """Return the next piece. After a crash, read line by line, and skip the line that causes another crash."""
+        """Return the next piece.
+
+        After a crash, the log is read line by line. A line that causes another crash is skipped.
+        """
         limits = replace(self._limits, lines=1) if self._reading.ended_before else self._limits
         with self._watch():
             piece = read_transcript(
@@ -277,7 +280,10 @@ class DayDream:
         return piece
 
     def _why_not_opened(self, job: Job) -> str:
-        """Return why the user does not want this log opened, as far as is known without opening it; or an empty text."""
+        """Return why the user does not want this log opened, or an empty text.
+
+        Only what is known without opening the log is considered.
+        """
         record = self._state.session(job.session)
         if record is not None and record.off:
             return "session off"
@@ -290,13 +296,16 @@ class DayDream:
         return "project off" if any(self._state.is_off(project, folder) for project, folder in places) else ""
 
     def _is_apart(self, cwd: str) -> bool:
-        """Return whether the user does not want this folder read; a session may enter one midway."""
+        """Return whether the user does not want this folder read. A session may enter such a folder midway."""
         if is_excluded(self._settings, cwd):
             return True
         return self._state.switches.any_off() and self._state.is_off(self._projects.known_project(cwd), cwd)
 
     def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
-        """Move the cursor to the end of a log that must not be opened, so that it stays unread when memory is on again."""
+        """Move the cursor to the end of a log that must not be opened.
+
+        Its text then stays unread when memory is on again.
+        """
         moved = blind_cursor(job.transcript, job.session)
         if moved is None or moved.offset <= cursor.offset:
             return None
@@ -314,7 +323,7 @@ class DayDream:
         return run
 
     def _folder(self, job: Job, piece: LogChunk) -> str:
-        """Return the session's first folder; a later `cd` does not move its memories."""
+        """Return the session's first folder. A later `cd` does not move the session's memories."""
         record = self._state.session(job.session or piece.session)
         return (record.cwd if record else "") or job.cwd or piece.cwd
 
@@ -327,7 +336,10 @@ class DayDream:
         return ""
 
     def _place(self, job: Job, piece: LogChunk, cwd: str, named: bool) -> _Place:
-        """Return the place of a piece. With `named` false, the folder must not even be added to the list of projects."""
+        """Return the place of a piece.
+
+        If `named` is false, the folder must not even be added to the list of projects.
+        """
         session = piece.session or job.session
         record = self._state.session(job.session or session)
         if record and record.project:
@@ -356,9 +368,9 @@ class DayDream:
     # One piece
 
     def _digest(self, job: Job, place: _Place, piece: LogChunk, run: Run, begin: Cursor) -> tuple[Run, list[LoggedDecision]]:
-        """Extract and write; return the run and the decisions to record.
+        """Extract statements and write them. Return the run and the decisions to record.
 
-        When no model can answer, rules read the piece, and it is kept for the model from `begin` on.
+        When no model can answer, rules read the piece. Its text from `begin` on is then kept for the model.
         """
         passage = self._passage(place, piece, job.transcript)
         if not self._readers.has_model or self._state.is_held(job.transcript):
@@ -388,7 +400,7 @@ class DayDream:
         return replace(passage, given=self._given(place.session))
 
     def _keep(self, passage: Passage, piece: LogChunk, run: Run, extraction: Extraction) -> tuple[Run, list[LoggedDecision]]:
-        """Write a reader's proposals."""
+        """Keep the statements that a reader proposes."""
         if extraction.handoff and passage.session and passage.project:
             self._state.save_handoff(passage.session, passage.project, extraction.handoff)
             self._handed_off = passage.session
@@ -414,17 +426,17 @@ class DayDream:
         return run, decided(outcomes, [*refused, *extraction.refused], piece.turns)
 
     def _given(self, session: str) -> tuple[str, ...]:
-        """Return the session's earlier statements, as their memories say them now."""
+        """Return the session's earlier statements in the current wording of their memories."""
         ids = dict.fromkeys(v.memory for v in self._state.verdicts(session) if v.outcome != REFUSED and v.memory)
         items = (self._store.get(id) for id in ids)
         return tuple(item.content for item in items if item is not None and item.status is not Status.BLACKLISTED)
 
     def _is_settled(self, candidate: Candidate) -> bool:
-        """Return whether a session's model has settled the candidate; reading its log again must not restore it."""
+        """Return whether a session's model has settled the candidate. Reading its log again must not restore it."""
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
     def _was_read_whole(self, job: Job) -> bool:
-        """Return whether memory was on all the time; otherwise the log contains what must stay unread."""
+        """Return whether memory was on all the time. Otherwise, the log contains text that must stay unread."""
         at = 0
         for run in reversed(self._state.runs(job.session, 1_000)):
             if run.transcript == job.transcript and run.stop > run.start:
@@ -436,7 +448,7 @@ class DayDream:
         return True
 
     def _hand_off(self, job: Job) -> None:
-        """Store where a session left off when it ends; a model's summary takes precedence over the log alone."""
+        """Store where a session left off when it ends. A model's summary takes precedence over one derived from the log alone."""
         record = self._state.session(job.session)
         if job.reason in GOES_ON or job.reason == "import" or record is None or not record.project or self._why_not_opened(job):
             return
@@ -456,12 +468,15 @@ class DayDream:
     # Pieces that wait for a model
 
     def read_held(self) -> Run | None:
-        """Let a model read the next waiting piece, if there is one and a model is available; return the recorded run."""
+        """Let a model read the next waiting piece and return the recorded run.
+
+        Nothing happens if no piece is waiting or no model is available.
+        """
         held = self._state.due_held()
         if held is None:
             return None
         if not self._readers.has_model:
-            self._state.finish_held(held, None)  # the user disabled models; rules have read it
+            self._state.finish_held(held, None)  # the user disabled models, and rules have already read it
             return None
         if not self._readers.can_ask():
             self._state.postpone_held(held, self._readers.problem(), self._readers.next_try())
@@ -500,7 +515,7 @@ class DayDream:
         if isinstance(answer, Waiting):
             self._state.postpone_held(held, answer.problem, answer.until)
             return None
-        # Its bytes and turns were already recorded when the rules read them.
+        # The bytes and turns were already recorded when the rules read the piece.
         run = replace(self._blank_run(job, place, piece), stop=piece.start, turns=0, skipped={})
         run, verdicts = self._keep(passage, replace(piece, skipped={}), run, answer)
         self._state.finish_held(held, piece.cursor, run, verdicts)
@@ -513,7 +528,7 @@ class DayDream:
     # Failures
 
     def _note_problem(self, job: Job) -> None:
-        """Record why no model can answer, once for each reason."""
+        """Record why no model can answer. Each reason is recorded only once."""
         problem = self._readers.problem()
         if problem and problem != self._noted:
             self._record_error(job, problem)
@@ -537,7 +552,7 @@ class DayDream:
         return [self._record_error(job, str(error))]
 
     def _on_unreadable(self, job: Job, error: TranscriptError) -> Run:
-        """Retry, as a log may appear late; after a few attempts end the job and record the reason."""
+        """Retry, since a log may appear late. After a few attempts, end the job and record the reason."""
         if job.attempts + 1 < MISSING_FILE_ATTEMPTS:
             self._state.postpone_job(job, str(error))
         else:
@@ -565,7 +580,7 @@ class DayDream:
     # Dry runs
 
     def dry_run(self, path: Path, extractor: Extractor | None = None) -> dict[str, Any]:
-        """Return what a day dream of the whole log would propose, as plain values, without writing or recording anything.
+        """Return what a day dream of the whole log would propose, as plain values. Nothing is written or recorded.
 
         Statements that the log itself replaces later are omitted, as they would be superseded.
         """
@@ -576,11 +591,11 @@ def _passage(piece: LogChunk, place: _Place, transcript: str) -> Passage:
     return Passage(piece.turns, piece.context, place.session, place.project, place.cwd or piece.cwd, transcript)
 
 
-# A day dream that writes nothing: what it would keep of a whole log.
+# A day dream that writes nothing. It shows what would be kept of a whole log.
 
 
 def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
-    """Run a dry run, see `DayDream.dry_run`. Raises TranscriptError and ModelError."""
+    """Run a dry run as described in `DayDream.dry_run`. Raises TranscriptError and ModelError."""
     draft = _LogDraft(now)
     skipped: Counter[str] = Counter()
     usage, model, handoff = Usage(), "", ""
@@ -615,11 +630,12 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
 
 
 def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor | None = None) -> Iterator[list[Message]]:
-    """Yield the exact requests that a model would get for the log, piece by piece.
+    """Yield, piece by piece, the exact requests that a model would get for the log.
 
-    Results of a piece are shown as known memories with later ones, so these depend on the answers: `extractor` (one that
-    replays) provides them, and the iteration ends at the first request without an answer. Without it, later pieces contain
-    no earlier results. In addition, an invalid answer would be sent back once with the error.
+    The results of a piece are shown as known memories in the requests for later pieces, so these depend on the model's
+    answers. An `extractor` that replays answers provides them, and the iteration ends at the first request without an answer.
+    Without an extractor, later requests contain no earlier results. A real run would also send an invalid answer back once,
+    together with the error.
 
     Raises:
         TranscriptError: if the log can't be read.
@@ -638,14 +654,14 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
 
 
 def _draft_passage(piece: LogChunk, path: Path, draft: _LogDraft) -> Passage:
-    """Return the piece with the log's earlier results; nothing is known from other sources."""
+    """Return the piece with the earlier results from the same log. Nothing is known from other sources."""
     passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), ends=not piece.more))
     given = tuple(candidate.content for candidate in draft.candidates())
     return replace(passage, given=given, known=choose_related(draft.items(), passage))
 
 
 class _LogDraft:
-    """Candidates of one log, reconciled with each other."""
+    """The candidates of one log, which are reconciled with each other."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -653,7 +669,7 @@ class _LogDraft:
         self._count = 0
 
     def add(self, candidate: Candidate, passage: Passage) -> dict[str, int]:
-        """Add the candidate; return the reason when it, or an earlier one, is omitted."""
+        """Add the candidate. If it, or an earlier candidate, is omitted, return the reason."""
         for id in [id for id, (one, _) in self._items.items() if one.content in candidate.revises]:
             del self._items[id]
         known = {id: item for id, (_, item) in self._items.items()}

@@ -1,8 +1,8 @@
-"""Separate what the user typed in a turn from what was pasted or quoted. Pure functions, linear in the text.
+"""Separate what the user typed in a turn from what was pasted or quoted. Pure functions that take linear time.
 
-A prompt may contain issues, logs, mails and whole instruction files. Their sentences are data: only the turn's own prose
-may become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted: the user repeats a rule that
-is lost this way, but a foreign one that slips in would be obeyed in every later session.
+A prompt may contain issues, logs, mails and whole instruction files. Their sentences are data, and only the turn's own prose may
+become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted. The user will repeat a rule that is
+lost this way, but a rule of somebody else that slips in would be obeyed in every later session.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ from memoryd.daydream.quoted_signs import (
     YOURS,
 )
 
-# The project's own instruction files, which the client reads itself: their sentences are data when pasted into a prompt.
+# The project's own instruction files, which the client reads itself. If their sentences are pasted into a prompt, they are data.
 
 NAMES = (
     "CLAUDE.md",
@@ -159,7 +159,7 @@ NAMES = (
     ".github/copilot-instructions.md",
 )
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions", ".clinerules")
-# Limits: bytes of a file, files of a rules folder, number of parent folders.
+# Limits on the bytes of a file, the files of a rules folder, and the number of parent folders.
 FILE_BYTES, FOLDER_FILES, PARENTS = 200_000, 40, 12
 LEAST_WORDS = 3
 _MARKS = re.compile(r"[\s*_`#>\"'“”‘’.,;:!?()\[\]。，；：！？-]+")
@@ -169,9 +169,9 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Instructions:
-    """The sentences of the instruction files of a folder and its parents, up to the root of the repository.
+    """The sentences of the instruction files in a folder and its parents, up to the root of the repository.
 
-    The files are read on first use, once for each folder.
+    The files of each folder are read once, on first use.
     """
 
     def __init__(self) -> None:
@@ -216,7 +216,7 @@ def _files(folder: Path) -> Iterator[Path]:
         try:
             if (place / ".git").exists():
                 return
-        except (OSError, ValueError):  # a name that is too long, or a NUL
+        except (OSError, ValueError):  # the name is too long or contains a NUL
             return
 
 
@@ -231,7 +231,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        if not path.is_file():  # a pipe would block
+        if not path.is_file():  # reading from a pipe would block
             return ""
         with path.open("rb") as stream:
             return stream.read(FILE_BYTES).decode("utf-8", "replace")
@@ -241,7 +241,7 @@ def _read(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The turn's own prose, with `[…]` in place of quotations, and the quotations."""
+    """The turn's own prose, in which `[…]` replaces each quotation, and the quotations."""
 
     own: str
     quoted: str = ""
@@ -249,12 +249,12 @@ class Spoken:
 
 @dataclass(slots=True)
 class _Removed:
-    """Collects removed parts in order."""
+    """Collects the removed parts in order."""
 
     quoted: list[str] = field(default_factory=list)
 
     def take(self, text: str) -> str:
-        """Record the text as quoted; return the mark that replaces it."""
+        """Record the text as quoted and return the mark that replaces it."""
         if text.strip():
             self.quoted.append(text.strip("\n"))
         return GAP
@@ -265,7 +265,10 @@ def _nothing_known(_line: str) -> bool:
 
 
 def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> Spoken:
-    """Split a typed turn. `is_instruction` recognises sentences of the project's instruction files. Raises TooSlowError."""
+    """Split a turn that the user typed.
+
+    `is_instruction` recognises sentences of the project's instruction files. Raises TooSlowError.
+    """
     parts = _Removed()
     if _is_guidance(text):
         return Spoken(parts.take(text), text.strip())
@@ -290,7 +293,10 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known,
 
 
 def asserted(text: str) -> str:
-    """Return the sentences of a text that state or request something, without questions, suppositions, denials and hearsay."""
+    """Return the sentences of a text that state or request something.
+
+    Questions, suppositions, denials and hearsay are omitted.
+    """
     return "\n".join(
         sentence for line in text.splitlines() for sentence in SENTENCE.split(line) if sentence.strip() and _is_asserted(sentence)
     )
@@ -310,7 +316,10 @@ def _is_question(sentence: str) -> bool:
 
 
 def _is_guidance(text: str) -> bool:
-    """Return whether the text is an agent's instruction file. The pattern is only tried where one of its words occurs."""
+    """Return whether the text is an agent's instruction file.
+
+    The pattern is only tried where one of its words occurs.
+    """
     if text.isascii():
         lower = text.lower()
         if "guidance" not in lower and "instructions" not in lower:
@@ -334,7 +343,7 @@ def _words(text: str) -> int:
 
 
 def _without_regions(text: str, parts: _Removed) -> str:
-    """Remove regions between other begin and end marks, from the first to the last."""
+    """Remove regions between other kinds of begin and end marks. The first begin mark and the last end mark count."""
     for signs, opening, closing in REGIONS:
         start = opening.search(text) if any(sign in text for sign in signs) else None
         ends = list(closing.finditer(text, start.end())) if start else []
@@ -344,7 +353,11 @@ def _without_regions(text: str, parts: _Removed) -> str:
 
 
 def _without_fences(text: str, parts: _Removed) -> str:
-    """Remove code blocks, from the first to the last fence, as a paste may contain fences; unclosed ones extend to the end."""
+    """Remove code blocks.
+
+    Everything from the first to the last fence is removed, as a paste may contain fences. A block that is not closed extends to
+    the end.
+    """
     lines = text.split("\n")
     marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
     if not marks:
@@ -374,7 +387,7 @@ def _without_comments(text: str, parts: _Removed) -> str:
 
 
 def _without_tags(text: str, parts: _Removed) -> str:
-    """Remove the content of tags, each from its opening to the last closing tag of its name."""
+    """Remove the content of tags. Each tag extends from its opening to the last closing tag of its name."""
     for sign, pattern in (("<", TAG), ("[", BB_TAG)):
         if sign in text and pattern.search(text):
             text = _tags_out(text, pattern, parts)
@@ -392,7 +405,7 @@ def _tags_out(text: str, pattern: re.Pattern[str], parts: _Removed) -> str:
             continue
         name = match["name"].lower()
         if match["close"]:
-            if name not in opened:  # the start of the paste was cut off, so everything before is part of it
+            if name not in opened:  # the start of the paste was cut off, so everything before this is part of it
                 gap = parts.take("".join(out) + text[at : match.end()])
                 out, at = [gap], match.end()
             continue
@@ -438,7 +451,7 @@ def _without_quotations(text: str, parts: _Removed) -> str:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Return the outermost quotations as (start, end), in order; an unclosed one extends to the end."""
+    """Return the outermost quotations as (start, end), in order. A quotation that is not closed extends to the end."""
     spans = [*(() if text.isascii() else _typographic(text)), *_straight(text, '"'), *_straight(text, "'"), *_ticks(text)]
     out: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -450,7 +463,10 @@ def _quotations(text: str) -> list[tuple[int, int]]:
 
 
 def _typographic(text: str) -> Iterator[tuple[int, int]]:
-    """Yield pairs of different marks, by depth. A stray closing mark belongs to the quotation before it."""
+    """Yield quotations whose opening and closing marks differ. Marks may be nested.
+
+    A stray closing mark belongs to the quotation before it.
+    """
     depth, start = 0, -1
     last: tuple[int, int] | None = None
     expected: list[str] = []
@@ -483,7 +499,10 @@ def _is_apostrophe(text: str, place: int) -> bool:
 
 
 def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield quotations in straight marks, recognised by their neighbours; a stray closing mark belongs to the one before it."""
+    """Yield quotations in straight marks, which are recognised by the characters next to them.
+
+    A stray closing mark belongs to the quotation before it.
+    """
     depth, start = 0, -1
     last: tuple[int, int] | None = None
     for match in re.finditer(re.escape(sign), text):
@@ -509,7 +528,7 @@ def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
 
 
 def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
-    """Return whether a mark may open and whether it may close, by the characters before and after it."""
+    """Return whether a mark may open a quotation and whether it may close one. The characters before and after it decide."""
     before = text[place - 1] if place else " "
     after = text[place + 1] if place + 1 < len(text) else " "
     opens = (before in OPENS_AFTER or _is_cjk(before)) and not after.isspace()
@@ -517,7 +536,10 @@ def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
 
 
 def _ends_paste(text: str, place: int, sign: str) -> bool:
-    """Return whether a stray mark closes a quotation: it is neither a unit (inches, feet) nor a genitive before a word."""
+    """Return whether a stray mark closes a quotation.
+
+    It does not if it is a unit (inches or feet) or a genitive before a word.
+    """
     before = text[place - 1]
     if before.isdigit():
         return False
@@ -530,7 +552,7 @@ def _is_cjk(sign: str) -> bool:
 
 
 def _ticks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield code between backticks on one line."""
+    """Yield code that is between backticks on one line."""
     start = -1
     for match in re.finditer(r"[`\n]", text):
         if match[0] == "\n":
@@ -564,14 +586,14 @@ def _is_part_of_sentence(text: str, start: int, end: int, inner: str) -> bool:
 
 
 def _around(text: str, start: int, end: int) -> str:
-    """Return the line around a quotation, without it."""
+    """Return the line around a quotation, without the quotation."""
     first = max(text.rfind("\n", 0, start) + 1, start - NEAR_CHARS)
     last = text.find("\n", end)
     return text[first:start] + " " + text[end : min(last if last >= 0 else len(text), end + NEAR_CHARS)]
 
 
 def _without_code_over_lines(text: str, parts: _Removed) -> str:
-    """Remove text between a backtick and its counterpart on a later line."""
+    """Remove the text between a backtick and a matching backtick on a later line."""
     odd = [number for number, line in enumerate(text.split("\n")) if line.count("`") % 2]
     if len(odd) < 2:  # noqa: PLR2004
         return text
@@ -583,11 +605,11 @@ def _without_code_over_lines(text: str, parts: _Removed) -> str:
     return "\n".join([*lines[:first], f"{head}{parts.take(inner)}{tail}", *lines[last + 1 :]])
 
 
-# Lines at the end of a turn that may refer to the text above them.
+# The number of lines at the end of a turn that may refer to the text above them.
 NEAR_FOOT, FOOT_CHARS = 4, 2_000
 
 
-# Texts that are shown, recognised by what the user says about them
+# Texts that are shown. They are recognised by what the user says about them.
 
 
 def _without_shown(text: str, parts: _Removed) -> str:
@@ -614,14 +636,14 @@ def _without_shown(text: str, parts: _Removed) -> str:
 
 
 def _binds(text: str) -> bool:
-    """Return whether a text contains an instruction; "only" alone may be part of a report."""
+    """Return whether a text contains an instruction. "Only" alone may be part of a report."""
     return ORDER.search(text.casefold().replace("only", "")) is not None
 
 
 def is_about_text(line: str) -> bool:
-    """Return whether a short line only requests work on a text elsewhere, or asks about it.
+    """Return whether a short line only asks about a text elsewhere, or requests work on it.
 
-    All its words are for work on texts, for their parts and kinds, or for opinions on them: "typos?", "make this a table".
+    All its words refer to work on texts, their parts and kinds, or opinions on them, as in "typos?" and "make this a table".
     """
     if len(line) > NEAR_CHARS * 2:
         return False
@@ -642,7 +664,7 @@ def is_about_text(line: str) -> bool:
 
 
 def _asks_about(line: str) -> bool:
-    """Return whether a short line requests work on the text above it, or an opinion about it."""
+    """Return whether a short line requests work on the text above it, or an opinion about that text."""
     if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
         return False
     if WORK_ON_TEXT.search(line) or TELLS_SOURCE.search(line):
@@ -657,16 +679,19 @@ def _without_pasted_lines(text: str, parts: _Removed) -> str:
     return "\n".join(_Lines(text.split("\n"), parts).run())
 
 
-# Lines of a user's answer below a program's output, and signs of other lines.
+# The maximum number of lines in a user's answer below a program's output.
 LONGEST_ANSWER = 6
-# So many signs before a colon are a sentence, in scripts without spaces; labels and names are shorter.
+# In scripts without spaces, this number of characters before a colon is a sentence. Labels and names are shorter.
 CJK_SENTENCE = 10
 _OUTPUT = (LOG, MACHINE, PRINTED, DIFF)
 _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEADING, QUOTE_LINE, INDENTED)
 
 
 def _first_of_dialog(lines: list[str]) -> int:
-    """Return the first of several lines that start like a conversation or only contain a name; -1 if there are none."""
+    """Return the number of the first of several lines that start like a conversation or only contain a name.
+
+    Return -1 if there are none.
+    """
     marked = [number for number, line in enumerate(lines) if DIALOG.match(line)]
     lone = [
         number for number, line in enumerate(lines) if LONE.match(line) and not _is_common(line) and not CJK_SIGN.search(line)
@@ -708,13 +733,14 @@ class _Lines:
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
     def _underlines(self, number: int) -> bool:
-        """Return whether a line underlines a title, and is thus no separator of texts; a title itself marks a paste."""
+        """Return whether a line underlines a title and thus does not separate texts. A title itself marks a paste."""
         return number > 0 and bool(SETEXT.match(self._lines[number])) and bool(self._lines[number - 1].strip())
 
     def _end_of_quote(self, last: int) -> int:
-        """Return the last line of a quotation whose last mark is at `last`: it continues without marks up to an empty line.
+        """Return the last line of a quotation whose last quote mark is on line `last`.
 
-        A reply typed directly below it starts like a reply, or quotes the agent.
+        The quotation continues without marks up to an empty line. A reply that is typed directly below it starts like a reply, or
+        quotes the agent.
         """
         end = last
         for number in range(last + 1, len(self._lines)):
@@ -743,9 +769,9 @@ class _Lines:
         return [*self._out, tail[0]] if tail and not ORDER.search(tail[0]) else self._out
 
     def _answers(self, number: int) -> bool:
-        """Return whether the user answers, after the empty line `number`, to a program's output above it.
+        """Return whether the text after the empty line `number` is the user's answer to a program's output above it.
 
-        Program output is not talk. A commit message is indented, so what is not indented comes after it.
+        Program output does not read like talk. A commit message is indented, so text that is not indented comes after it.
         """
         if self._printed is None or not self._lines[number - 1].strip():
             return False
@@ -791,7 +817,7 @@ class _Lines:
         return any(line.strip() for line in self._lines[number + 1 : number + NEAR_LINES])
 
     def _begins_paste(self, number: int, line: str) -> bool:
-        """Return whether a text with an unclear end starts here."""
+        """Return whether a text without a clear end starts at this line."""
         if number == 0 and line.strip() == "---" and self._has_more(number):
             return True
         more = self._has_more(number)
@@ -813,13 +839,13 @@ class _Lines:
         return bool(WROTE.match(line)) and more and not self._next_is_delimited(number)
 
     def _is_odd(self, number: int, line: str) -> bool:
-        """Return whether a line above others is a title, a label or a name, and starts unlike a user's line."""
+        """Return whether a line above others is a title, a label or a name, and does not start like a user's line."""
         if TITLE.match(line) and self._lines[number + 1].strip():
             return True
         words = WORD.findall(line[:HEAD_CHARS])
         if QUOTE_LINE.match(line):
             return False
-        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # a wrapped line of a paragraph
+        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # it is a wrapped line of a paragraph
             return False
         if not words or CJK_SIGN.search(line) or GAP in line or BULLET.match(line) or ORDER.search(line):
             return False
@@ -827,7 +853,7 @@ class _Lines:
         return capital and line.rstrip()[-1].isalnum() and words[0].casefold() not in OPENERS
 
     def _is_mapping(self, number: int, line: str) -> bool:
-        """Return whether it is a key above an indented key with its value, as in YAML."""
+        """Return whether the line is a key above an indented line that contains a key and its value, as in YAML."""
         return bool(KEY.match(line)) and bool(INNER_KEY.match(self._lines[number + 1]))
 
     def _is_title(self, number: int, line: str) -> bool:
@@ -847,7 +873,10 @@ class _Lines:
         return bool(DELIMITED.match(following) or INDENTED.match(following))
 
     def _introduced(self, number: int, line: str) -> str:
-        """Return the line without what it introduces as somebody else's words, which extend to the end of the turn."""
+        """Return the part of the line before what it introduces as somebody else's words.
+
+        These words extend to the end of the turn.
+        """
         if ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
             return f"{line[: tail.start()]} {self._parts.take(tail[0])}"
         asked = CHECKED.search(line) if "?" in line or "？" in line else None
@@ -880,7 +909,7 @@ class _Lines:
         return line
 
     def _announces(self, line: str) -> bool:
-        """Return whether it announces a text without a colon, such as "Here is the issue text" or "Proofread this"."""
+        """Return whether the line announces a text without a colon, such as "Here is the issue text" or "Proofread this"."""
         if is_about_text(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
             return True
         if _words(line) <= GENERIC_WORDS * 3 and (
@@ -893,7 +922,7 @@ class _Lines:
         return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
 
     def _names_text(self, line: str) -> bool:
-        """Return whether an incomplete line names a text, or its last word requires one: "the readme opens with"."""
+        """Return whether an incomplete line names a text, or its last word requires one, as in "the readme opens with"."""
         plain = line.casefold().replace("please", "").replace("rule", "")
         if ORDER.search(plain) or line.rstrip()[-1] in ".!?:;,。！？：" or BULLET.match(line):
             return False
@@ -907,7 +936,10 @@ def _is_own_title(line: str) -> bool:
 
 
 def _is_field(line: str) -> bool:
-    """Return whether it is a line of a form or chat ("Summary: …", "Bob: …"); a single field may be the user's topic."""
+    """Return whether the line belongs to a form or chat ("Summary: …", "Bob: …").
+
+    A single line of this kind may be the user's topic.
+    """
     match = FORM.match(line)
     if match is None or len(CJK_SIGN.findall(match["label"])) >= CJK_SENTENCE:
         return False
@@ -936,16 +968,16 @@ def introduces(head: str) -> bool:
         return True
     if OWN_LABEL.search(head):
         return False
-    if _words(head) >= GENERIC_WORDS:  # too long for a topic, and nothing marks it as the user's own
+    if _words(head) >= GENERIC_WORDS:  # it is too long for a topic, and nothing marks it as the user's own
         return True
     return bool(YOURS.search(head)) or (not STATES.search(head) and bool(LABEL.search(head)))
 
 
-# Within lines
+# Parts of lines
 
 
 def _without_links(text: str, parts: _Removed) -> str:
-    """Replace links and images by their text if it is a name; titles are removed."""
+    """Replace links and images by their text if that text is a name. Titles are removed."""
 
     def shown(match: re.Match[str]) -> str:
         label, target = match["text"], match["target"] or ""
@@ -960,7 +992,10 @@ def _without_links(text: str, parts: _Removed) -> str:
 
 
 def _without_reports(text: str, parts: _Removed) -> str:
-    """Remove what the user only reports from a page, a file or a mail, up to where their own words continue."""
+    """Remove what the user only reports from a page, a file or a mail.
+
+    The removed text ends where the user's own words continue.
+    """
     words = set(WORD.findall(text.casefold()))
     silent = REPORT_WORDS.isdisjoint(words) and WANT_WORDS.isdisjoint(words)
     if silent and (text.isascii() or not CJK_SIGN.search(text)) and not SENTENCE_INSIDE.search(text):

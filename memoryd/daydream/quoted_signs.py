@@ -8,7 +8,7 @@ from memoryd.language.patterns import later
 
 GAP = "[…]"
 
-# A statement with one of these requests something lasting, in the languages of the offline reader.
+# A statement with one of these words requests something lasting, in the languages of the offline reader.
 ORDER = later(
     r"\b(?:always|never|from now on|going forward|in future|must(?:n't)?|should(?:n't)?|shall|need to|have to|don'?t|do not|"
     r"prefers?|remember|make sure|ensure|please|rule|every|each|whenever|only|avoid|"
@@ -32,7 +32,7 @@ REPORT_WORDS = SPEECH_WORDS | frozenset(
     "disait prétend afirma".split()
 )
 SPEECH_ZH = r"(?:说|写道|写着|写的是|提到|表示|要求|建议)"
-# Texts by others, by name.
+# Names of texts that somebody else wrote.
 NOUN = (
     r"(?:issues?|tickets?|bug ?reports?|reports?|logs?|log ?files?|output|stdout|stderr|errors?(?: messages?)?|stack ?traces?|traceback|"
     r"exception|e?-?mails?|messages?|comments?|reviews?|feedback|read-?me(?:\.md)?|docs?|documentation|pages?|web ?(?:page|site)|site|"
@@ -86,7 +86,7 @@ OWN_LABEL = later(
     r"правил\w+|всегда|никогда|впредь|запомни|для|когда|перед)\b|规则|约定|重要|注意|我们|我的|记住|以后|永远|总是|每次",
     re.IGNORECASE,
 )
-# As a label of its own this is not a topic ("Docs: always in German") but the name of what follows.
+# These labels name what follows. They are not topics of the user, as in "Docs: always in German".
 LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
@@ -186,7 +186,7 @@ QUOTES_WORD = later(r"(?:[:：,，(]|\b" + SPEECH + r"(?:\s+that)?|" + SPEECH_ZH
 SHORT_WORDS, SHORT_CHARS = 4, 40
 TINY_WORDS = 2
 LONG_WORDS = 14
-# Limits: lines after an introduction, characters next to a quotation, quotations of a turn.
+# Limits on the lines after an introduction, the characters next to a quotation, and the quotations in a turn.
 NEAR_LINES, NEAR_CHARS, MOST_QUOTATIONS = 40, 160, 300
 PAIRS = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "〝": "〞", "＂": "＂"}
 OPENS_AFTER = frozenset(" \t\n([{<:：—–-=/*_，。、；！？…")
@@ -195,7 +195,7 @@ SENTENCE = later(r"(?<=[.!?。！？])\s+")
 WORD = later(r"\w+")
 CJK_SIGN = later(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-# The rest of a turn after one of these is data: code, forms, lists of an issue, begin marks, a lone URL, signatures.
+# After one of these, the rest of a turn is data: code, forms, lists of an issue, begin marks, a lone URL, signatures.
 BEGINS = later(
     r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |\[\w[\w. -]{0,40}\]\s*$|\\[a-z]{2,20}\{|(?:fixup|squash|amend)! |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
     r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:[,;\t]\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
@@ -216,7 +216,7 @@ CHECKED = later(
     re.IGNORECASE,
 )
 GENERIC_WORDS = 4
-# Characters of every opening mark, the mark, and the closing one.
+# For every kind of quotation mark: the characters of its opening mark, the mark itself, and the closing mark.
 REGIONS = (
     (("<<", "{{{", "[[["), later(r"<{2,5}(?=\S)|\{{3}|\[{3}"), later(r">{2,5}|\}{3}|\]{3}")),
     (("\\begin{",), later(r"\\begin\{\w{1,40}\}"), later(r"\\end\{\w{1,40}\}")),
@@ -224,7 +224,7 @@ REGIONS = (
 )
 PASTED_ALONE = later(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
 HEADLINE_WORDS = 6
-# A line that names its writer or avatar, with the text after it.
+# A line that names its writer or contains their avatar, together with the text after it.
 NAMED = later(
     r"^\s*(?:\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]\s|(?:From|Von|De|От) [A-Z\u00c0-\u042f]\w{1,30}(?: [A-Z]\w{1,30})?\s{0,3}[-–—:]\s)"
 )
@@ -233,7 +233,7 @@ YOURS = later(r"\b(?:you|your|du|dein\w*|ihr|tu|ton|ta|vous|votre|su|tus?)\b|\b�
 HEREDOC = later(r"<<-?[\"']?[A-Z_]{2,20}[\"']?\s*$")
 PAIRED = later(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")
 
-# Lines that programs, sites and forms write and nobody types; the rest of the turn is part of them.
+# Lines that programs, sites and forms write and nobody types. The rest of the turn belongs to them.
 PRINTED = later(
     r"^\s*(?:::\w|#?(?i:job|run|build|pipeline) #?\d{2,}|[A-Z][A-Z0-9]{1,15}-[0-9A-F]{1,8}:\s|\w{1,60}(?:\.\w{1,60}){0,6}(?:Error|Exception)\s*$|"
     r"(?:\.{0,2}[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}[:\s]|\[(?i:yesterday|today|gestern|heute|hier|ayer)\b[^\]\n]{0,40}\]|§\s?\d|"
@@ -248,7 +248,7 @@ PRINTED = later(
     r"[A-Z]\w{1,30},? \d{1,2}:\d{2}\b|\(?(?i:begin|start|end) (?:of )?(?i:quote|quotation|mail|file|text|message|document|paste)\b|"
     r"(?:Act as|You(?:['’]re) an?) |(?i:copyright|permission is hereby|this (?:pr|pull request|issue|mail|message|file) (?:was|is) (?:auto\w*|generated|created|sent|opened))\b"
 )
-# Names of parts of a form, and of files, alone on a line above other lines.
+# Names of parts of a form, or names of files, that are alone on a line above other lines.
 PART_OF_FORM = later(
     r"^\s*(?:(?i:description|details|summary|background|context|motivation|acceptance criteria|steps to reproduce|expected(?: behaviou?r| result)?|"
     r"actual(?: behaviou?r| result)?|environment|beschreibung|akzeptanzkriterien|hintergrund)\s?:?|[\w./-]{0,80}\.(?:md|mdc|txt|rst|\w{0,20}rules)\s?:?|"
@@ -256,7 +256,7 @@ PART_OF_FORM = later(
 )
 # Two or three capitalised words alone on a line are a title or a name.
 TITLE = later(r"^\s*[A-ZÄÖÜ][\w'’-]{1,30}(?: [A-ZÄÖÜ][\w'’-]{1,30}){1,3}\s*$")
-# Ends of a shown text: a signature with a name, its source, the footer of a page.
+# Ends of a text that is shown: a signature with a name, the source of the text, or the footer of a page.
 FOOT = later(
     r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
     r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
@@ -270,7 +270,7 @@ _TEXT_WORK = (
 )
 _SHOWN = r"this|that|these|those|it|he|she|they|above|following|below|sentence|paragraph|das|dies\w*|den|folgende\w*|satz|er|ça|cela|esto|eso|это|предложение"
 _ASKS = r"^\W*(?:and |now |so )?(?:(?:can|could|would|will) you |please |pls |bitte |por favor )?"
-# Work on a text, on a line of its own; with a word that refers to it, or alone.
+# A request to work on a text, on a line of its own. It contains a word that refers to the text, or is alone.
 WORK_ON_TEXT = later(
     rf"{_ASKS}(?:(?:{_TEXT_WORK})\b(?:[^\n]{{0,60}}\b(?:{_SHOWN})\b|(?: \w{{1,20}})?\W*$| for me\b)|(?:convert|turn)\b[^\n]{{0,40}}\b(?:to|into)\b|"
     r"(?:use|put|insert|add) (?:this|these|the following)\b|(?:tl;?dr|spell-?check|grammar check)\b|(?:expected|actual) (?:output|result|text)\s*$|add an? (?:tooltip|label|banner|hint|note|comment|heading)\s*$|(?:translate|shorten|proofread|rephrase|paraphrase|reword|übersetze?|kürze)\b(?! (?:the|my|our)\b)[^\n]{0,30}$|"
@@ -295,7 +295,7 @@ SHOWS_OTHERS = later(
     r"inglés|alemán)(?: please| bitte)?\s*$",
     re.IGNORECASE,
 )
-# What somebody is said to say, or a program to print.
+# What somebody is said to say, or what a program is said to print.
 SAID_BY_OTHERS = later(
     r"\b(?:(?:my|our|the|an?|his|her|their|some)(?: [\w-]{1,30}){1,3}|he|she|it|they|someone|somebody) (?:(?:always|just|also|now|usually) )?"
     r"(?:says|said|keeps? (?:saying|telling)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
@@ -306,19 +306,20 @@ SAID_BY_OTHERS = later(
     r"\b(?:mon|ma|notre|le|la|il|elle)(?: \w{1,30})? (?:dit|disait|prétend)\b|\b(?:mi|nuestr[oa]|el|la)(?: \w{1,30})? (?:dice|dijo|afirma)\b",
     re.IGNORECASE,
 )
-# A location in a document, before a colon: what follows is its content.
+# A location in a document before a colon. What follows is the content of that location.
 CITES = later(
     r"\b(?:page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
     r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
     re.IGNORECASE,
 )
-# A text that was passed on, or on which an opinion is asked for, before a colon.
+# Introduces, before a colon, a text that was passed on or on which an opinion is asked for.
 PASSED_ON = later(
     r"^\W*(?:fwd?|forwarded|weitergeleitet|transféré|reenviado)\b|\b(?:what do you (?:think|make)|your (?:opinion|thoughts|take)|any thoughts|was (?:hältst|meinst|denkst) du|"
     r"qu'en penses-tu|que penses-tu|qué (?:opinas|piensas|te parece)|что (?:думаешь|скажешь))\b|你(?:怎么看|觉得)",
     re.IGNORECASE,
 )
-# A text that the work is about, before a colon: a slogan, a label, test data. Plurals and bare topics ("Commit messages: …") are excluded.
+# Introduces, before a colon, a text that the work is about, such as a slogan, a label or test data. Plurals and bare topics
+# ("Commit messages: …") are excluded.
 MADE_TEXT = later(
     r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
     r"(?:(?:slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
@@ -326,7 +327,7 @@ MADE_TEXT = later(
     r"sentence|string|quote) (?:for|of|on|in) )[^:\n]{0,80}$",
     re.IGNORECASE,
 )
-# Statements on the origin of a text above; a question or task that ends by referring to the text below it.
+# Statements on the origin of a text above them, and a question or task that ends by referring to the text below it.
 TELLS_SOURCE = later(
     r"^\W*(?:(?:that|this|these|das|ça|eso) (?:is|was|are|were|ist|war|steht|est|es) (?:what|from|how|in|part|quoted|copied|was|aus|so)\b|"
     r"\((?:quoted |copied |taken )?(?:from|aus|de)\b|i (?:found|got|copied|saw|read) (?:this|that|it)\b)",
@@ -340,12 +341,12 @@ DOES_IT = later(
     r"\b(?:you|fix|do|run|try|build|commit|stop|remember|about|keep|follow|note|use|learn|obey|apply|know)\b|\b(?:ask|told) ",
     re.IGNORECASE,
 )
-# A complete sentence within another one was taken from somewhere.
+# A complete sentence within another sentence, which was taken from somewhere.
 SENTENCE_INSIDE = later(
     r" (?<=[^\W\d_] )(?=(?:Always|Never|From now on|Going forward|Every|Each|All|You (?:must|should)|Use|Run|Do not|Don['’]t|Please|We|In this|Make sure|Only|Remember|"
     r"Immer|Nie|Niemals|Ab (?:jetzt|sofort)|Bitte|Künftig|Wir|Toujours|Jamais|Désormais|Il faut|Siempre|Nunca|A partir|Всегда|Никогда|Отныне)\b)"
 )
-# First words of a user's lines. Other lines without an end mark, above further lines, are a title, a label or part of a page.
+# First words of a user's lines. Any other line without an end mark, above further lines, is a title, a label or part of a page.
 OPENERS = frozenset(
     "a actually add adjust after again all allow also always and any apply are as ask at avoid back be because before better both btw build but by bump call can "
     "cancel change check clean cleanup clone close commit compare configure continue convert cool copy correct could create cut deal debug delete deploy describe did do "
@@ -369,7 +370,7 @@ OPENERS = frozenset(
     "а без в все всегда вот впредь где давай да для если запусти запомни и исправь используй как когда мы на не нет никогда но ну ок отлично отныне пока пожалуйста после почему "
     "при привет проверь с сделай спасибо так теперь то у удали что это я".split()
 )
-# Before a colon: a text that the user wants written or tested, a task for another, a question about what follows.
+# Introduces, before a colon, a text that the user wants written or tested, a task for somebody else, or a question.
 WANTED_TEXT = later(
     r"^\W*(?:(?:i want|i need|add|set|create|show|give|display|print|write|test|sample|example|prompt|expected|actual)\b[^\n]{0,60}\b(?:messages?|prompt|input|label|tooltip|"
     r"banner|title|caption|heading|string|sample|fixture|placeholder|output|text|copy|agent|model|bot)(?: (?:for|of|to|in) [^\n]{1,40})?|"
@@ -377,7 +378,7 @@ WANTED_TEXT = later(
     re.IGNORECASE,
 )
 
-# Vocabulary about a shown text: words for work on texts, for kinds, parts and forms of them, and for opinions on them.
+# Vocabulary about a text that is shown: words for work on texts, for their kinds, parts and forms, and for opinions on them.
 META_WORDS = frozenset(
     "translate translation summarise summarize summary shorten rephrase rewrite reword phrase wording proofread polish paraphrase analyse analyze "
     "compare convert format reformat alphabetically alphabetical indent indentation lint validate parse escape unescape decode encode minify prettify "
@@ -394,7 +395,8 @@ META_WORDS = frozenset(
     "traduci riassumi frase testo inglese tedesco "
     "переведи перевод перевести резюмируй сократи перефразируй сравни текст фраза предложение английский русский немецкий думаешь мнение значит означает".split()
 )
-# Such words, too, but alone they may refer to the work: opinions, which are requested with a question mark, and plain verbs.
+# These words belong to the vocabulary, too, but on their own they may refer to the work: opinions, which are requested with a
+# question mark, and plain verbs.
 OPINION_WORDS = frozenset(
     "valid correct right wrong true false accurate legit sensible reasonable fine clear unclear proper formal formally friendly friendlier shorter longer better nicer simpler "
     "current missing new changed different same differ difference enough harsh rude long short good bad sense agree disagree decided decides decide charge responsible still yet matter matters apply applies hold holds "
@@ -420,7 +422,7 @@ META_CJK = later(
     r"^\s*(?:请|請|把|帮我|幫我|这|這|上面|下面|以下|以上|上の|下の|次の|これ|この|文|を|的|段|句|话|話|文字|文本){0,6}(?:翻译|翻譯|译|總結|总结|概括|摘要|润色|潤色|校对|校對|改写|改寫|缩短|縮短|解释|解釋|"
     r"英訳|和訳|翻訳|要約|添削|校正|訳|説明|번역|요약|교정)(?:[^\n。，,]{0,12})\s*[。？?！!]?\s*$"
 )
-# The end of a line that continues below: a preposition or a verb of speech, with nothing after it.
+# The end of a line that continues below. It is a preposition or a verb of speech with nothing after it.
 UNFINISHED = later(
     r"\b(?:with|of|like|by|as|from|says?|said|reads?|states?|stated|shows?|showed|prints?|printed|writes?|wrote|returns?|returned|gives?|gave|contains?|has|had|was|were|is|are|lautet|steht|sagt|sagte|schreibt|"
     r"schrieb|mit|von|wie|dit|écrit|comme|avec|dice|dijo|como|con|пишет|гласит|написано|"
@@ -428,7 +430,7 @@ UNFINISHED = later(
     r"\s*$|(?:写着|写道|说|是)\s*$",
     re.IGNORECASE,
 )
-# Another person who a list of rules is attributed to.
+# Another person to whom a list of rules is attributed.
 OTHERS = later(
     r"\b(?!(?:let|it|that|here|there|what|who|how|where|today|tomorrow|yesterday|everyone|everybody|project|repo|repository)['’]s)[A-Za-zÀ-ÿ]{2,30}(?:['’]s|s['’])\s+(?:\w{1,30}\s+){0,2}\w|"
     r"\b(?:other|another|sister|neighbou?r\w*|foreign|external|partner|upstream|customer|client|vendor|supplier|competitor|contractor|agency|former|previous)s?(?:['’]s?)? (?:team|repo|repository|project|"
@@ -443,7 +445,7 @@ _SOURCE = (
     rf"(?:{NOUN}|check ?lists?|principles|guidelines?|polic(?:y|ies)|handbook|slides?|tweets?|lyrics|recipes?|posters?|contracts?|terms|paragraphs?|sentences?|sections?|chapters?|clauses?|"
     r"release notes|stack ?overflow|reddit|hacker ?news|twitter|forum|newsletter|config(?:uration)?|yaml|json|rules? files?|system prompt|job advert|advert|leaflet|menu|sign)"
 )
-# An incomplete line that names a text; what is below it is that text.
+# An incomplete line that names a text. That text is below the line.
 NAMES_TEXT = later(
     rf"^\W*(?:(?:the|an?|our|their|his|her|its|some|from|this is|that is|these are|in|on|via|old|new|current|my|error|upstream)\s+|[\w.-]{{1,30}}['’]s\s+)?(?:[\w./#'’-]{{1,30}}\s+){{0,3}}?{_SOURCE}"
     r"(?:\s+(?:of|from|in|on|by|at|for)\s+[^\n.!?]{1,50}|\s+v?\d[\d.]{0,10})?\s*$",
@@ -454,7 +456,7 @@ OWN_VOICE = later(
     r"^\W*(?:anyway|also|besides|by the way|btw|apart from that|and from now on|übrigens|außerdem|au fait|además|кстати)\b",
     re.IGNORECASE,
 )
-# In a reply typed directly below one quoted line; other words there continue the quotation.
+# Starts of a reply that is typed directly below one quoted line. Other words there continue the quotation.
 REPLIES = later(
     r"^\W*(?:no|nope|yes|yep|yeah|that|this|ok|okay|i|we|but|not|agreed?|disagree|wrong|right|here|in this|my|our|thanks|sure|nein|ja|das|ich|wir|aber|non|oui|je|nous|mais|sí|yo|pero|нет|да|я|мы|но)\b|^\s*(?:不|是|对|我|这)",
     re.IGNORECASE,
@@ -472,12 +474,12 @@ WANTED_BY_OTHERS = later(
     r"\b(?:laut|gemäß|selon|d['’]après|según|согласно)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
     re.IGNORECASE,
 )
-# … except what the user says themselves.
+# … except for what the user says
 SAYS_ONESELF = later(
     r"(?:\b(?:i|we|you|who|what|that|which|this|ich|wir|du|je|nous|tu|yo|я|мы|ты)|我|我们|你)(?: (?:just|already|also|have|had|never|always))?\s*$",
     re.IGNORECASE,
 )
-# … and that the user agrees with.
+# … and what the user agrees with
 AGREES = later(
     r"\b(?:i|we) (?:fully |totally |all )?(?:agree|think so too|want that|like that|do too)\b|\b(?:und|aber) (?:ich|wir)\b|\bso\b|\btherefore\b|\bdeshalb\b|\balso\b",
     re.IGNORECASE,
@@ -498,7 +500,7 @@ FOLLOWING = later(
     rf"\b{SPEECH} (?:the following|this|as follows|that|folgendes|ceci|lo siguiente|следующее)[.:]\s", re.IGNORECASE
 )
 COMMIT = later(r"^\s*commit [0-9a-f]{7,40}\b")
-# A user's answer below a program's output: it starts like talk, without an instruction.
+# A user's answer below a program's output. It starts like talk and gives no instruction.
 ANSWERS = later(
     r"^(?:(?i:ok(?:ay)?|hm+|good|great|nice|right|yes|no|nope|yeah|well|so|hmm|fine|cool|weird|strange|oh|ah|gut|schön|hm|aha|bien|vale|bueno|ладно|хорошо|так)\b|(?:we|i|it|that|this|why|what|how|where|wir|ich|das|"
     r"warum|was|wie|nous|je|on|ça|pourquoi|esto|por|мы|я|это|почему) [^\W_]|(?:I|We|That|This|Wir|Ich|Das|Nous|Je|Мы|Я) [a-zß-ÿа-я])"
@@ -510,7 +512,7 @@ MY_RULES = later(
 )
 KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
 INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
-# Each sentence of that kind contains one of these, or of the words for reporting.
+# Each sentence of that kind contains one of these words, or one of the words for reporting.
 WANT_WORDS = frozenset(
     "say write writes claim answered replied texted pinged messaged told wrote posted mailed schrieb schreibt meldet mailte escribió написал message dm mail email text ticket note comment post memo nachricht says said claims quote quoted copied according want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
     "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
@@ -530,7 +532,7 @@ SUPPOSES = later(
     r"angenommen|stell dir vor|nehmen wir an|gesetzt den fall|supposons|imagine|imagina|supongamos|pongamos|допустим|представь|предположим)\b|^\W*(?:假设|假如|如果我说|想象)",
     re.IGNORECASE,
 )
-# A sentence that mentions a rule only to deny it, abolish it, ask about it, or as hearsay.
+# A sentence that mentions a rule only to deny it, to abolish it, to ask about it, or to report it as hearsay.
 DISCLAIMS = later(
     r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree (?:that|with|to)|see why|say|said|ask(?:ed)?|tell|told|mean|meant|"
     r"(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|policy|convention|claim)|this (?:rule|idea|policy)))\b|"
@@ -545,22 +547,22 @@ DISCLAIMS = later(
     r"\b(?:in|at|from) my (?:old|last|former|previous) (?:job|company|team|project|employer)\b|\byou (?:told|wrote|said|claimed)(?: me)? (?:that|to|i)\b|我不同意|我没说",
     re.IGNORECASE,
 )
-# After it, the user may say what is valid.
+# After one of these words, the user may say what is valid.
 YET = later(
     r"[:;—–]\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是", re.IGNORECASE
 )
-# The attribution after a quotation.
+# The attribution that follows a quotation.
 SAID_AFTER = later(
     r"(?:,\s*|\s[–—-]\s|\s)(?:(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
     r"[—–] ?[A-Z]\w{1,30}(?:,? \d{1,2}:\d{2})?|\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
 )
-# The start of a line of a conversation, in marks or before a sign.
+# The start of a line in a conversation. The name of the speaker is in marks or before a sign.
 DIALOG = later(
     r"^\s*(?:[(\[<*_]{1,2}[\w. -]{2,25}[)\]>*_]{1,2}:?\s+\S|[\w.-]{2,20}(?: [\w.-]{2,20})?\s(?:→|\||—|–|>|»|:{2,4})\s+\S|@[\w-]{2,30}\s+\S)"
 )
-# A single word on a line: with others of its kind a name.
+# A single word on a line. Together with other lines of this kind, it is a name.
 LONE = later(r"^\s*[^\W\d_][\w.-]{1,20}:?\s*$")
-# Lines within a program's output: an indented one, an exception with its message, a changed line.
+# Lines within a program's output: an indented line, an exception with its message, or a changed line of a diff.
 OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")
-# A remark typed directly after the last line of an output, in another script.
+# A remark that was typed directly after the last line of an output, in another script.
 LAST_REMARK = later(r"(?<=[!-~])\s{1,4}[\u3400-\u9fff\u3040-\u30ff][^!-~]{3,200}$")
