@@ -100,7 +100,7 @@ def _known(items: Sequence[MemoryItem]) -> str:
 
 
 def render_turns(passage: Passage, budget_tokens: int) -> str:
-    """Render the turns, numbered from 1."""
+    """Render the turns and number them, starting at 1."""
     text = ""
     for limits in STEPS:
         text = "\n".join([*_context(passage.context), *_numbered(passage.turns, limits)])
@@ -461,7 +461,7 @@ def _foreign_texts(turn: Turn) -> tuple[str, ...]:
 
 
 def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
-    """Return the lines of the agent that the user had seen before."""
+    """Return the lines of the agent that the user had already seen."""
     last = max((n for n, turn in enumerate(passage.turns) if any(turn is one for one in own)), default=0)
     earlier = (*passage.context, *passage.turns[:last])
     return [line for turn in earlier if turn.kind is TurnKind.ASSISTANT for line in turn.text[:LONGEST_READ].splitlines()]

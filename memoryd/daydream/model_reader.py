@@ -113,7 +113,7 @@ PROMPT_VERSION = "extract_v2"
 
 @runtime_checkable
 class Closable(Protocol):
-    """An object that may be busy when the daemon stops."""
+    """An object that may still be busy when the daemon stops."""
 
     def close(self) -> None:
         """Stop immediately."""
@@ -204,7 +204,7 @@ def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
 
 
 def print_prompt(messages: Sequence[Message]) -> str:
-    """Return the exact text of the messages, each under its role."""
+    """Return the exact text of the messages. Each one is preceded by its role."""
     return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in messages)
 
 

@@ -347,7 +347,7 @@ class DayDream:
         return _Place(session, self._projects.resolve(cwd or Path(job.transcript).parent).id if named else "", cwd)
 
     def _why_not(self, place: _Place) -> str:
-        """Return why the user does not want this read, or an empty text."""
+        """Return why the user does not want this text to be read, or an empty text."""
         if self._state.is_off(place.project, place.cwd):
             return "project off"
         record = self._state.session(place.session)

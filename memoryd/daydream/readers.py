@@ -171,7 +171,7 @@ def make_extractor(
     logins: Logins | None = None,
     embedder: Embedder | None = None,
 ) -> Extractor:
-    """Create the chosen reader, or the one with that name.
+    """Create the chosen reader, or the reader with this name.
 
     Args:
         settings: The settings.

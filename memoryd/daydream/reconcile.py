@@ -629,7 +629,7 @@ _OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, Kee
 
 
 def refused(candidate: Candidate, reason: str) -> Refused:
-    """Return the record of a candidate that is not written."""
+    """Return the record of a candidate that was refused and is not written."""
     line = candidate.lines[0] if candidate.lines else 0
     return Refused(candidate.content, reason, candidate.source, line, candidate.at)
 

@@ -1,10 +1,10 @@
 """Remove secrets from a text before any of it is stored or sent.
 
-Six detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys,
-our own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`),
-and the detectors of detect-secrets. A single pass determines which of them the text can contain anything for
-(`secret_anchors`). The entropy, keyword and IP detectors of detect-secrets are off, as they mistake git hashes,
-identifiers and addresses for secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
+Six detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
+own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`), and the
+detectors of detect-secrets. A single pass (`secret_anchors`) determines which detectors could find anything in the text. The
+entropy, keyword and IP detectors of detect-secrets are off, as they mistake git hashes, identifiers and addresses for
+secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
 """
 
 from __future__ import annotations
@@ -386,7 +386,7 @@ _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def _detectors() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
-    """Return the patterns of detect-secrets in use, with their kinds.
+    """Return the patterns of detect-secrets that are in use, and the kinds of secrets they find.
 
     The detectors themselves are not run, as they use the network.
     """

@@ -1321,7 +1321,7 @@ RULES: tuple[SecretRule, ...] = (
         _accept_value,
         stems="passphrase",
     ),
-    # A word of another alphabet after a Russian one is a name or a value.
+    # After a Russian word, a word in another alphabet is a name or a value.
     _rule(
         "password",
         "парол пин",

@@ -87,7 +87,7 @@ _NO_KEY = frozenset(
     turn answer""".split()
 )
 
-# Another name, whose value is searched for separately
+# Another name. Its value is searched for separately
 _OTHER = re.compile(rf"{_PASSWORD.pattern}|{_KEY.pattern}|login")
 
 # Signs and words between a name and its value

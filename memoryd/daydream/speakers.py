@@ -48,7 +48,7 @@ def short_hash(text: str) -> str:
 
 
 def queued_uuid(text: str) -> str:
-    """Return the identity of a queued prompt, whose line in the log has no uuid."""
+    """Return the identity of a queued prompt. Its line in the log has no uuid."""
     return f"queued {short_hash(text.strip())}"
 
 
@@ -108,7 +108,7 @@ class Memo:
             _put(self.tools, use, name, TOOLS_LIMIT)
 
     def expect_echo(self, text: str) -> None:
-        """Record a queued prompt, whose text may occur again as a prompt line."""
+        """Record a queued prompt, since its text may occur again as a prompt line."""
         self.echoes = [*self.echoes, short_hash(text)][-ECHO_LIMIT:]
 
     def take_echo(self, text: str) -> bool:
@@ -463,7 +463,7 @@ def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
         tool: The tool's name.
         text: What the model was shown.
         result: The client's own record. If it contains the options, an answer that is an option is returned as
-            "label: description"; without a record, options can't be distinguished from typed text.
+            "label: description". Without a record, options can't be distinguished from typed text.
     """
     if tool != "AskUserQuestion":
         return []
@@ -499,7 +499,7 @@ def _text(value: Any) -> str:
 
 
 def _options(questions: Any) -> dict[str, dict[str, str]]:
-    """Return the description of each option by question and label."""
+    """Return the description of each option, by the question and the label of the option."""
     out: dict[str, dict[str, str]] = {}
     for entry in questions if isinstance(questions, list) else []:
         options = entry.get("options") if isinstance(entry, Mapping) else None

@@ -276,7 +276,7 @@ def read_transcript(
         pass_over: Whether to skip the first line because reading it crashed the process before.
 
     Raises:
-        TranscriptError: if it is not a regular file or can't be read.
+        TranscriptError: if the log is not a regular file or can't be read.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # reading from a pipe would block, and a device has no end

@@ -50,7 +50,7 @@ class Model:
         return np.asarray(states @ self.states)
 
     def chances(self, numbers: FloatArray, of_states: FloatArray | None = None) -> dict[Relation, float]:
-        """Return the probability of each relation; they add up to 1."""
+        """Return the probability of each relation. The probabilities add up to 1."""
         scores = ((numbers - self.mean) / self.scale) @ self.weights + self.bias
         if of_states is not None:
             scores = scores + of_states

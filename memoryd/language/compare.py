@@ -100,7 +100,7 @@ _GUARDED = frozenset(
 )
 _GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
 _TELLING = frozenset(map(canonical, "my your his her their some most half may might can could sometimes".split()))
-# "the command make lint" is "make lint": the noun only gives the type of the name after it.
+# "The command make lint" means "make lint", since the noun only gives the type of the name after it.
 _SORT = re.compile(
     r"\bthe (command|tool|script|program) (?=[`\w])"
     r"|\b(?:the )?(package|library|file|folder|directory|module|function|method|class|variable|branch|flag|option) (?=`)",

@@ -56,7 +56,7 @@ FAR_OVERLAP = 0.2
 FAR_LONGER = 4
 SOON = timedelta(days=1)
 ASKED = 0.2
-# Required odds for "the same"; otherwise a detail could be lost, or an opposite merged.
+# The required odds for "the same". With lower ones, a detail could be lost or two opposites merged.
 MORE_THAN_REFINES = 3.0
 MORE_THAN_CONFLICT = 2.5
 

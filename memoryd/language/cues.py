@@ -51,7 +51,7 @@ _TELLING: Mapping[str, frozenset[str]] = MappingProxyType(
 
 @lru_cache(maxsize=4_096)
 def language(text: str) -> str:
-    """Detect which of the nine languages a statement is written in; the default is English."""
+    """Detect which of the nine languages a statement is written in. The default is English."""
     head = text[:READ]
     for code, script in (("ko", _HANGUL), ("ja", _KANA), ("zh", _HAN), ("ru", _CYRILLIC)):
         if script.search(head):

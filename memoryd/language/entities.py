@@ -1,6 +1,6 @@
 """Find names of things in a text: files, commands, packages, hosts, variables, flags, errors, identifiers.
 
-Pure pattern matching without a model: memories about the same thing share these names, so they become the entity nodes
+Names are found by patterns, without a model. Memories about the same thing share these names, so they become the entity nodes
 of the graph and the `entities` of an item.
 """
 
@@ -70,7 +70,7 @@ _WORDY_DOTS = re.compile(r"^(?:e\.g|i\.e|a\.m|p\.m|vs\.|etc\.)", re.IGNORECASE)
 
 
 def normalise_entity(name: str) -> str:
-    """Return the name without surrounding punctuation and with single spaces; case is kept."""
+    """Return the name without surrounding punctuation and with single spaces. Its case is kept."""
     text = " ".join(name.split()).lstrip(_LEADING).rstrip(_TRAILING)
     return text.rstrip("/\\") or text
 

@@ -1,7 +1,7 @@
-"""Compare statements of preferences: whether they contradict each other. Pure functions.
+"""Determine whether two statements of preferences contradict each other. Pure functions.
 
 "I prefer tabs over spaces" and "The user prefers spaces over tabs" contain the same words, and "in German" and "in
-English" look like limits of two statements; comparing what is preferred distinguishes them.
+English" look like limits of two statements. Comparing what is preferred distinguishes them.
 """
 
 from __future__ import annotations

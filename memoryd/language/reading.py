@@ -269,7 +269,7 @@ def _plain(text: str) -> str:
 
 
 def canonical_terms(text: str, code: str = "en") -> frozenset[str]:
-    """Return the meaningful stems, with synonyms replaced by the representative of their group.
+    """Return the meaningful stems. Synonyms are replaced by the representative of their group.
 
     `code` is the code of the language.
     """

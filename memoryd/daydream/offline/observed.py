@@ -198,7 +198,7 @@ _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", 
 
 
 def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
-    """Yield programs that the shell did not find, with alternatives that work. Programs that were found later are omitted."""
+    """Yield programs that the shell did not find, and alternatives that work. Programs that were found later are omitted."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
         called = {_program(words) for words in run.parts}

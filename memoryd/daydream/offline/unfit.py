@@ -38,7 +38,7 @@ def is_farewell(text: str) -> bool:
 
 
 def asks(text: str) -> bool:
-    """Return whether the text ends as a question."""
+    """Return whether the text ends with a question."""
     return text.rstrip().endswith(("?", "？"))
 
 
