@@ -149,7 +149,7 @@ def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
 
 @request
 class ReadLog:
-    """Filter and limit for `log`."""
+    """The filter and the limit for `log`."""
 
     session: str = text(help="Only this session.")
     limit: int = count(default=20, low=1, high=500, help="At most this many day dreams and lines.")
@@ -171,13 +171,13 @@ def log(runtime: Runtime, request: ReadLog, caller: Caller) -> Log:
 
 @request
 class ReadSessions:
-    """Parameters of `daydream`."""
+    """The parameters of `daydream`."""
 
     transcript: str = path(help="A session log (.jsonl); default: all known sessions.", person_only=True)
 
 
 class Queue(TypedDict):
-    """Number of pending day dreams."""
+    """The number of pending day dreams."""
 
     waiting: int
 
@@ -204,7 +204,7 @@ def daydream(runtime: Runtime, request: ReadSessions, caller: Caller) -> Queue:
 
 
 class Jobs(Queue):
-    """Pending and failing day dreams."""
+    """The day dreams that are pending, and those that fail."""
 
     failing: list[dict[str, Any]]
 
@@ -257,7 +257,10 @@ class WrittenKeys(TypedDict):
 
 @operation(WriteKeys, WrittenKeys)
 def write_keys(runtime: Runtime, request: WriteKeys, caller: Caller) -> WrittenKeys:
-    """Let the reader's model write keys for a batch of memories without keys; `after` is the `next` of the previous call."""
+    """Let the reader's model write keys for a batch of memories without keys.
+
+    `after` is the `next` of the previous call.
+    """
     from memoryd.daydream.key_writer import KeyWriter
     from memoryd.daydream.readers import choose, make_llm, models_of
 

@@ -65,7 +65,7 @@ class SwitchCommands:
         Args:
             prompt: The prompt as typed.
             attended: Whether a person uses the client interactively.
-            switch: Called with "off" or "on" and whether it applies to this session only; returns a description of the result.
+            switch: Called with "off" or "on" and whether it only applies to this session. Returns a text on the result.
 
         Returns:
             The messages for the model and for the user, or None when the prompt is not a switch command.
@@ -96,7 +96,7 @@ class Consent:
 
         Args:
             prompt: The prompt as typed.
-            attended: Whether a person uses the client interactively; otherwise (`claude -p`, a client in another one's shell)
+            attended: Whether a person uses the client interactively. Otherwise (`claude -p`, or a client in another one's shell),
                 the user is not asked, and no consent is accepted.
             agreed: Whether the user has agreed already.
             change: Writes settings and returns those that something else overrides.

@@ -54,7 +54,7 @@ MODEL = "model"
 
 @dataclass(frozen=True, slots=True)
 class _RuntimeParts:
-    """The objects that depend on settings; rebuilt when these change."""
+    """The objects that depend on settings. They are rebuilt when the settings change."""
 
     settings: Settings
     runtime: Runtime
@@ -224,7 +224,7 @@ class Api:
         self._service.warm()
 
     def catch_up(self) -> None:
-        """Synchronise the indexes with the files; calls wait briefly for this to finish."""
+        """Synchronise the indexes with the files. Calls wait briefly for this to finish."""
         self._synchronised.clear()
         try:
             self._service.catch_up()
@@ -240,7 +240,7 @@ class Api:
         """Run the day dream that is due.
 
         Returns:
-            Seconds until the next one, or None when none is pending.
+            The seconds until the next day dream is due, or None if none is pending.
         """
         if not self._service.caught_up:
             return CATCHING_UP_SECONDS

@@ -29,7 +29,7 @@ _HIDDEN_FIELDS = frozenset({"backends", "trust"})
 
 @request
 class RunDream:
-    """Parameters of `dream`."""
+    """The parameters of `dream`."""
 
     dry_run: bool = flag("Only report what would be done.", default=True)
     lines: int = count(default=0, high=MOST_ENTRIES, help="Number of changes for which to include a diff.", in_tool=False)
@@ -65,7 +65,7 @@ class DreamAnswer(TypedDict):
     ),
 )
 def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
-    """Merge, correct and forget memories; with `dry_run` (the default) only report what would be done.
+    """Merge, correct and forget memories. With `dry_run`, which is the default, only report what would be done.
 
     With `lines`, the first `lines` changes include a diff of the memory's file.
     """
@@ -100,7 +100,7 @@ class Decided(TypedDict):
 
 @operation(Decide, Decided, person_only=True)
 def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
-    """Apply (`accept`) or refuse proposals; "all" means all pending ones."""
+    """Apply (`accept`) or refuse proposals. The id "all" stands for every pending proposal."""
     accepted, refused = request.accept, request.refuse
     if not accepted and not refused:
         raise InputError("decide: no proposal given.", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
@@ -175,7 +175,7 @@ def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
     with runtime.service.writing():
         runtime.service.forget(newer.id)
         restored = runtime.service.restore(older.id)
-        if restored.status is not Status.ACTIVE:  # forgotten by the user before it was replaced
+        if restored.status is not Status.ACTIVE:  # the user had forgotten the memory before it was replaced
             restored = runtime.service.restore(older.id)
     runtime.refresh_answers()
     note = f"{restored.id} is active again: {one_line(restored.content)} ({id} is forgotten; 'memoryd restore {id}' restores it)"
@@ -206,13 +206,13 @@ class JournalAnswer(TypedDict):
 def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAnswer:
     """List dreams, accepted proposals, undos and forgotten projects, newest first.
 
-    With `id`, show the changes of that entry (at most `changes`, starting at `offset`); with `lines`, each includes a diff.
+    With `id`, show at most `changes` changes of that entry, starting at `offset`. With `lines`, each change includes a diff.
     """
     name, limit, offset = request.id, request.limit, request.offset
     lines, most = request.lines, request.changes
     if name:
         head, records = runtime.sweep.journal.head(name), runtime.sweep.journal.records(name, offset, most + 1)
-        left = max(1, head.memories - offset - most) if len(records) > most else 0  # purged memories have no record
+        left = max(1, head.memories - offset - most) if len(records) > most else 0  # memories that were purged have no record
         return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
     names = runtime.sweep.journal.names()[::-1]
     shown = names[offset : offset + limit]
@@ -275,7 +275,7 @@ class ProposalPage(TypedDict):
 def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> ProposalPage:
     """List the changes that need the user's consent, and the contradictions that only the user can resolve.
 
-    At most `most` of each, the proposals starting at `first`. With `lines`, each change includes a diff of the memory's file.
+    At most `most` of each are listed. The list of proposals starts at `first`. With `lines`, each change includes a diff.
     """
     lines, first = request.lines, request.first
     most = request.most

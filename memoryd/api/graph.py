@@ -67,7 +67,7 @@ class Names(TypedDict):
 
 @operation(ListNames, Names)
 def names(runtime: Runtime, request: ListNames, caller: Caller) -> Names:
-    """List the names that memories of all projects mention, most frequent first; `prefix` matches the start of any word."""
+    """List the names that memories of all projects mention, most frequent first. `prefix` matches the start of any word."""
     found = runtime.service.names(request.prefix, request.k)
     return {"names": [{"name": name, "mentions": mentions} for name, mentions in found]}
 

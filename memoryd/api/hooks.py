@@ -56,7 +56,7 @@ def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
 
 
 class HookCalls:
-    """Answers SessionStart and UserPromptSubmit, and records every event."""
+    """Answers the SessionStart and UserPromptSubmit hooks, and records every event."""
 
     def __init__(
         self,

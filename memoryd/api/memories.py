@@ -90,7 +90,7 @@ _STATUS_OF_ACTION = {"contradicts": "new", "confirms": "new", "supersedes": "sup
 
 @request
 class Recall:
-    """Parameters of a search."""
+    """The parameters of a search."""
 
     query: str = text("What to look for: a short question or keywords.", required=True, words=True, model_limit=MAX_QUERY)
     k: int = count("Maximum number of hits.", default=8, low=1, high=50, flags=("-k",), help="At most this many.")
@@ -652,7 +652,7 @@ class UpdatedMemory(TypedDict):
     ),
 )
 def update_memory(runtime: Runtime, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
-    """Change a memory; a model may neither reword what the user said nor unpin.
+    """Change a memory. A model may neither reword what the user said nor unpin a memory.
 
     With `expect` (the `digest` from get_memory), nothing is written if the file has changed since.
     """
@@ -736,13 +736,13 @@ class Forgotten(TypedDict):
     ),
 )
 def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
-    """Hide a memory permanently and refuse copies of it; `restore` reverts this."""
+    """Hide a memory permanently and refuse copies of it. `restore` reverts this."""
     id = request.id
     if request.purge and not caller.is_model:
         for each in (id, *runtime.service.wordings(id)):
             runtime.sweep.erase(each)  # must run first: it refuses to run during a dream, and no memory may remain half purged
         runtime.drop_traces(id)
-        gone = runtime.service.purge(id)  # also removes what remains of a memory whose file was deleted
+        gone = runtime.service.purge(id)  # this also removes what remains of a memory after its file was deleted
         answer = Forgotten(id=id, status="purged")
         if gone[1:]:
             answer["earlier_wordings"] = gone[1:]

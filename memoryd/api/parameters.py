@@ -182,7 +182,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statuses(Parameter):
-    """One status or all of them, as a tuple; None when omitted."""
+    """One status or all of them, as a tuple. The value is None when omitted."""
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Status, ...]:
         """Return the selected statuses."""
@@ -309,7 +309,7 @@ class ListOf(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment(Text):
-    """A time as a datetime; None when omitted."""
+    """A time as a datetime. The value is None when omitted."""
 
     model_limit: int = 40
 

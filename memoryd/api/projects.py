@@ -134,7 +134,7 @@ MovedProject.__doc__ = """The number of memories that were moved, and of those t
 
 @operation(MoveProject, MovedProject, person_only=True)
 def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> MovedProject:
-    """Move all memories, sessions and folders of one project to another; the old project no longer exists afterwards.
+    """Move all memories, sessions and folders of one project to another. The old project no longer exists afterwards.
 
     `to` is a known project or a folder.
     """

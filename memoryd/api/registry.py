@@ -96,8 +96,8 @@ class Operation(Generic[R, A]):
         answer: Class of the answer.
         run: The handler.
         tool: The tool that offers it over MCP, if any.
-        command: Name of the command generated from the request (`memoryd NAME`); empty if it is written by hand or missing.
-        form: Title of the console's form generated from the request; empty for none.
+        command: Name of the command generated from the request (`memoryd NAME`). It is empty if there is no generated command.
+        form: Title of the console's form generated from the request. It is empty if there is no form.
         person_only: Whether it is refused in the client's shell, where a model types.
         when_off: Whether models may call it where memory is switched off.
 

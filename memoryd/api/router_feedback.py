@@ -1,7 +1,7 @@
 """Derive labelled queries for the learned router from the memories that sessions used.
 
 Prompts are not stored. Each is read from its session's log during the training. A prompt is used if its session cited
-a memory that was injected with it; its label is the backend that ranks this memory highest. Prompts for which the
+a memory that was injected with it. Its label is the backend that ranks this memory highest. Prompts for which the
 backends rank it equally are ignored.
 """
 

@@ -49,9 +49,9 @@ class TrainedRouter(RouterState):
 
 @operation(TrainRouter, TrainedRouter, person_only=True)
 def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> TrainedRouter:
-    """Train the router on labelled queries (`labels`: a file; default: the bundled ones), and save it with its scores.
+    """Train the router on the labelled queries in the file `labels` (default: bundled queries), and save it with its scores.
 
-    With `feedback` (the default), also learn from prompts whose memories were useful (see `router_feedback`).
+    With `feedback` (the default), also learn from prompts with useful memories (see `router_feedback`).
     Without `out`, the result is used from now on if it beats the rules.
     """
     from memoryd.api import router_feedback

@@ -38,7 +38,7 @@ def is_closed(state: State, settings: Settings, session: str, project: str) -> b
 
 @request
 class ListSessions:
-    """Filter and limit for `sessions`."""
+    """The filter and the limit for `sessions`."""
 
     limit: int = count(default=SHOWN, low=1, help="How many to list.")
     project: str = text(help="Only sessions of this project (id or name); 'all' for all (default).")
@@ -55,7 +55,7 @@ class SessionList(TypedDict):
 def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> SessionList:
     """List sessions, latest first, with time, project and the totals of their day dreams.
 
-    `project` (an id, an unambiguous name or "all") restricts the list; `left_out` is the number of sessions not shown.
+    `project` (an id, an unambiguous name or "all") restricts the list. `left_out` is the number of sessions not shown.
     """
     limit, named = request.limit, request.project
     project = "" if named in ("", ALL) else runtime.registry.find(named) or named
@@ -111,7 +111,7 @@ class SessionReport(TypedDict):
 
 @operation(ReadSession, SessionReport)
 def session_report(runtime: Runtime, request: ReadSession, caller: Caller) -> SessionReport:
-    """Report on one session, by its id or a prefix: what was read, kept, skipped and why, injected and used; its cost.
+    """Report on the session with this id or prefix: what was read, kept, skipped and why, injected and used, and its cost.
 
     `kept`, `known` and `refused` list single statements in the order of the log, grouped by day dream; `skipped` counts
     what was ignored, by reason. A deleted memory has no content. The text of a statement that was not kept is read from

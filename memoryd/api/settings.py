@@ -125,9 +125,9 @@ class SettingsAnswer(TypedDict):
 
 @operation(Nothing, SettingsAnswer)
 def settings(runtime: Runtime, request: Nothing, caller: Caller) -> SettingsAnswer:
-    """Show every setting with its value, default, origin, meaning and cost; API keys are never shown.
+    """Show every setting with its value, default, origin, meaning and cost. API keys are never shown.
 
-    If the file is invalid, `problem` says why and the values are those in effect; otherwise it is None.
+    If the file is invalid, `problem` says why, and the values are those in effect. Otherwise, `problem` is None.
     `waiting` lists settings that take effect when the daemon restarts.
     """
     now, origin, problem = _wanted(runtime)
@@ -153,7 +153,7 @@ def _wanted(runtime: Runtime) -> tuple[Settings, dict[str, str], ConfigError | N
 
 @request
 class ChangeSettings:
-    """Settings by name."""
+    """The new values of settings, by name."""
 
     values: dict[str, Any] | None = values(help="Settings by name; null resets one to its default.")
 

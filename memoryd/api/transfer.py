@@ -86,7 +86,7 @@ def import_claude_memory(runtime: Runtime, request: ImportFolder, caller: Caller
 
 @operation(ImportFolder, QueuedTranscripts, person_only=True)
 def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) -> QueuedTranscripts:
-    """Queue past sessions for the day dream; text that was already read is not read again."""
+    """Queue past sessions for the day dream. Text that was already read is not read again."""
     from memoryd.transfer import importing
 
     found = importing.find_transcripts(Path(request.folder))

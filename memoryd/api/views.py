@@ -36,7 +36,7 @@ class ProjectNames(TypedDict):
 
 @operation(Nothing, ProjectNames)
 def project_names(runtime: Runtime, request: Nothing, caller: Caller) -> ProjectNames:
-    """List known projects by name, without counts; `current` is the project of the caller's folder, if any."""
+    """List known projects by name, without counts. `current` is the project of the caller's folder, if there is one."""
     known = sorted(runtime.registry.known().items(), key=lambda entry: (entry[1].casefold(), entry[0]))
     current = runtime.registry.resolve(caller.cwd).id if caller.cwd else ""
     return {"projects": [{"id": id, "name": name} for id, name in known], "current": current}
@@ -65,7 +65,7 @@ class Overview(TypedDict):
 def overview(runtime: Runtime, request: CountMemories, caller: Caller) -> Overview:
     """Count memories by kind and by status, and return the creation times of the oldest and the newest.
 
-    With `counts` false, only the times, which is fast in any store.
+    If `counts` is false, only return the times, which is fast in a store of any size.
     """
     project = runtime.project_of(request.project, caller.cwd)
     first, last = (to_iso(at) if at else "" for at in runtime.service.span())
@@ -153,7 +153,7 @@ class Merged(TypedDict):
 
 @operation(Merge, Merged, command="merge", person_only=True)
 def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
-    """Merge two memories that say the same into a new one; both remain readable."""
+    """Merge two memories that say the same into a new memory. Both remain readable."""
     from memoryd.daydream.redact import keepable, left_out
 
     first, second = request.id, request.other

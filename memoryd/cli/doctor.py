@@ -36,7 +36,7 @@ DAYS_NAMED = 7
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A finding. `fix` is set if action is needed."""
+    """A finding. `fix` is set if the user needs to act."""
 
     name: str
     ok: bool

@@ -59,7 +59,7 @@ def _option(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed(parameter: Parameter) -> dict[str, Any]:
-    """Return click's type for a single value, and the function that converts the value for the daemon."""
+    """Return the options with which click reads and converts a single value."""
     if isinstance(parameter, Choice):
         return {"type": click.Choice([member.value for member in parameter.enum], case_sensitive=False)}
     if isinstance(parameter, Statuses):

@@ -1,4 +1,4 @@
-"""Building blocks of a console page; `memoryd.console.pages` explains their use."""
+"""The building blocks of a console page. `memoryd.console.pages` explains how to use them."""
 
 from __future__ import annotations
 

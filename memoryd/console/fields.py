@@ -23,7 +23,7 @@ class Fields:
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
-            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # text areas send CRLF
+            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # text areas send line breaks as CRLF
 
     def read(self, name: str, parameter: Parameter) -> Any:
         """Return the validated value, or the parameter's default if the value is missing. Raises InputError."""

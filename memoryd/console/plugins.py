@@ -1,6 +1,6 @@
 """Load pages from other packages. Each entry point of the group `memoryd.console_pages` refers to a Page.
 
-A page that can't be loaded is skipped and reported on every page; it never prevents the console from opening.
+A page that can't be loaded is skipped and reported on every page. It never prevents the console from opening.
 """
 
 from __future__ import annotations

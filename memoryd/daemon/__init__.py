@@ -1,6 +1,6 @@
 """The daemon: one process per home folder that keeps memory loaded for hooks, MCP and the CLI.
 
-It handles transport and scheduling; the operations themselves are in `memoryd.api`.
+This package handles transport and scheduling. The operations themselves are in `memoryd.api`.
 
 - `process`     startup, tasks, lease and shutdown; `__main__` is `python -m memoryd.daemon`
 - `endpoint`    listening socket · `connection` a client · `core` state shared by all connections

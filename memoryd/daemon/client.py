@@ -72,7 +72,7 @@ class Client:
 
         Raises:
             DaemonUnavailable: No daemon is running.
-            DaemonError: The daemon is too slow, or something else listens there.
+            DaemonError: The daemon is too slow, or another program listens there.
         """
         words = self._exchange(b"memoryd/1 ping\n", timeout).decode("utf-8", "replace").split()
         if len(words) != 3 or words[0] != "pong" or not words[2].isdigit():
@@ -182,7 +182,7 @@ def error_from(code: str, message: str, fix: str) -> MemorydError:
 def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
     """Wait until a daemon answers, starting one if necessary.
 
-    The daemon runs detached: it outlives the caller, holds none of its files and inherits nothing of Claude Code's login.
+    The daemon runs detached. It outlives the caller, keeps none of its files open and inherits nothing of Claude Code's login.
 
     Args:
         settings: Settings with the home folder.

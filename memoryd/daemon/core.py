@@ -54,7 +54,7 @@ def rss_bytes() -> int:
 class Core:
     """Dispatches requests. All methods but `report`, `info` and `drain_one` must run on the event loop.
 
-    Calls wait until the API exists; `set_api` or `fail_api` is called once.
+    Calls wait until the API exists. Either `set_api` or `fail_api` must be called, and only once.
 
     Args:
         settings: Settings.

@@ -29,7 +29,7 @@ LOOPBACK = "127.0.0.1"
 NONCE_BYTES = 16
 MAX_PROOF_BYTES = 256
 _MODULES = frozenset({b"memoryd.daemon", b"memoryd.server"})
-BACKLOG = 1024  # large enough for bursts of hooks
+BACKLOG = 1024  # large enough for a burst of hooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def check_event(name: str) -> str:
 
 
 def parse_record(data: bytes) -> Record:
-    """Parse a record. Raises InputError, whose message never contains the payload."""
+    """Parse a record. Raises InputError with a message that never contains the payload."""
     if len(data) > MAX_RECORD_BYTES:
         raise InputError(f"An event record of {len(data)} bytes is over the limit of {MAX_RECORD_BYTES}.", fix=FIX)
     head, body = _split(data)

@@ -36,7 +36,7 @@ class Incoming:
 
         Args:
             limit: Maximum length in bytes.
-            timeout: Seconds until the line must be complete; None waits forever.
+            timeout: Seconds until the line must be complete, or None to wait forever.
             rest_seconds: Time for skipping the rest of a line that is too long, so that the next one can be read.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The daemon process: one per home folder, keeping memory loaded for hooks, MCP and the CLI.
+"""The daemon process. There is one per home folder, and it keeps memory loaded for hooks, MCP and the CLI.
 
 It listens before it loads, so a client that starts it is accepted within a fraction of a second. It shuts down after being idle
 for longer than the lease.
@@ -75,7 +75,7 @@ def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Calla
         ready: Called when clients can connect.
 
     Returns:
-        Exit code; 1 if the API could not be created or the daemon can't listen, 2 if the system's limits are too low.
+        The exit code, which is 1 if the API can't be created or the daemon can't listen, and 2 if system limits are too low.
     """
     paths = settings.paths
     try:

@@ -44,7 +44,7 @@ Report = Callable[[str, str], None]
 class Spool:
     """The folder of waiting records.
 
-    `handle` records one event durably, raising MemorydError if it can't do so now; it is then retried after `pause` seconds.
+    `handle` records one event durably. If it raises MemorydError because it can't do so now, it is retried after `pause` seconds.
     `report(where, what)` is called with errors.
     """
 
@@ -108,7 +108,7 @@ class Spool:
                 elif _read(path) is not None:
                     path.rename(path.with_name(path.name[1:]))
                     _logger.info("adopted the record %s of a killed hook", path.name)
-            except InputError:  # incomplete
+            except InputError:  # the record is incomplete
                 if age > STALE_SECONDS:
                     path.unlink(missing_ok=True)
                     _logger.info("removed the half-written record %s", path.name)

@@ -26,7 +26,7 @@ _QUIET_EVENTS = frozenset({"opened", "closed_no_write"})
 class MemoryWatcher:
     """Calls `on_change` in its own thread with the changed paths below a folder.
 
-    Events are collected until none has arrived for `settle_seconds` (at most 10 s under constant change); more than 10,000 paths
+    Events are collected until none has arrived for `settle_seconds`, but for at most 10 s. More than 10,000 changed paths
     are reported as the folder itself. A folder that is created later, or deleted and recreated, is picked up within a second.
     If `on_change` fails or the system refuses to watch, the error is logged and the watcher keeps running.
     """

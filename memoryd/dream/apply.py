@@ -90,8 +90,8 @@ class Applier:
         """Apply changes as one entry. A group is skipped if one of its memories has changed since it was read.
 
         Raises:
-            StoreError: A file can't be written; all changes were rolled back.
-            InputError: A memory can't be stored; all changes were rolled back.
+            StoreError: A file can't be written. All changes were rolled back.
+            InputError: A memory can't be stored. All changes were rolled back.
         """
         with self._service.writing():
             self._take_over_edits(changes)

@@ -41,7 +41,7 @@ class MeteredLLM:
 
     @property
     def name(self) -> str:
-        """Name of the model."""
+        """The name of the model."""
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:

@@ -253,7 +253,7 @@ class Relations:
         return [pair for pair in self.pairs if pair.relation in relations]
 
     def doubtful(self) -> list[CandidatePair]:
-        """Return the pairs whose relation is uncertain."""
+        """Return the pairs that have an uncertain relation."""
         return [pair for pair in self.pairs if pair.found.doubtful]
 
 

@@ -20,7 +20,7 @@ _AGE_BOUNDS = MappingProxyType({kind: traits.max_age_days for kind, traits in KI
 
 @dataclass(frozen=True, slots=True)
 class DreamLimits:
-    """Limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
+    """The limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
 
     Attributes:
         cap: Maximum number of active memories of a project, and of the user.
@@ -85,7 +85,7 @@ class Change:
 
     @property
     def id(self) -> str:
-        """Id of the changed memory."""
+        """The id of the changed memory."""
         return self.after.id
 
 
@@ -108,7 +108,7 @@ class Plan:
 
     @property
     def dropped(self) -> int:
-        """Number of memories removed from recall."""
+        """The number of memories that are removed from recall."""
         return sum(change.action in DROPPING for change in self.changes)
 
 
@@ -137,7 +137,7 @@ def said_at(item: MemoryItem) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """How and why a memory is removed from recall.
+    """The way in which a memory is removed from recall, and the reason.
 
     Attributes:
         by: The memory that is valid instead.

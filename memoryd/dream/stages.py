@@ -176,7 +176,7 @@ def _drop(builder: PlanBuilder, item: MemoryItem, tombstone: MemoryItem) -> None
 def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undecided]:
     """Close the memories that were replaced, newest first, and return the pairs that only the user can decide.
 
-    These include contradictions without any indication of which one holds.
+    These pairs include contradictions in which nothing indicates which memory is right.
     """
     sessions = _sessions(relations)
     found = [pair for pair in relations.of(*CONFLICTS) if _concerned(pair)]

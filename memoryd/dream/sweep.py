@@ -1,6 +1,6 @@
 """The sweep, which plans a dream, holds back what needs consent, and applies the rest as one journal entry.
 
-`dream(store, …)` does everything; `Sweep` offers the steps that the CLI and MCP use.
+`dream(store, …)` runs the whole sweep. `Sweep` offers the steps that the CLI and MCP use.
 """
 
 from __future__ import annotations

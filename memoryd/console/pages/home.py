@@ -18,7 +18,7 @@ LOOK = "See 'memoryd doctor'."
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """One line about health. `tone` is ok, warn or bad; `fix` is set if action is needed."""
+    """One line about health. `tone` is ok, warn or bad. `fix` is set if the user needs to act."""
 
     name: str
     detail: str
