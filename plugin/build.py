@@ -1,7 +1,7 @@
 """Build memoryd's environment, once and under a lock.
 
 The environment is created in its final folder and counts as ready only once its marker file exists, which is
-written last. The kernel releases the lock of a killed build; the next build deletes what that left behind. A failed
+written last. The kernel releases the lock of a killed build, and the next build deletes what was left behind. A failed
 build is only repeated after a back-off. The plugin's folder is not modified: sources are copied before the build.
 """
 
@@ -17,7 +17,7 @@ import time
 
 import environment
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO, Any
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 READY = "memoryd is ready: sessions are remembered from now on. /memoryd:memory-status shows its status."
 FIRST_RETRY_SECONDS = 60.0
 LONGEST_RETRY_SECONDS = 86_400.0
-BUSY, NOT_YET, FAILED = 75, 75, 1  # 75: EX_TEMPFAIL
+BUSY, NOT_YET, FAILED = 75, 75, 1  # 75 is EX_TEMPFAIL
 PROBE = "import os, sys; print(sys.version_info[0] * 100 + sys.version_info[1]); print(os.path.realpath(sys.executable))"
 
 
 class SetupError(Exception):
-    """There is no environment; `code` is the exit code for that."""
+    """There is no environment. `code` is the exit code for this case."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -51,9 +51,9 @@ def write_file(path: str, text: str) -> None:
 
 
 def _lock(path: str, wait: bool) -> "IO[bytes] | None":
-    """Acquire the lock; return the open file, or None when another build holds it and `wait` is false."""
+    """Acquire the lock and return the open file. If another build holds the lock and `wait` is false, return None."""
     stream = open(path, "a+b")  # noqa: SIM115 - held by the caller
-    # Build steps inherit the lock: one that outlives a killed build continues writing and must exclude others.
+    # Build steps inherit the lock. One that outlives a killed build continues to write and must exclude other builds.
     os.set_inheritable(stream.fileno(), True)
     try:
         if sys.platform == "win32":
@@ -73,7 +73,7 @@ def _lock(path: str, wait: bool) -> "IO[bytes] | None":
 def ensure(env: "Mapping[str, str]", home: str, wait: bool) -> str:
     """Return the interpreter of a ready environment, building it if necessary.
 
-    With `wait` false, don't wait for another running build. Raises SetupError.
+    If `wait` is false, don't wait for another running build. Raises SetupError.
     """
     data = environment.data_folder(env, home)
     os.makedirs(data, 0o700, exist_ok=True)
@@ -87,7 +87,7 @@ def ensure(env: "Mapping[str, str]", home: str, wait: bool) -> str:
         folder = environment.venv_folder(env, home, environment.plugin_root())
         status = environment.read_status(env, home)
         if status.get("environment") != os.path.basename(folder):
-            status = {}  # from other sources: their failures don't count
+            status = {}  # the state is from other sources, so their failures don't count
         if not wait and status.get("state") == "failed" and time.time() < status.get("retry_at", 0):
             raise SetupError(f"setup failed: {status.get('message')} It will be retried later.", NOT_YET)
         return _build_and_record(folder, data, status)
@@ -146,7 +146,7 @@ def _copy_sources(root: str, target: str) -> str:
 
 
 def make_environment(folder: str, source: str, work: str) -> None:
-    """Create a virtual environment and install memoryd, with uv if it is available and works, else with venv and pip."""
+    """Create a virtual environment and install memoryd. Use uv if it is available and works, or else venv and pip."""
     uv = environment.on_path("uv")
     if uv:
         try:
@@ -166,7 +166,7 @@ def make_environment(folder: str, source: str, work: str) -> None:
 
 
 def _run(command: "list[str]", work: str) -> None:
-    """Run a step of the build and copy its output to stderr. Raises SetupError with the last lines."""
+    """Run a step of the build and copy its output to stderr. Raises SetupError with the last lines of the output."""
     say(" ".join(command))
     done = subprocess.run(  # the steps inherit the lock (close_fds)
         command,
@@ -186,7 +186,7 @@ def _run(command: "list[str]", work: str) -> None:
 
 
 def probe(python: str) -> "tuple[int, str]":
-    """Return (version as 311, real path) of an interpreter, or (0, '') if it does not run."""
+    """Return the version (as 311) and the real path of an interpreter, or (0, '') if it does not run."""
     try:
         done = subprocess.run([python, "-I", "-S", "-c", PROBE], capture_output=True, timeout=10, stdin=subprocess.DEVNULL)
         number, path = done.stdout.decode().splitlines()
@@ -196,7 +196,7 @@ def probe(python: str) -> "tuple[int, str]":
 
 
 def find_python() -> str:
-    """Return a recent enough interpreter. Raises SetupError that lists the versions found."""
+    """Return a recent enough interpreter. Raises a SetupError that lists the versions found."""
     wanted = environment.OLDEST[0] * 100 + environment.OLDEST[1]
     seen = set()
     for candidate in environment.python_candidates():
@@ -210,13 +210,13 @@ def find_python() -> str:
 
 
 def _keep_file(path: str, text: str, mode: int = 0o600) -> None:
-    """Write the file if its content differs. A failure is only logged, since memoryd also runs without it."""
+    """Write the file if its content differs. A failure is only logged, because memoryd also runs without the file."""
     try:
         with open(path, encoding="utf-8") as stream:
             if stream.read() == text:
                 return
     except (OSError, ValueError):
-        pass  # missing or unreadable: write it
+        pass  # the file is missing or unreadable: write it
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         write_file(path, text)
@@ -226,13 +226,13 @@ def _keep_file(path: str, text: str, mode: int = 0o600) -> None:
 
 
 def cache_interpreter(env: "Mapping[str, str]", home: str, python: str) -> None:
-    """Cache the path of the real interpreter behind `python` for the hooks, for which a shim is too slow."""
+    """Cache the path of the real interpreter behind `python` for the hooks. A shim is too slow for them."""
     real = os.path.realpath(sys.executable if env.get("MEMORYD_PYTHON") else python)
     _keep_file(os.path.join(environment.data_folder(env, home), "python"), real + "\n")
 
 
 def keep_command(env: "Mapping[str, str]", home: str) -> None:
-    """Create a stable `memoryd` command in the home folder, since the plugin's path changes with every update."""
+    """Create a stable `memoryd` command in the home folder, because the plugin's path changes with every update."""
     data = env.get("CLAUDE_PLUGIN_DATA")
     if not data or sys.platform == "win32":
         return
@@ -243,7 +243,7 @@ def keep_command(env: "Mapping[str, str]", home: str) -> None:
         f"MEMORYD_HOME=${{MEMORYD_HOME:-{shlex.quote(home)}}}",
         f"CLAUDE_PLUGIN_DATA={shlex.quote(data)}",
         "export MEMORYD_HOME CLAUDE_PLUGIN_DATA",
-        # After an uninstallation, nothing must be built in the folder of the removed plugin.
+        # After an uninstallation, nothing may be built in the folder of the removed plugin.
         f'if [ ! -d "$CLAUDE_PLUGIN_DATA" ] || [ ! -x {shlex.quote(launcher)} ]; then',
         '    echo "memoryd\'s plugin is not installed any more." >&2',
         '    echo "Your memories are still in $MEMORYD_HOME/memories. To remove them and this command: rm -r $MEMORYD_HOME" >&2',
@@ -264,7 +264,7 @@ def _commands() -> "str | None":
 
 
 def remove_unused(data: str, current: str) -> None:
-    """Remove environments of other versions that no process uses."""
+    """Remove the environments of other versions that no process uses."""
     commands = _commands()
     for name in os.listdir(data):
         path = os.path.join(data, name)

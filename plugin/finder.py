@@ -1,4 +1,4 @@
-"""Find the daemon for the stdio proxy, and start one if there is none."""
+"""Find the daemon for the stdio proxy, and start a daemon if there is none."""
 
 import _socket
 import os
@@ -10,7 +10,7 @@ import environment
 import protocol
 import starter
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from queue import SimpleQueue
@@ -31,7 +31,10 @@ def working_folder(env: "Mapping[str, str]") -> str:
 
 
 def _ping(home: str) -> str:
-    """Return the version of the running daemon. Raises NoDaemonError for another process, BusyError without an answer."""
+    """Return the version of the running daemon.
+
+    Raises NoDaemonError if another process answers, and BusyError if nothing answers.
+    """
     answer = _exchange(home, b"memoryd/1 ping\n").split()
     if answer[:1] != [b"pong"] or len(answer) < 2:
         raise protocol.NoDaemonError("the listening process is not memoryd")
@@ -52,7 +55,7 @@ def _exchange(home: str, request: bytes) -> bytes:
 
 
 def is_older(version: str, ours: str) -> bool:
-    """Return whether a version such as 0.1.0 is older than ours; False for other formats."""
+    """Return whether a version such as 0.1.0 is older than ours. Other formats give False."""
     try:
         return [int(part) for part in version.split(".")] < [int(part) for part in ours.split(".")]
     except ValueError:
@@ -82,7 +85,7 @@ def open_link(home: str, env: "Mapping[str, str]") -> "_socket.socket":
 
 
 class Finder:
-    """Searches for the daemon in a thread and puts ("found", link) into the queue, once per call of `look`."""
+    """Searches for the daemon in a thread. Each call of `look` puts ("found", link) into the queue once."""
 
     def __init__(self, home: str, env: "Mapping[str, str]", events: "SimpleQueue[tuple[str, Any]]") -> None:
         self.home = home
@@ -95,7 +98,7 @@ class Finder:
         self._short = 0  # number of consecutive short-lived links
 
     def look(self) -> None:
-        """Start a search, unless one is running."""
+        """Start a search unless one is already running."""
         if self._running.acquire(blocking=False):
             threading.Thread(target=self._search, daemon=True).start()
 
@@ -120,7 +123,7 @@ class Finder:
 
     @staticmethod
     def _pause(begun: float) -> None:
-        """Wait briefly at first and longer later, as building an environment takes a minute or more."""
+        """Wait briefly at first and longer later, because building an environment takes a minute or more."""
         waited = time.monotonic() - begun
         time.sleep(0.03 if waited < 3 else 0.25 if waited < EAGER_SECONDS else 2.0)
 
@@ -135,5 +138,5 @@ class Finder:
 
 
 def _reap(pid: int) -> None:
-    """Wait for the child process, so that it does not become a zombie."""
+    """Wait for the child process to end, so that it does not become a zombie."""
     os.waitpid(pid, 0)

@@ -1,4 +1,4 @@
-"""Run memoryd in its own environment, building that first if it is missing.
+"""Run memoryd in its own environment. If the environment is missing, build it first.
 
 `launcher.py ARGS…` becomes `<python> -I -m memoryd ARGS…`. Hooks and the stdio proxy start the daemon detached, so
 that a build runs in the background.
@@ -7,7 +7,7 @@ that a build runs in the background.
 import os
 import sys
 
-sys.dont_write_bytecode = True  # the plugin's folder may be read-only, or a repository
+sys.dont_write_bytecode = True  # the plugin's folder may be read-only or a git repository
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "hooks")]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
@@ -17,9 +17,9 @@ import protocol  # noqa: E402
 
 
 def run(python: str, arguments: "list[str]") -> int:
-    """Replace this process by memoryd, in isolated mode, so that no module from the user's folder or PYTHONPATH is imported."""
+    """Replace this process with memoryd in isolated mode, so that no module from the user's folder or PYTHONPATH is imported."""
     command = [python, "-I", "-m", "memoryd", *arguments]
-    if sys.platform == "win32":  # there, exec returns to the caller immediately
+    if sys.platform == "win32":  # on Windows, exec returns to the caller immediately
         import subprocess
 
         return subprocess.call(command)
@@ -31,7 +31,7 @@ def run(python: str, arguments: "list[str]") -> int:
 
 
 def main(arguments: "list[str]") -> int:
-    """Run the command; return the exit code."""
+    """Run the command and return its exit code."""
     os.umask(0o077)
     env = dict(os.environ)
     home = protocol.home_folder(env)

@@ -2,7 +2,7 @@
 
 import json
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
@@ -24,7 +24,7 @@ REPLAY_ID = "memoryd-proxy-handshake"
 
 
 def lines(read: "Callable[[], bytes]") -> "Iterator[bytes]":
-    """Yield complete lines, without line ends, from a function that reads bytes, until it returns nothing or fails."""
+    """Yield complete lines without their line ends. `read` is called for more bytes until it returns nothing or fails."""
     buffer = b""
     while True:
         try:
@@ -40,7 +40,7 @@ def lines(read: "Callable[[], bytes]") -> "Iterator[bytes]":
 
 
 class Message:
-    """One line. An invalid message is passed on unchanged; the proxy does not validate."""
+    """One line of the protocol. An invalid message is passed on unchanged, because the proxy does not validate."""
 
     def __init__(self, line: bytes) -> None:
         self.line = line
@@ -55,33 +55,33 @@ class Message:
 
     @property
     def params(self) -> "dict[str, Any]":
-        """The parameters; empty if there are none."""
+        """The parameters of the message. They are empty if the message has none."""
         params = self.value.get("params")
         return params if isinstance(params, dict) else {}
 
     @property
     def is_request(self) -> bool:
-        """Whether it expects an answer."""
+        """Whether the message expects an answer."""
         return self.method is not None and self.key is not None
 
     @property
     def is_answer(self) -> bool:
-        """Whether it is the answer to a request."""
+        """Whether the message is the answer to a request."""
         return self.method is None and self.key is not None
 
     @property
     def cancels(self) -> "str | None":
-        """The key of the request that it cancels, if any."""
+        """The key of the request that the message cancels, if there is one."""
         return json.dumps(self.params.get("requestId")) if self.method == "notifications/cancelled" else None
 
     @property
     def may_repeat(self) -> bool:
-        """Whether it is idempotent."""
+        """Whether the request is idempotent and may be sent again."""
         return self.method in REPEATABLE or self.method == "tools/call" and self.params.get("name") in READING_TOOLS
 
 
 class Handshake:
-    """The client's handshake, stored to be replayed to each new daemon."""
+    """The client's handshake, which is stored so that it can be replayed to each new daemon."""
 
     def __init__(self) -> None:
         self._request: Message | None = None
@@ -96,13 +96,13 @@ class Handshake:
             self._initialized = True
 
     def note_answer(self, key: "str | None") -> None:
-        """Record that the client has received an answer, from the daemon or the proxy."""
+        """Record that the client has received an answer to its handshake, from the daemon or the proxy."""
         if self._request is not None and key == self._request.key:
             self._answered = True
 
     @property
     def replay(self) -> "bytes | None":
-        """The handshake request for another daemon; None if the client's own handshake has not been answered yet."""
+        """The handshake request for another daemon, or None if the client's own handshake has not been answered yet."""
         if not self._answered or self._request is None:
             return None
         return json.dumps({**self._request.value, "id": REPLAY_ID}).encode()

@@ -1,11 +1,11 @@
-"""Answers of the stdio proxy while there is no daemon. Each answer is one line."""
+"""Answers that the stdio proxy gives while there is no daemon. Each answer is one line."""
 
 import json
 
 import environment
 import starter
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -48,7 +48,7 @@ def _initialize(message: "Message") -> "dict[str, Any]":
 
 
 def answer(message: "Message", home: str, env: "Mapping[str, str]") -> "bytes | None":
-    """Return the answer to a client's message; None if it needs none."""
+    """Return the answer to a client's message, or None if the message needs no answer."""
     if not message.is_request:
         return None
     if message.method == "initialize":

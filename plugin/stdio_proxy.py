@@ -15,7 +15,7 @@ import threading
 import time
 from queue import Empty, SimpleQueue
 
-sys.dont_write_bytecode = True  # the plugin's folder may be read-only, or a repository
+sys.dont_write_bytecode = True  # the plugin's folder may be read-only or a git repository
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "hooks")]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
@@ -24,18 +24,18 @@ import messages  # noqa: E402
 import protocol  # noqa: E402
 import standby  # noqa: E402
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from _socket import socket
     from typing import Any
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers read it as true
+TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PATIENCE_SECONDS = 1.5  # how long the first messages wait for a daemon
 HOLD_SECONDS = 20.0  # how long later messages wait
-GOODBYE_SECONDS = 0.5  # for pending answers after the client has closed its side
+GOODBYE_SECONDS = 0.5  # how long to wait for pending answers after the client has closed its side
 
 
 class StdioProxy:
@@ -52,8 +52,8 @@ class StdioProxy:
         self.ready = False  # whether the handshake with the linked daemon is complete
         self.served = False  # whether a daemon has ever answered
         self.standing_by = False  # whether the proxy answers itself
-        self.held: list[tuple[messages.Message, float]] = []  # (message, time of arrival) that wait for a daemon
-        self.open: dict[str | None, messages.Message] = {}  # requests that the daemon has not answered, by key
+        self.held: list[tuple[messages.Message, float]] = []  # (message, time of arrival) pairs that wait for a daemon
+        self.open: dict[str | None, messages.Message] = {}  # requests that the daemon has not answered yet, by key
         self.closing: float | None = None  # deadline after the client has closed its side
 
     def run(self, source: int = 0) -> None:
@@ -107,10 +107,10 @@ class StdioProxy:
         elif self.standing_by:
             self._answer_locally(message)
         elif message.is_request or not self.served:
-            self._hold(message)  # notifications referred to the stopped daemon; the handshake is replayed anyway
+            self._hold(message)  # notifications referred to the stopped daemon, and the handshake is replayed anyway
 
     def _on_found(self, link: "socket") -> None:
-        if self.link is not None:  # two searches overlapped
+        if self.link is not None:  # two searches have overlapped
             link.close()
             return
         self.link = link
@@ -164,7 +164,7 @@ class StdioProxy:
             self.finder.look()
 
     def _give_up_waiting(self) -> None:
-        """Answer held messages locally once the oldest one has waited long enough."""
+        """Answer held messages locally when the oldest one has waited long enough."""
         if time.monotonic() < self.held[0][1] + self._patience():
             return
         self.standing_by = True
@@ -179,7 +179,7 @@ class StdioProxy:
             self.handshake.note_answer(message.key)
 
     def _start_relaying(self) -> None:
-        """Forward held messages after the handshake, and notify a client that was answered locally of the new tools."""
+        """Forward held messages after the handshake. Notify a client that was answered locally that there are new tools."""
         self.ready = True
         held, self.held = self.held, []
         for message, _ in held:

@@ -1,4 +1,4 @@
-"""Full-text index: the content of the Markdown files in SQLite. Derived; safe to delete.
+"""Full-text index: the content of the Markdown files in SQLite. It is derived from the files and safe to delete.
 
 Table `memory` holds the items with the paths and stamps of their files; `broken` lists unreadable files. `words` (FTS5,
 porter) indexes the texts per project without storing a copy; `runs` and `grams` (FTS5, trigram) find parts of words.
@@ -30,12 +30,12 @@ from memoryd.stores import rows
 
 # Tokenisation of items and queries. Pure functions.
 #
-# Latin words use FTS5's porter stemmer; a CJK run becomes overlapping pairs of characters, so that two-character words can
-# be found; identifiers are indexed whole and in parts.
+# Latin words use FTS5's porter stemmer. A CJK run becomes overlapping pairs of characters, so that two-character words can
+# be found. Identifiers are indexed both whole and in parts.
 
 MAX_QUERY_WORDS = 200
 MIN_SUBSTRING = 4
-# More or longer keys would slow down every query and add little.
+# More keys, or longer ones, would slow down every query and add little.
 MAX_KEYS = 8
 MAX_KEY_CHARACTERS = 300
 _CAMEL_WORD = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
@@ -44,18 +44,18 @@ _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
 
 
 def searchable(item: MemoryItem) -> str:
-    """Return all text of an item in which words are searched."""
+    """Return all text of an item that a search by words looks at."""
     return "\n".join((item.content, *item.tags, *item.entities))
 
 
 def keys_of(item: MemoryItem) -> tuple[str, ...]:
-    """Return an item's keys as indexed: at most eight, distinct, on one line each."""
+    """Return the keys of an item as they are indexed: at most eight distinct keys, each on one line."""
     keys = (shorten(one_line(key), MAX_KEY_CHARACTERS) for key in item.asked_as)
     return tuple(dict.fromkeys(key for key in keys if key))[:MAX_KEYS]
 
 
 def index_text(text: str) -> str:
-    """Return the text in the form that the word index receives."""
+    """Return the text in the form in which the word index stores it."""
     parts = [_CJK_RUN.sub(_pairs, text)]
     parts += [" ".join(words(name)) for name in _CAMEL_WORD.findall(text)]
     return " ".join(parts)
@@ -68,17 +68,17 @@ def runs_of(text: str) -> set[str]:
 
 def _pairs(match: re.Match[str]) -> str:
     run = match.group()
-    # The last character is also indexed alone, so that a one-character query matches it by prefix.
+    # The last character is also indexed alone, so that a query of one character matches it by prefix.
     return " " + " ".join([*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]) + " "
 
 
 def query_words(text: str) -> list[str]:
-    """Return the distinct words of a query without stop words, or with them if there is nothing else."""
+    """Return the distinct words of a query without stop words. If there are only stop words, return those."""
     return (keywords(text) or list(dict.fromkeys(words(text))))[:MAX_QUERY_WORDS]
 
 
 def is_single_cjk(word: str) -> bool:
-    """Return whether the word is a single CJK character, which is searched as a prefix of pairs."""
+    """Return whether the word is a single CJK character. Such a word is searched as the prefix of a pair."""
     return len(word) == 1 and CJK.fullmatch(word) is not None
 
 
@@ -93,14 +93,14 @@ def grams(word: str) -> str:
     return " AND ".join(dict.fromkeys(phrase(folded[i : i + 3]) for i in range(len(folded) - 2)))
 
 
-# Full-text tables, with the memories of each project in adjacent rows.
+# Full-text tables, in which the memories of each project are in adjacent rows.
 #
-# FTS5 can rank a range of rows only. A row number of `words` (its position) therefore starts with the number of a shelf: one
+# FTS5 can rank only a range of rows. A row number of `words` (its position) therefore starts with the number of a shelf. There is
 # per project, and one for the user's memories, which belong to all projects. The rest is the rowid in `memory`. A memory's
 # keys are in a separate column.
 #
-# Parts of words are searched in `runs`, the distinct runs of letters and digits of all texts, through their trigrams in
-# `grams`. There are far fewer runs than texts. A run is removed with the last text that contains it, so nothing erased remains.
+# Parts of words are searched in `runs`, which holds the distinct runs of letters and digits of all texts, by their trigrams in
+# `grams`. There are far fewer runs than texts. A run is removed with the last text that contains it, so no erased text remains.
 
 TABLES = frozenset({"words", "grams", "vocabulary", "shelves", "runs"})
 CREATE_FULL_TEXT = (
@@ -119,10 +119,10 @@ _PLACED = (
     "SELECT m.id, m.payload, m.scope, m.project, m.rowid FROM json_each(?) AS wanted"
     " CROSS JOIN memory AS m ON m.id = wanted.value"
 )
-# Returns only the new ones.
+# This returns only the new runs.
 _ADD_RUNS = "INSERT INTO runs (run) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING number, run"
 _RUNS_WITH = "SELECT runs.run FROM grams CROSS JOIN runs ON runs.number = grams.rowid WHERE grams MATCH ?"
-# For a word part that occurs in more runs, the shortest ones are enough.
+# If a word part occurs in more runs than this, the shortest ones are enough.
 MOST_RUNS = 64
 _BY_SHELF = "SELECT payload, scope, project, rowid FROM memory ORDER BY scope != 'user', project, rowid LIMIT ? OFFSET ?"
 _ROWS_PER_PAGE = 10_000
@@ -130,7 +130,7 @@ Range = tuple[int, int]
 
 
 class FullText:
-    """Writer for the full-text tables; use one per transaction."""
+    """Writer for the full-text tables. Use one writer per transaction."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -138,7 +138,7 @@ class FullText:
         self._gone: set[str] = set()
 
     def place(self, scope: str, project: str, rowid: int) -> int:
-        """Return the full-text row number for a row of `memory`, creating its shelf if necessary."""
+        """Return the full-text row number for a row of `memory`. Its shelf is created if necessary."""
         number = USER_SHELF if scope == Scope.USER else self._shelf(project)
         return number << SHIFT | rowid
 
@@ -149,7 +149,7 @@ class FullText:
         return self._shelves[project]
 
     def places(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the row numbers of known items, whose texts are about to be replaced."""
+        """Return the row numbers of known items before their texts are replaced."""
         out = {}
         for id, payload, *row in self._db.execute(_PLACED, (orjson.dumps(list(ids)).decode(),)):
             out[id] = self.place(*row)
@@ -159,7 +159,7 @@ class FullText:
     def put(self, items: Mapping[int, MemoryItem]) -> None:
         """Add or replace the texts and keys of items, by row number."""
         runs: dict[str, None] = {}
-        # In ascending order: FTS5 flushes its buffer whenever a row number is lower than the previous one.
+        # Rows are written in ascending order: FTS5 flushes its buffer whenever a row number is lower than the previous one.
         for place, item in sorted(items.items(), key=lambda pair: pair[0]):
             text = searchable(item)
             columns = (place, index_text(text), index_text("\n".join(keys_of(item))))
@@ -175,7 +175,7 @@ class FullText:
         self._gone |= runs_of(text)
 
     def sweep(self) -> None:
-        """Remove runs that no text contains any more; call after all texts are written."""
+        """Remove the runs that no text contains any more. Call this after all texts have been written."""
         for run in sorted(self._gone):
             if not self._db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (f"body : {phrase(run)}",)):
                 for (number,) in self._db.execute("DELETE FROM runs WHERE run = ? RETURNING number", (run,)):
@@ -183,7 +183,7 @@ class FullText:
 
 
 def shelve(db: Database) -> None:
-    """Rebuild the full-text tables of an older index from `memory`. Takes about 10 s for 100,000 memories."""
+    """Rebuild the full-text tables of an older index from `memory`. This takes about 10 s for 100,000 memories."""
     for table in sorted(TABLES, reverse=True):
         db.execute(f"DROP TABLE IF EXISTS {table}")
     for statement in CREATE_FULL_TEXT:
@@ -195,10 +195,10 @@ def shelve(db: Database) -> None:
 
 
 def ranges(db: Database, query: Query) -> Sequence[Range]:
-    """Return the row ranges of the shelves in the query's project; a single range if it names none."""
+    """Return the row ranges of the shelves for the query's project, or a single range if the query names no project."""
     if query.project is None:
         return (EVERYTHING,)
-    # An empty range costs as much as one with few rows.
+    # An empty range takes as long as one with few rows.
     found = db.execute(f"SELECT {USER_SHELF} WHERE EXISTS (SELECT 1 FROM memory WHERE scope = '{Scope.USER}')")
     found += db.execute("SELECT number FROM shelves WHERE project = ?", (query.project,))
     return [(number << SHIFT, number << SHIFT | ROW) for (number,) in found]
@@ -210,21 +210,21 @@ def runs_with(db: Database, word: str) -> list[str]:
     return sorted(found, key=lambda run: (len(run), run))[:MOST_RUNS]
 
 
-# Full-text search: BM25 by FTS5, with the share of the query that each hit covers.
+# Full-text search: BM25 as computed by FTS5, and the share of the query that each hit covers.
 #
-# FTS5 ranks everything with a query word, within the project's shelves if there is one; its own ORDER BY would double the
-# cost. Filters are then checked from the top of that ranking downwards.
+# FTS5 ranks everything with a query word, within the project's shelves if there is a project. Its own ORDER BY would double
+# the cost. The filters are then checked from the top of that ranking downwards.
 
-# Maximum postings that a query ranks; bounds its time (about 1 ms per 1,000) in a large store.
+# Maximum number of postings that a query ranks. This limits the time (about 1 ms per 1,000) in a large store.
 POSTINGS = 20_000
-# A part of a word is weaker evidence than the word.
+# A part of a word is weaker evidence than the whole word.
 SUBSTRING_WEIGHT = 0.5
 _MAX_SUBSTRING_HITS = 200
 COUNTS_KEPT = 5_000
 FILTERS_KEPT = 16
-# Up to this many rows are looked up individually instead of scanning an index.
+# Up to this number, rows are looked up individually instead of scanning an index.
 FEW = 2_000
-# `rows.where` selects a project's memories and the user's; with this index neither needs a scan of the others.
+# `rows.where` selects the memories of a project and of the user. With this index, neither needs a scan of the others.
 USER_INDEX = f"CREATE INDEX IF NOT EXISTS memory_user ON memory(scope) WHERE scope = '{Scope.USER}'"
 Rows = NDArray[np.int64]
 Ranks = NDArray[np.float64]
@@ -232,7 +232,7 @@ Ranks = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A query word: its `stems` in the index, the number of items `found` with it, and its weight `idf`."""
+    """A query word: its `stems` in the index, the number of items `found` with the word, and the word's weight `idf`."""
 
     word: str
     stems: tuple[str, ...]
@@ -255,10 +255,10 @@ class FullTextSearch:
         self._tokens = db.tokenizer("porter", "unicode61", "remove_diacritics", "2")
 
     def search(self, query: Query, k: int) -> list[Hit]:
-        """Return at most k hits by score, then id; the newest items for a query without text.
+        """Return at most k hits by score, then id. A query without text returns the newest items.
 
         `score` is the negated BM25 of FTS5 (k1 = 1.2, b = 0.75) over indexed words, plus a smaller amount for words that
-        only occur inside others. `parts["coverage"]` is the idf-weighted share of the query's words in the item.
+        occur only inside other words. `parts["coverage"]` is the idf-weighted share of the query's words in the item.
         """
         if k <= 0:
             return []
@@ -270,11 +270,11 @@ class FullTextSearch:
         return [self._hit(items[id], score, terms) for id, score in scores.items() if id in items]
 
     def scores(self, query: Query, k: int) -> dict[str, float]:
-        """Return ids and scores of what `search` would return for a text, in order."""
+        """Return the ids and scores that `search` would return for a text, in order."""
         return self._best(query, k, self._terms(query.text)) if k > 0 else {}
 
     def holds(self, query: Query) -> bool:
-        """Return False if nothing can pass the filters whatever the text, such as in a project without memories."""
+        """Return False if nothing can pass the filters, whatever the text is. An example is a project without memories."""
         if query.project is None and query.session is None:
             return True
         condition, parameters = _lasting(query)
@@ -290,7 +290,10 @@ class FullTextSearch:
         return {id: rows.from_payload(payload) for id, payload in found}
 
     def _newest(self, query: Query, k: int) -> list[Hit]:
-        """Return the newest items that pass: by lookup if there are few rows, else by an index in time order."""
+        """Return the newest items that pass the filters.
+
+        Few rows are looked up, and many are read from an index in time order.
+        """
         within = self._within(query)
         if within is not None and (query.session is not None or len(within) <= FEW):
             found = self._first(query, k, "NOT INDEXED", " AND rowid IN (SELECT value FROM json_each(?))", _json(within.tolist()))
@@ -333,7 +336,7 @@ class FullTextSearch:
         return self._count(word, "SELECT count(*) FROM words WHERE words MATCH ?", (phrase(word),))
 
     def _count(self, key: str, sql: str, parameters: tuple[str, ...]) -> int:
-        """Return a count, cached until the index changes because one query needs it several times."""
+        """Return a count. It is cached until the index changes, because one query needs it several times."""
         version, known = self._counts
         if (now := self._db.version()) != version or len(known) > COUNTS_KEPT:
             known = {}
@@ -351,7 +354,10 @@ class FullTextSearch:
         return found
 
     def _ranked(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
-        """Return ids and scores of the k best, reading the ranking only as far as filters and ties can change the result."""
+        """Return the ids and scores of the k best items.
+
+        The ranking is only read as far as filters and ties can change the result.
+        """
         if not terms:
             return {}
         places, ranks = self._ranking(query, terms)
@@ -367,7 +373,7 @@ class FullTextSearch:
         return {id: -rank for rank, id in found[:k]}
 
     def _ranking(self, query: Query, terms: Sequence[_Term]) -> tuple[Rows, Ranks]:
-        """Return positions and ranks, unordered, of rows in the query's project that contain one of the words."""
+        """Return the positions and ranks of rows in the query's project that contain one of the words, in no particular order."""
         words = _match(terms)
         found = [
             row
@@ -379,7 +385,7 @@ class FullTextSearch:
         return np.array([place for place, _ in found], dtype=np.int64), np.array([rank for _, rank in found], dtype=np.float64)
 
     def _passing(self, query: Query, ranks: Mapping[int, float]) -> list[tuple[float, str]]:
-        """Return (rank, id) of the rows that pass the filters. FTS5 ranks are negative: lower is better."""
+        """Return (rank, id) of the rows that pass the filters. Ranks of FTS5 are negative, and a lower rank is better."""
         condition, parameters = rows.where(query)
         passing = self._db.execute(
             f"SELECT id, rowid FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}",
@@ -388,7 +394,10 @@ class FullTextSearch:
         return [(ranks[rowid], id) for id, rowid in passing]
 
     def _within(self, query: Query) -> Rows | None:
-        """Return the rows of the query's project and session, cached until the index changes; None if it names neither."""
+        """Return the rows of the query's project and session, or None if it names neither.
+
+        They are cached until the index changes.
+        """
         if query.project is None and query.session is None:
             return None
         condition, parameters = _lasting(query)
@@ -421,7 +430,7 @@ class FullTextSearch:
         return dict(sorted(merged.items(), key=lambda found: (-found[1], found[0]))[:k])
 
     def _inside(self, query: Query, word: str) -> dict[int, str]:
-        """Return the newest items in which the word is part of a longer one: id by position."""
+        """Return the newest items in which the word is part of a longer one. The result maps positions to ids."""
         runs = runs_with(self._db, word)
         if not runs:
             return {}
@@ -432,7 +441,7 @@ class FullTextSearch:
             " ORDER BY created_at DESC, id LIMIT ?",
             (_json(places), *parameters, _MAX_SUBSTRING_HITS),
         )
-        # Words with the same stem matched as well; checking the whole payload first is faster than its parts.
+        # Words with the same stem matched as well. Checking the whole payload first is faster than checking its parts.
         items = ((places[rowid], rows.from_payload(payload)) for rowid, payload in found if word in payload.casefold())
         return {place: item.id for place, item in items if word in searchable(item).casefold()}
 
@@ -470,7 +479,7 @@ class FullTextSearch:
 
 
 def _lasting(query: Query) -> tuple[str, list[Any]]:
-    """Return the WHERE condition for the query's project and session only."""
+    """Return the WHERE condition for only the query's project and session."""
     return rows.where(Query(project=query.project, session=query.session, statuses=()))
 
 
@@ -482,7 +491,7 @@ def _presence(term: _Term, held: set[str], folded: str) -> float:
 
 
 def _affordable(terms: Sequence[_Term]) -> list[_Term]:
-    """Return the rarest words whose postings fit the budget, at least one; `terms` are sorted by frequency."""
+    """Return the rarest words that fit the budget of postings, but at least one. `terms` must be sorted by frequency."""
     out: list[_Term] = []
     spent = 0
     for term in terms:
@@ -494,7 +503,7 @@ def _affordable(terms: Sequence[_Term]) -> list[_Term]:
 
 
 def _parts(ranks: Ranks, k: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield positions in ascending rank order, in parts of growing size, each with a flag whether more follow."""
+    """Yield positions in ascending order of rank, in batches of growing size. A flag with each batch says whether more follow."""
     order = np.argsort(ranks, kind="stable")
     ends = (0, k + 50, 4 * k + 200, 40 * k + 1_000, len(order))
     for start, end in pairwise(ends):
@@ -511,7 +520,7 @@ def _match(terms: Sequence[_Term]) -> str:
 
 
 SCHEMA = 5
-# These versions differ in the full-text tables only.
+# These versions differ only in the full-text tables.
 UNSHELVED = (1, 2, 3, 4)
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
@@ -542,7 +551,7 @@ _UPSERT = rows.upsert_sql("memory", _EXTRA) + " RETURNING rowid"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Metadata of a file by which changes are detected."""
+    """Metadata of a file that shows whether the file has changed."""
 
     mtime_ns: int
     size: int
@@ -551,7 +560,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class IndexedFile:
-    """An item with its file: path relative to the memories folder, stamp, SHA-256 of the content."""
+    """An item with its file: the path relative to the memories folder, the stamp, and the SHA-256 of the content."""
 
     item: MemoryItem
     path: str
@@ -561,7 +570,7 @@ class IndexedFile:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The index's record of a file. `id` is empty for a broken file."""
+    """The index's record of a file. `id` is empty if the file is broken."""
 
     path: str
     stamp: Stamp
@@ -571,7 +580,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file that could not be read. `duplicate` is the id that another file holds, if that is the problem."""
+    """A file that could not be read. If another file holds the same id, `duplicate` is that id."""
 
     path: str
     stamp: Stamp
@@ -580,11 +589,11 @@ class Broken:
 
 
 class FullTextIndex:
-    """An open index file. Raises IndexDamagedError if it has to be rebuilt."""
+    """An open index file. Its methods raise IndexDamagedError if the index has to be rebuilt."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Not durable: a power cut loses the last rows but never files, and `sync` finds the difference.
+        # Writes are not durable. A power cut may lose the last rows but never files, and `sync` finds the difference.
         self.db = Database(path, durable=False)
         try:
             self.db.execute("PRAGMA cache_size=-32000")
@@ -615,7 +624,7 @@ class FullTextIndex:
             raise IndexDamagedError(f"{self.path} has the format of another version.", fix="The index is rebuilt automatically.")
 
     def in_place(self) -> bool:
-        """Return whether the open file is still the one at the path."""
+        """Return whether the open file is still the one at the index's path."""
         try:
             return self.path.stat().st_ino == self._inode
         except FileNotFoundError:
@@ -632,7 +641,7 @@ class FullTextIndex:
     # Counters
 
     def fact(self, name: str) -> int:
-        """Return a counter, 0 if unset."""
+        """Return a counter, or 0 if it is not set."""
         return int(self.db.value("SELECT value FROM meta WHERE name = ?", (name,)) or 0)
 
     def set_fact(self, name: str, value: int) -> None:
@@ -645,7 +654,7 @@ class FullTextIndex:
     # Changes
 
     def put(self, entries: Sequence[IndexedFile]) -> None:
-        """Add or replace items, in one transaction."""
+        """Add or replace items in one transaction."""
         with self.db.transaction():
             some_broken = self.db.value("SELECT 1 FROM broken LIMIT 1") is not None
             full_text = FullText(self.db)
@@ -670,13 +679,13 @@ class FullTextIndex:
         return int(self.db.value(_UPSERT, values))
 
     def set_stamp(self, path: str, stamp: Stamp) -> None:
-        """Record that a file's metadata changed while its content did not."""
+        """Record that a file's metadata changed although its content did not."""
         self.db.execute(
             "UPDATE memory SET mtime_ns = ?, size = ?, inode = ? WHERE path = ?", (stamp.mtime_ns, stamp.size, stamp.inode, path)
         )
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove items, in one transaction."""
+        """Remove items in one transaction."""
         with self.db.transaction():
             full_text = FullText(self.db)
             for id in ids:
@@ -700,18 +709,18 @@ class FullTextIndex:
     # Reading
 
     def broken(self) -> list[tuple[str, int, str, str]]:
-        """Return path, line, problem and fix of each broken file, by path."""
+        """Return the path, line, problem and fix of each broken file, in order of path."""
         return [
             (row[0], row[1], row[2], row[3])
             for row in self.db.execute("SELECT path, line, problem, fix FROM broken ORDER BY path")
         ]
 
     def duplicates_of(self, id: str) -> list[str]:
-        """Return the paths of files that were set aside because another file holds the id."""
+        """Return the paths of the files that were set aside because another file holds this id."""
         return [row[0] for row in self.db.execute("SELECT path FROM broken WHERE duplicate = ? ORDER BY path", (id,))]
 
     def known(self, under: str = "") -> dict[str, Known]:
-        """Return the records of the file, or of all files in the folder, at this relative path; empty means all."""
+        """Return the records of the file, or of all files in the folder, at this relative path. An empty path means all files."""
         condition, parameters = (
             ("1", ()) if not under else ("path = ? OR (path > ? AND path < ?)", (under, f"{under}/", f"{under}0"))
         )
@@ -720,14 +729,14 @@ class FullTextIndex:
         return {row[0]: Known(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def known_of(self, paths: Sequence[str]) -> dict[str, Known]:
-        """Return the records of these files (at most a thousand)."""
+        """Return the records of these files, of which there may be at most a thousand."""
         marks = ", ".join("?" * len(paths))
         found = self.db.execute(f"SELECT path, mtime_ns, size, inode FROM broken WHERE path IN ({marks})", paths)
         found += self.db.execute(f"SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE path IN ({marks})", paths)
         return {row[0]: Known(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def digest_of(self, id: str) -> str | None:
-        """Return the digest of an item, or None if there is none."""
+        """Return the digest of an item, or None if the item does not exist."""
         value = self.db.value("SELECT digest FROM memory WHERE id = ?", (id,))
         return None if value is None else str(value)
 
@@ -738,7 +747,7 @@ class FullTextIndex:
         return None
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if there is none."""
+        """Return the item, or None if it does not exist."""
         return self.fetch([id]).get(id)
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
@@ -746,7 +755,7 @@ class FullTextIndex:
         condition, parameters = rows.where(query, "m") if query else ("1", [])
         out: dict[str, MemoryItem] = {}
         for start in range(0, len(ids), _PAGE):
-            # CROSS JOIN keeps this join order; otherwise SQLite scans all memories of the status.
+            # CROSS JOIN keeps this join order. Otherwise SQLite would scan all memories with the status.
             found = self.db.execute(
                 "SELECT m.id, m.payload FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
                 f" WHERE {condition}",
@@ -765,7 +774,7 @@ class FullTextIndex:
         return dict(self.db.execute("SELECT id, digest FROM memory"))
 
     def count(self, query: Query) -> int:
-        """Return the number of items that pass the query's filters; its text is ignored."""
+        """Return the number of items that pass the query's filters. The query's text is ignored."""
         return self._kept.answer(count_of, query)
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
@@ -773,26 +782,26 @@ class FullTextIndex:
         return self._kept.answer(tally_of, query)
 
     def active_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield path and text of every active item."""
+        """Yield the path and the text of every active item."""
         last = ""
         while found := self.db.execute(_ACTIVE_PAGE, (last, _PAGE)):
             yield from ((path, searchable(rows.from_payload(payload))) for path, payload in found)
             last = found[-1][0]
 
     def search(self, query: Query, k: int) -> list[Hit]:
-        """Search the index; see FullTextSearch."""
+        """Search the index (see FullTextSearch)."""
         return self._search.search(query, k)
 
     def scores(self, query: Query, k: int) -> dict[str, float]:
-        """Return scores only; see FullTextSearch."""
+        """Return only ids and scores (see FullTextSearch)."""
         return self._search.scores(query, k)
 
     def holds(self, query: Query) -> bool:
-        """Return whether any item can match; see FullTextSearch."""
+        """Return whether any item can match (see FullTextSearch)."""
         return self._search.holds(query)
 
     def document_frequency(self, word: str) -> int:
-        """Return the number of items with the word; see FullTextSearch."""
+        """Return the number of items that contain the word (see FullTextSearch)."""
         return self._search.document_frequency(word)
 
     def size(self) -> int:
@@ -802,34 +811,34 @@ class FullTextIndex:
 
 # Listing: pages and counts without a search.
 #
-# A page starts at the key of the previous page's last item, so the thousandth page is as fast as the first. Filters run on a
-# covering index, newest first; rows with their long texts are read for the page only. For 100,000 memories that takes a tenth
+# A page starts at the key of the previous page's last item, so the thousandth page is as fast as the first. Filters use a
+# covering index, newest first, and rows with their long texts are read for the page only. For 100,000 memories that takes a tenth
 # of the time, at a cost of 11 MB.
 
-# Columns used by `rows.where`, spelled as it spells them.
+# Columns that `rows.where` uses, in the same spelling.
 _FILTERED = "status, project, scope, kind, session, expired_at, valid_from, valid_to, tags, payload ->> 'source'"
 BROWSE_INDEX = f"CREATE INDEX IF NOT EXISTS memory_browse ON memory(created_at DESC, id, {_FILTERED})"
 ANSWERS_KEPT = 64
 T = TypeVar("T")
 _INDEXED = "memory INDEXED BY memory_browse"
-# A session has few memories, so they are looked up.
+# A session has few memories, so they are looked up individually.
 _OF_SESSION = "memory INDEXED BY memory_session"
 
 
 @dataclass(frozen=True, slots=True)
 class ListPosition:
-    """Position of an item in the list of all, newest first; equal times are ordered by id."""
+    """Position of an item in the list of all items, newest first. Items with equal times are ordered by id."""
 
     created_at: datetime
     id: str
 
     def to_text(self) -> str:
-        """Format for a URL or a command line."""
+        """Format the position for a URL or a command line."""
         return f"{to_iso(self.created_at)}/{self.id}"
 
 
 def key_of(item: MemoryItem) -> ListPosition:
-    """Return the item's key."""
+    """Return the key of the item."""
     return ListPosition(item.created_at, item.id)
 
 
@@ -850,7 +859,7 @@ def _table(query: Query) -> str:
 
 
 def page_of(db: Database, query: Query, k: int, after: ListPosition | None) -> list[MemoryItem]:
-    """Return at most k items after `after` that pass the filters, newest first."""
+    """Return at most k items that pass the filters, newest first, starting after the key `after`."""
     condition, parameters = rows.where(query)
     if after is not None:
         condition += " AND created_at <= ? AND (created_at < ? OR id > ?)"
@@ -868,14 +877,14 @@ def count_of(db: Database, query: Query) -> int:
 
 
 class Kept:
-    """Caches answers that need a scan of all rows, until the index changes."""
+    """Caches answers that need a scan of all rows. They are kept until the index changes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._known: tuple[tuple[int, int], dict[object, Any]] = ((-1, -1), {})
 
     def answer(self, ask: Callable[[Database, Query], T], query: Query) -> T:
-        """Return `ask`'s answer to a query. One with a `now` differs every time, so it is not cached."""
+        """Return the answer of `ask` to a query. The answer to a query with a `now` is not cached, because each one differs."""
         if query.now is not None:
             return ask(self._db, query)
         version, known = self._known
@@ -902,7 +911,7 @@ def projects_of(db: Database) -> dict[str, int]:
 
 
 def span_of(db: Database) -> tuple[datetime | None, datetime | None]:
-    """Return the creation times of the oldest and newest item; None without items."""
+    """Return the creation times of the oldest and the newest item, or None if there are no items."""
     ends = [db.value(f"SELECT {end}(created_at) FROM memory") for end in ("min", "max")]
     first, last = (None if seconds is None else datetime.fromtimestamp(seconds, UTC) for seconds in ends)
     return first, last

@@ -1,6 +1,6 @@
-"""Markdown store: one file per memory, the source of truth, with a full-text index beside it.
+"""Markdown store: one file per memory, the source of truth, with a full-text index next to it.
 
-Each write goes to the file first, durably, and then to the index; `sync` repairs what a crash leaves in between. Any number
+Each write first goes to the file, durably, and then to the index. `sync` repairs what a crash leaves in between. Any number
 of processes may use one home folder: changes are made under a file lock, and all processes read the same index.
 """
 
@@ -34,13 +34,16 @@ from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import MemoryFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
 
-# Trash: deleted memory files, kept under their relative path so that they can be restored.
+# Trash: deleted memory files. They keep their relative path so that they can be restored.
 
 _NUMBER = re.compile(r"\.~(\d+)~\.md\Z", re.IGNORECASE)
 
 
 class Trash:
-    """Holds deleted files at the path that they had under `root`; a taken name gets `.~2~`, `.~3~` … before the suffix."""
+    """Holds deleted files at the path that they had under `root`.
+
+    If a name is taken, `.~2~`, `.~3~` … is added before the suffix.
+    """
 
     def __init__(self, root: Path, folder: Path) -> None:
         self._root = root
@@ -59,7 +62,7 @@ class Trash:
         return target
 
     def newest(self, id: str) -> tuple[Path, str] | None:
-        """Return the most recently deleted copy of this memory and its original relative path."""
+        """Return the most recently deleted copy of this memory and the relative path that it had before."""
         copies = [copy for copy in self._copies(f"*{id}*{SUFFIX}") if self._id(*copy) == id]
         # Files of other tools can have any name, so every copy has to be read.
         copies = copies or [copy for copy in self._copies(f"*{SUFFIX}") if self._id(*copy) == id]
@@ -71,7 +74,7 @@ class Trash:
         remove_empty_parents(copy, self._folder)
 
     def erase(self, id: str) -> bool:
-        """Delete every copy of this memory; return whether there was one."""
+        """Delete every copy of this memory. Return whether there was one."""
         found = [path for path, relative in self._copies(f"*{SUFFIX}") if id in path.name or self._id(path, relative) == id]
         for path in found:
             path.unlink(missing_ok=True)
@@ -87,7 +90,7 @@ class Trash:
         try:
             return memory_file.read(path.read_bytes(), str(path), relative, 0).item.id
         except BrokenFileError:
-            return ""  # an older copy that someone edited; keep it, but never restore it
+            return ""  # this is an older copy that someone edited; keep it, but never restore it
 
 
 def _number(path: Path) -> int:
@@ -96,7 +99,7 @@ def _number(path: Path) -> int:
 
 
 def move(source: Path, target: Path) -> None:
-    """Rename durably within one file system.
+    """Move a file durably within one file system.
 
     Raises:
         StoreError: The file can't be moved.
@@ -111,11 +114,11 @@ def move(source: Path, target: Path) -> None:
 
 
 def remove_empty_parents(path: Path, root: Path) -> None:
-    """Remove folders left empty by a move, up to the root."""
+    """Remove the folders that a move left empty, up to the root."""
     for folder in path.parents:
         if folder == root or not folder.is_relative_to(root):
             return
-        with contextlib.suppress(OSError):  # not empty, or in use
+        with contextlib.suppress(OSError):  # the folder is not empty or is in use
             folder.rmdir()
             continue
         return
@@ -128,7 +131,7 @@ _WRITE_TRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A file to be written. `old` is the stamp of the file that it replaces."""
+    """A file that is to be written. `old` is the stamp of the file that it replaces."""
 
     item: MemoryItem
     path: str
@@ -137,7 +140,7 @@ class _Plan:
 
 
 class FileWriter:
-    """Writes below one folder. The caller holds the store's lock and records the entries in the index."""
+    """Writes files below one folder. The caller holds the store's lock and records the entries in the index."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -145,7 +148,7 @@ class FileWriter:
     def write_all(
         self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]
     ) -> Iterator[IndexedFile]:
-        """Write items with distinct ids in order, like `write`, but sync their files together."""
+        """Write items with distinct ids in order, as `write` does, but sync their files together."""
         plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
         files = [(self._root / plan.path, plan.data) for plan in plans if plan]
         with staged(files) as temporaries:
@@ -155,7 +158,10 @@ class FileWriter:
                 yield entry or self.write(index, item, find(item.id))
 
     def _plan(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> _Plan | None:
-        """Prepare a simple write; None if the file has to be moved or can't be read, which `write` handles."""
+        """Prepare a simple write.
+
+        Return None if the file has to be moved or can't be read, because `write` handles these cases.
+        """
         if known is None:
             named = item if item.id else replace(item, id=self._free_id(index))
             return _Plan(named, canonical_path(named), memory_file.render(named))
@@ -167,7 +173,10 @@ class FileWriter:
         return None
 
     def _publish(self, plan: _Plan, ready: Path | None) -> IndexedFile | None:
-        """Write a prepared file; None if it has to be written individually: the name is taken or the old file was edited."""
+        """Write a prepared file.
+
+        Return None if the name is taken or the old file was edited; the item must then be written individually.
+        """
         target = self._root / plan.path
         if ready is None or look(target) != plan.old:
             return None
@@ -178,9 +187,9 @@ class FileWriter:
         return self._entry(plan.item, plan.path, plan.data)
 
     def write(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> IndexedFile:
-        """Write one item, whose existing file is `known`, and return the entry for the index.
+        """Write one item and return its entry for the index. `known` is the index's record of the item's existing file.
 
-        The name of a new file is durable only after `settle`. Raises as MarkdownStore.write does.
+        The name of a new file is durable only after `settle`. Raises the same errors as MarkdownStore.write.
         """
         if not item.id:
             return self._create(index, item)
@@ -208,7 +217,7 @@ class FileWriter:
         raise _no_free_id()
 
     def _changed(self, index: FullTextIndex, item: MemoryItem, known: Known) -> tuple[MemoryItem, str, bytes, bytes]:
-        """Return the item merged with manual edits, its file's new path, its new bytes and the current bytes."""
+        """Return the item merged with manual edits, the new path of its file, the new bytes and the current bytes."""
         data, file = self._read(known.path)
         if file.item.id != item.id:
             raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
@@ -220,7 +229,7 @@ class FileWriter:
     def _change(self, index: FullTextIndex, item: MemoryItem, known: Known) -> IndexedFile:
         item, relative, changed, data = self._changed(index, item, known)
         if relative != known.path:
-            # Move before changing the content: a crash in between leaves the old memory intact at its new path.
+            # Move the file before changing its content. A crash in between then leaves the old memory intact at its new path.
             move(self._root / known.path, self._root / relative)
             remove_empty_parents(self._root / known.path, self._root)
         if changed != data:
@@ -228,7 +237,7 @@ class FileWriter:
         return self._entry(item, relative, changed)
 
     def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
-        """Return the file's new path; a file that a person placed elsewhere stays there."""
+        """Return the new path of the file. A file that a person placed elsewhere stays there."""
         target = canonical_path(item)
         at_home = relative == canonical_path(file.item)
         return target if at_home and not (self._root / target).exists() else relative
@@ -247,7 +256,7 @@ class FileWriter:
 
     def settle(self, entries: Iterable[IndexedFile]) -> None:
         """Make the names of new files durable."""
-        latest = {entry.item.id: entry.path for entry in entries}  # a file moved twice has left its first folder
+        latest = {entry.item.id: entry.path for entry in entries}  # a file that was moved twice has left its first folder
         try:
             sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
         except OSError as error:
@@ -263,20 +272,20 @@ def _no_stamp() -> Stamp:
 
 
 def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
-    """Return the wanted item with manual edits since `base` applied, except to fields that both changed."""
+    """Return the wanted item with the manual edits since `base` applied, except in fields that both changed."""
     if base is None:
         return wanted
     untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
     return replace(wanted, **{name: getattr(disk, name) for name in untouched})
 
 
-# `inverted_index.json`: keyword to file paths, for people and other tools. memoryd never reads it.
+# `inverted_index.json` maps keywords to file paths, for people and other tools. memoryd never reads it.
 
 NAME = "inverted_index.json"
 
 
 def build(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Map sorted keywords to sorted paths, from (path, text) pairs."""
+    """Map sorted keywords to sorted paths, given (path, text) pairs."""
     index: defaultdict[str, list[str]] = defaultdict(list)
     for path, text in texts:
         for word in keywords(text):
@@ -285,7 +294,7 @@ def build(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def fingerprint(folder: Path) -> int:
-    """Return a number identifying the file's bytes that fits an SQLite integer; 0 if there is no file."""
+    """Return a number that identifies the file's bytes and fits an SQLite integer, or 0 if there is no file."""
     try:
         with (folder / NAME).open("rb") as stream:
             return int.from_bytes(hashlib.file_digest(stream, "sha256").digest()[:7], "big") + 1
@@ -309,9 +318,9 @@ T = TypeVar("T")
 
 
 class MarkdownStore:
-    """A MemoryStore over Markdown files. Safe to share between threads and processes.
+    """A MemoryStore over Markdown files. Threads and processes can share it safely.
 
-    The index is opened on first use; a missing, damaged or outdated index is rebuilt from the files, which takes about
+    The index is opened on first use. A missing, damaged or outdated index is rebuilt from the files, which takes about
     0.5 ms per file.
     """
 
@@ -370,9 +379,9 @@ class MarkdownStore:
         return index
 
     def _use(self, work: Callable[[FullTextIndex], T]) -> T:
-        """Run `work` on the index; if the index turns out to be damaged, rebuild it and retry.
+        """Run `work` on the index. If the index turns out to be damaged, rebuild it and retry.
 
-        Also retries if another thread replaced the index in the meantime, which closes the old one.
+        The work is also retried if another thread replaced the index in the meantime, which closes the old index.
         """
         for _ in range(_TRIES):
             index = self._open()
@@ -401,7 +410,7 @@ class MarkdownStore:
             self._open()
 
     def close(self) -> None:
-        """Close the index; the next use reopens it."""
+        """Close the index. The next use opens it again."""
         with self._mutex:
             index, self._index = self._index, None
             if index is not None:
@@ -410,9 +419,9 @@ class MarkdownStore:
     # MemoryStore
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item and return its id. See MemoryStore.
+        """Store the item and return its id (see MemoryStore).
 
-        If the file was edited manually since it was indexed, the edit is kept in all fields that this write leaves alone.
+        If the file was edited manually since it was indexed, the edit is kept in all fields that this write does not change.
 
         Raises:
             InputError: The item can't be stored.
@@ -422,7 +431,7 @@ class MarkdownStore:
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store items durably, with one index transaction per thousand; return their ids in order."""
+        """Store items durably, in one index transaction per thousand. Return their ids in order."""
         ready = [_checked(item) for item in items]
         ids: list[str] = []
         for start in range(0, len(ready), _CHUNK):
@@ -432,7 +441,7 @@ class MarkdownStore:
         return ids
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if there is none."""
+        """Return the item, or None if it does not exist."""
         return self._use(lambda index: index.get(id))
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> dict[str, MemoryItem]:
@@ -440,15 +449,15 @@ class MarkdownStore:
         return self._use(lambda index: index.fetch(ids, query))
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, best first; `parts` holds `bm25` (the score) and `coverage`, see FullTextSearch."""
+        """Return at most k hits, best first. `parts` holds `bm25` (the score) and `coverage` (see FullTextSearch)."""
         return self._use(lambda index: index.search(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Return the BM25 scores by id of what `search` would return for a text, in order."""
+        """Return the BM25 scores by id that `search` would return for a text, in order."""
         return self._use(lambda index: index.scores(query, k))
 
     def holds(self, query: Query) -> bool:
-        """Return False if no item can pass the query's filters, whatever its text."""
+        """Return False if no item can pass the query's filters, whatever its text is."""
         return self._use(lambda index: index.holds(query))
 
     def count(self, query: Query) -> int:
@@ -456,7 +465,7 @@ class MarkdownStore:
         return self._use(lambda index: index.count(query))
 
     def page(self, query: Query, k: int, after: ListPosition | None = None) -> list[MemoryItem]:
-        """Return the newest items that pass the filters, starting after the key `after`; the text is ignored."""
+        """Return the newest items that pass the filters, starting after the key `after`. The query's text is ignored."""
         return self._use(lambda index: page_of(index.db, query, k, after))
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
@@ -472,7 +481,10 @@ class MarkdownStore:
         return self._use(lambda index: span_of(index.db))
 
     def fingerprint(self, id: str) -> str:
-        """Return the SHA-256 of the item's file on disk, including edits not yet indexed; empty if there is no file."""
+        """Return the SHA-256 of the item's file on disk, including edits that are not indexed yet.
+
+        It is empty if there is no file.
+        """
         path = self.path_of(id)
         try:
             return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
@@ -484,7 +496,7 @@ class MarkdownStore:
         return self._use(lambda index: index.document_frequency(word))
 
     def size(self) -> int:
-        """Return the number of items, whatever their status."""
+        """Return the number of items, whatever their status is."""
         return self._use(FullTextIndex.size)
 
     def all(self) -> Iterator[MemoryItem]:
@@ -500,10 +512,10 @@ class MarkdownStore:
             self._use(lambda index: self._delete(index, id))
 
     def purge(self, id: str) -> bool:
-        """Delete the item's file and all copies in the trash; return whether there were any."""
+        """Delete the item's file and all copies in the trash. Return whether there were any."""
         with self._exclusive():
             found = False
-            while self.get(id) is not None:  # a duplicate that was set aside takes the place of a deleted file
+            while self.get(id) is not None:  # a duplicate that was set aside takes the place of the deleted file
                 self.delete(id)
                 found = True
             return self._trash.erase(id) or found
@@ -515,7 +527,7 @@ class MarkdownStore:
             self._use(FullTextIndex.scrub)
 
     def restore(self, id: str) -> MemoryItem | None:
-        """Restore the newest trashed copy and return it; a memory that still exists is returned unchanged.
+        """Restore the newest copy from the trash and return its item. A memory that still exists is returned unchanged.
 
         Returns None if there is no copy.
 
@@ -528,7 +540,7 @@ class MarkdownStore:
     # Synchronisation
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
-        """Synchronise the index with the files: all of them, or those under the changed paths.
+        """Synchronise the index with the files, either with all of them or with those under the changed paths.
 
         The first report after a rebuild contains every item.
         """
@@ -541,20 +553,20 @@ class MarkdownStore:
         return self._root / known.path if known else None
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of each item by id, for finding outdated entries in other indexes."""
+        """Return the digest of each item by id. They are used to find outdated entries in other indexes."""
         return self._use(lambda index: index.digests())
 
     def broken(self) -> list[BrokenFileError]:
-        """Return the files that can't be read, by path, as of the last sync."""
+        """Return the files that could not be read in the last sync, in order of path."""
         return [self._broken_error(*row) for row in self._use(lambda index: index.broken())]
 
     def last_sync(self) -> datetime | None:
-        """Return when the whole folder was last compared with the index."""
+        """Return the time when the whole folder was last compared with the index."""
         seconds = self._use(lambda index: index.fact("synced"))
         return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
     def flush(self) -> None:
-        """Write `inverted_index.json` if memories changed since the last time."""
+        """Write `inverted_index.json` if memories have changed since it was last written."""
         self._use(self._flush)
 
     # Writing
@@ -563,7 +575,7 @@ class MarkdownStore:
         written: list[IndexedFile] = []
 
         def work(index: FullTextIndex) -> None:
-            # Files already written remain if the index breaks in between; the retry continues after them.
+            # Files that are already written remain if the index breaks in between. The retry continues after them.
             named = {entry.item.id for entry in written}
             try:
                 for batch in _batches(items[len(written) :]):
@@ -572,7 +584,7 @@ class MarkdownStore:
                     for entry in self._writer.write_all(index, batch, lambda id: self._find(index, id)):
                         written.append(entry)
                         named.add(entry.item.id)
-            finally:  # also when a later item can't be written
+            finally:  # do this also if a later item can't be written
                 self._writer.settle(written)
                 if fresh := _unknown(index, written):
                     index.put(fresh)
@@ -581,7 +593,7 @@ class MarkdownStore:
         return [entry.item.id for entry in written]
 
     def _find(self, index: FullTextIndex, id: str) -> Known | None:
-        """Return the item's file, searching for it if it was moved manually."""
+        """Return the item's file. If the file was moved manually, search for it."""
         known = index.file_of(id) if id else None
         if known is not None and look(self._root / known.path) is None:
             self._catch_up(index, "")
@@ -623,13 +635,13 @@ class MarkdownStore:
             return report
         now = self._clock.now().timestamp()
         index.set_fact("synced", int(now))
-        if not self._tidied:  # once is enough: only killed processes leave temporaries
+        if not self._tidied:  # doing this once is enough, because only killed processes leave temporaries
             remove_stale_temporaries(self._root, now - _STALE_SECONDS)
             self._tidied = True
         return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
 
     def _catch_up(self, index: FullTextIndex, target: str) -> None:
-        """Synchronise internally; the next report includes the result."""
+        """Synchronise on the store's own behalf. The next report includes the result."""
         run = Synchroniser(self._root, index, self._exclusive)
         run.run([target])
         self._backlog = {**run.before, **self._backlog}
@@ -638,7 +650,7 @@ class MarkdownStore:
         return BrokenFileError(str(self._root / path), line, problem, fix)
 
     def _flush(self, index: FullTextIndex) -> None:
-        if not self._root.is_dir():  # a new folder would stand in the way of one that was moved and comes back
+        if not self._root.is_dir():  # a new folder would be in the way if the old one was moved and is moved back
             return
         revision = index.fact("revision")
         if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._root):
@@ -654,7 +666,7 @@ def _checked(item: MemoryItem) -> MemoryItem:
 
 
 def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
-    """Split items into batches without duplicate ids, which can be written together."""
+    """Split items into batches that can be written together. No batch contains an id twice."""
     batch: list[MemoryItem] = []
     ids: set[str] = set()
     for item in items:
@@ -668,7 +680,7 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
 
 
 def _unknown(index: FullTextIndex, entries: Sequence[IndexedFile]) -> list[IndexedFile]:
-    """Return the entries that differ from the index (at most a thousand)."""
+    """Return the entries that differ from the index, of which there may be at most a thousand."""
     known = index.known_of([entry.path for entry in entries])
     return [entry for entry in entries if known.get(entry.path) != Known(entry.path, entry.stamp, entry.item.id, entry.hash)]
 

@@ -16,13 +16,13 @@ from memoryd.stores.front_matter import Document, UnquotedTime
 from memoryd.stores.layout import derived_id, scope_of_path
 
 MAX_BYTES = 1_000_000
-_LAST_SECOND = 253_402_300_799  # end of the year 9999; file times can be arbitrary
+_LAST_SECOND = 253_402_300_799  # this is the end of the year 9999; file times can be arbitrary
 _FIRST = ("id", "kind", "polarity", "scope", "project", "session", "source", "trust", "confidence", "created_at", "status")
 _ALWAYS = frozenset(_FIRST) - {"project"}
 _DEFAULTS = codec.item_to_dict(MemoryItem(content=""))
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]{1,300})")
 _ID_LINE = re.compile(rb"^[\"']?id[\"']?[ \t]*:[ \t]*[\"']?mem_[0-9a-f]{12}\b", re.MULTILINE)
-# No tool writes such a number, and parsing one is disproportionately slow.
+# No tool writes such a number, and parsing it would be disproportionately slow.
 _ABSURD_NUMBER = re.compile(r"[0-9a-fA-F:_]{1000}")
 _NAME_BREAKS = re.compile(r"[-_.\s]+")
 TITLE_CHARACTERS = 300
@@ -33,8 +33,8 @@ class MemoryFile:
     """A parsed memory file.
 
     Attributes:
-        carries_id: False for a note written without memoryd, whose id is derived from its path.
-        warning: Why the front matter of such a note was ignored; its text is still a memory.
+        carries_id: False for a note that was written without memoryd. Its id is derived from its path.
+        warning: Why the front matter of such a note was ignored. Its text is still a memory.
     """
 
     item: MemoryItem
@@ -44,17 +44,17 @@ class MemoryFile:
 
 
 class EmptyNoteError(Exception):
-    """A note of another tool without text: neither a memory nor an error."""
+    """A note of another tool that contains no text. It is neither a memory nor an error."""
 
 
 def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     """Parse a memory file.
 
-    A file that carries one of our ids, or is named after one, is ours, and mistakes in it are errors. In any other note,
+    A file that contains one of our ids, or is named after one, is ours, and mistakes in it are errors. In any other note,
     even after we pinned its id, unsuitable values and front matter that is not YAML belong to another tool and are ignored.
 
     Raises:
-        BrokenFileError: The file is ours and invalid; names path and line.
+        BrokenFileError: The file is ours and invalid. The error names path and line.
         EmptyNoteError: The file is a note without text.
     """
     if len(data) > MAX_BYTES:
@@ -64,7 +64,7 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     document, warning = _parse(data, path, ours=named)
     carries_id = codec.is_id(str(document.values.get("id", "")))
     foreign = not (carries_id or named) or document.values.get("source") == Source.NOTE.value
-    if not document.content.strip() and document.values.get("content") is None:  # an explicit key may hold white space
+    if not document.content.strip() and document.values.get("content") is None:  # an explicit key may contain white space
         raise EmptyNoteError(path) if foreign else _without_text(path)
     defaults = _defaults(document, relative, mtime_ns)
     values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
@@ -75,7 +75,7 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     if absurd := _ABSURD_NUMBER.search(document.head):
         line = document.head.count("\n", 0, absurd.start()) + 2
         raise BrokenFileError(path, line, "the front matter holds a number of more than 1,000 digits")
-    values.pop("source", None)  # a note can't claim to be the user's word
+    values.pop("source", None)  # a note can't claim to be the user's own words
     note = replace(defaults, source=Source.NOTE, asked_as=() if named else _names_of(document, relative))
     return MemoryFile(_storable(_foreign_item(values, note), path), document, carries_id, warning)
 
@@ -99,7 +99,7 @@ def _stem(relative: str) -> str:
 
 
 def _names_of(document: Document, relative: str) -> tuple[str, ...]:
-    """Return a note's title and file name as search keys, since people look for it by them and they are not in its text."""
+    """Return a note's title and file name as search keys. People look for a note by these, but its text does not contain them."""
     heading = _HEADING.match(document.content)
     title = document.values.get("title") or (heading["title"] if heading else "")
     name = _stem(relative)
@@ -143,7 +143,7 @@ def _item(values: dict[str, Any], defaults: MemoryItem, document: Document, path
 
 
 def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
-    """Build the item of another tool's note, ignoring keys that share our names but hold unsuitable values."""
+    """Build the item of another tool's note. Keys that share our names but hold unsuitable values are ignored."""
     while True:
         try:
             return codec.item_from_dict(values, defaults)
@@ -155,7 +155,7 @@ def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
 
 
 def storable(item: MemoryItem) -> MemoryItem:
-    """Return the item as it will be read back from a file (rounded numbers, times in UTC).
+    """Return the item as it will be read back from a file, with rounded numbers and times in UTC.
 
     Raises:
         InputError: A text is too long or not valid Unicode (lone surrogates).
@@ -180,7 +180,7 @@ def _yaml_values(item: MemoryItem) -> dict[str, Any]:
 
 
 def render(item: MemoryItem) -> bytes:
-    """Render a new file: the most useful keys first, defaults omitted."""
+    """Render a new file. The most useful keys come first, and defaults are omitted."""
     values = _yaml_values(item)
     keys = [*_FIRST, *(key for key in values if key not in _FIRST)]
     shown = {key: values[key] for key in keys if key in _ALWAYS or values[key] != _DEFAULTS[key]}
@@ -190,7 +190,7 @@ def render(item: MemoryItem) -> bytes:
 
 
 def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> bytes:
-    """Return the file's bytes after changing `file.item` to `item`; foreign content keeps its bytes.
+    """Return the file's bytes after changing `file.item` to `item`. All foreign content keeps its bytes.
 
     Args:
         file: The file as read.
@@ -223,10 +223,10 @@ def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
     before, after = _yaml_values(file.item), _yaml_values(item)
     changes = {key: value for key, value in after.items() if value != before[key]}
     if not file.carries_id and "id" not in file.document.values:
-        # With an id, a missing source would mean the user, and keys would no longer be derived from the name.
+        # With an id, a missing source would mean the user, and keys would no longer be derived from the file name.
         pinned = {"id": item.id, "source": item.source.value, "asked_as": list(item.asked_as)}
         changes = pinned | changes
-    if "created_at" not in file.document.values:  # so far the file's mtime, which this edit changes
+    if "created_at" not in file.document.values:  # so far this was the file's modification time, which the edit changes
         changes["created_at"] = after["created_at"]
     if file.document.values.get("trust") is None:
         changes.pop("trust", None)
@@ -241,7 +241,7 @@ def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative
     wanted = replace(item, created_at=after.item.created_at) if "created_at" not in after.document.values else item
     try:
         changed = _foreign(after.document.values) != _foreign(file.document.values)
-    except (ValueError, RecursionError) as error:  # e.g. an integer with too many digits to format
+    except (ValueError, RecursionError) as error:  # such as an integer with too many digits to be formatted
         raise _not_editable(path) from error
     if after.item != wanted or changed:
         raise _not_editable(path)

@@ -1,4 +1,4 @@
-"""Cache of recent query encodings with background prefetch, and a single worker thread.
+"""A cache of recent query encodings that can be filled in the background, and a single worker thread.
 
 Models, SQLite and numpy release the GIL, so one thread can encode a query while another looks up its words.
 """
@@ -17,20 +17,20 @@ KEPT = 32
 
 
 class PrefetchCache(Generic[T]):
-    """Caches `make(text)` for the last 32 texts and can compute values ahead of time. Thread-safe."""
+    """Caches `make(text)` for the last 32 texts, and can compute values ahead of time. Thread-safe."""
 
     def __init__(self, make: Callable[[str], T], name: str) -> None:
-        """Create the cache; `name` is the worker thread's name."""
+        """Create the cache. `name` is the name of its worker thread."""
         self._make = make
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Future[T]] = OrderedDict()
         self._pool = ThreadPoolExecutor(1, name)
-        # Start the thread now: it inherits the priority of its creator, which may later be a background thread.
+        # Start the thread now, because it inherits the priority of its creator, which may later be a background thread.
         self._pool.submit(int)
         self._closed = False
 
     def prepare(self, text: str) -> None:
-        """Start computing the value in the background; `get` raises if that fails."""
+        """Start computing the value in the background. If that fails, `get` raises the error."""
         with self._lock:
             if text not in self._known and not self._closed:
                 self._keep(text, self._pool.submit(self._make, text))
@@ -62,7 +62,7 @@ class PrefetchCache(Generic[T]):
             self._known.popitem(last=False)
 
     def close(self) -> None:
-        """Finish pending work and reject new work; safe to call twice."""
+        """Finish pending work and reject new work. It is safe to call this twice."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()
@@ -72,19 +72,19 @@ class WorkerThread:
     """A worker thread for subtasks that take milliseconds. Thread-safe."""
 
     def __init__(self, name: str) -> None:
-        """Start the thread under this name."""
+        """Start a thread with this name."""
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, name)
-        self._pool.submit(int)  # start it now, for its priority; see PrefetchCache
+        self._pool.submit(int)  # start the thread now because of its priority (see PrefetchCache)
         self._closed = False
 
     def begin(self, work: Callable[[], R]) -> Callable[[], R]:
-        """Start the work and return a function that waits for its result. After `close`, that function does the work itself."""
+        """Start the work and return a function that waits for its result. After `close`, the function does the work itself."""
         with self._lock:
             return work if self._closed else self._pool.submit(work).result
 
     def close(self) -> None:
-        """Finish pending work; safe to call twice."""
+        """Finish pending work. It is safe to call this twice."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()

@@ -1,4 +1,4 @@
-"""Items as database rows: the item table and the query filter shared by all SQLite-backed stores.
+"""Items as database rows: the item table and the query filter that all SQLite-backed stores share.
 
 A store creates its table with `create_table_sql`, writes `to_row` and filters with `where`. The columns besides
 `payload` exist only so that SQLite can evaluate the filters.
@@ -18,7 +18,7 @@ from memoryd.core.errors import IndexDamagedError, InputError
 from memoryd.core.types import MemoryItem, Query, Scope, Status
 
 ITEMS_KEPT = 6_000
-# Items with these statuses can expire (`valid_to`) without a status change.
+# Items with these statuses can expire (`valid_to`) without a change of status.
 _CURRENT = frozenset({Status.ACTIVE, Status.CANDIDATE})
 COLUMNS = (
     "id",
@@ -47,19 +47,19 @@ _TYPES = {
 
 
 def create_table_sql(table: str, extra: Sequence[str] = ()) -> str:
-    """Return the DDL of an item table with an INTEGER `rowid`; `extra` are additional column definitions."""
+    """Return the DDL of an item table with an INTEGER `rowid`. `extra` holds additional column definitions."""
     columns = ["rowid INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE"]
     columns += [f"{name} {_TYPES.get(name, 'TEXT NOT NULL')}" for name in COLUMNS[1:]]
     return f"CREATE TABLE {table} ({', '.join([*columns, *extra])})"
 
 
 def create_index_sql(table: str) -> list[str]:
-    """Return the DDL of the indexes used by the filters."""
+    """Return the DDL of the indexes that the filters use."""
     return [f"CREATE INDEX {table}_{column} ON {table}({column})" for column in ("project", "session", "created_at", "status")]
 
 
 def upsert_sql(table: str, extra: Sequence[str] = ()) -> str:
-    """Return an upsert that keeps the rowid; its parameters are `to_row(item)` plus the extra columns."""
+    """Return an upsert statement that keeps the rowid. Its parameters are `to_row(item)` and the extra columns."""
     names = [*COLUMNS, *extra]
     marks = ", ".join("?" * len(names))
     updates = ", ".join(f"{name}=excluded.{name}" for name in names[1:])
@@ -67,7 +67,7 @@ def upsert_sql(table: str, extra: Sequence[str] = ()) -> str:
 
 
 def seconds(moment: datetime | None) -> float | None:
-    """Convert a time to seconds since 1970, as stored in rows."""
+    """Convert a time to seconds since 1970, the form in which rows store times."""
     return None if moment is None else moment.timestamp()
 
 
@@ -95,7 +95,7 @@ def to_row(item: MemoryItem) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=ITEMS_KEPT)
 def from_payload(payload: str) -> MemoryItem:
-    """Parse the `payload` column, caching recent items because every store loads the same ones.
+    """Parse the `payload` column. Recent items are cached, because every store loads the same ones.
 
     Raises:
         IndexDamagedError: The payload was not written by a store.
@@ -146,7 +146,7 @@ def _add_time(where: _Where, query: Query) -> None:
 
 
 def where(query: Query, alias: str = "") -> tuple[str, list[Any]]:
-    """Return a non-empty WHERE condition and its parameters for all filters of the query except its text."""
+    """Return a WHERE condition, which is never empty, and its parameters for all filters of the query except its text."""
     out = _Where(alias)
     if query.project is not None:
         out.add(f"(@project = ? OR @scope = '{Scope.USER}')", query.project)

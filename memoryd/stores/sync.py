@@ -1,4 +1,4 @@
-"""Synchronisation of the full-text index with the files, which are never modified."""
+"""Synchronisation of the full-text index with the files. The files are never modified."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _BITS = (1 << 63) - 1  # SQLite's integers are signed
 
 
 def stamp_of(stat: os.stat_result) -> Stamp:
-    """Return the stamp of a stat result."""
+    """Return the stamp of a file with this stat result."""
     return Stamp(max(-_BITS, min(stat.st_mtime_ns, _BITS)), stat.st_size, stat.st_ino & _BITS)
 
 
 def look(path: Path) -> Stamp | None:
-    """Return the stamp of a file; None if it is missing, inaccessible or not a regular file."""
+    """Return the stamp of a file, or None if it is missing, inaccessible or not a regular file."""
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -53,7 +53,7 @@ class Seen:
 
 
 def scan(root: Path, under: str = "") -> Seen:
-    """Scan all memory files below `root`/`under` (a folder or a file).
+    """Scan all memory files below `root`/`under`, which may be a folder or a file.
 
     Links to folders and links out of the root are not followed. Entries that are not regular files, or lie outside, are
     returned with a problem; those that can't be examined are logged and skipped.
@@ -92,22 +92,22 @@ def _visit(entry: os.DirEntry[str], prefix: str, seen: Seen, real_root: Path) ->
     elif is_memory_name(entry.name) and entry.is_file(follow_symlinks=False) and relative.isascii():
         try:
             seen.stamps[relative] = stamp_of(entry.stat())
-        except OSError as error:  # just deleted
+        except OSError as error:  # the file was just deleted
             log.info("Can't look at %s: %s", entry.path, error.strerror)
     elif is_memory_name(entry.name) or (entry.is_symlink() and entry.is_dir()):
         _note(seen, Path(entry.path), relative, real_root)
 
 
 def _note(seen: Seen, path: Path, relative: str, real_root: Path) -> None:
-    """Add an unusual entry: a link, a special file, or a name that is not valid UTF-8."""
+    """Add an unusual entry, which is a link, a special file, or a name that is not valid UTF-8."""
     try:
         problem = _problem_of(path, real_root)
         stamp = stamp_of(path.lstat() if problem else path.stat())
-    except (OSError, RuntimeError, ValueError) as error:  # dangling or circular link, or just deleted
+    except (OSError, RuntimeError, ValueError) as error:  # the link is dangling or circular, or was just deleted
         log.info("Can't look at %s: %s", path, error)
         return
     if path.is_dir() and not problem:
-        return  # a link to a folder of the vault, whose files are scanned at their own path
+        return  # this is a link to a folder of the vault, and the files in it are scanned at their own path
     known_as = relative.encode("utf-8", "backslashreplace").decode("utf-8")
     seen.stamps[known_as] = stamp
     if problem:
@@ -115,7 +115,7 @@ def _note(seen: Seen, path: Path, relative: str, real_root: Path) -> None:
 
 
 def _problem_of(path: Path, real_root: Path) -> str:
-    """Return why the path can't be indexed, or an empty string."""
+    """Return the reason why the path can't be indexed, or an empty string if it can."""
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
@@ -127,7 +127,7 @@ def _problem_of(path: Path, real_root: Path) -> str:
 
 
 def remove_stale_temporaries(root: Path, before: float) -> int:
-    """Delete temporaries of killed writers older than `before` (seconds since 1970) and return their number."""
+    """Delete the temporary files that killed writers left before `before` (seconds since 1970). Return their number."""
     removed = 0
     for path in temporaries(root):
         try:
@@ -140,7 +140,7 @@ def remove_stale_temporaries(root: Path, before: float) -> int:
 
 
 def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:
-    """Return paths relative to the root (`""` for the root itself), skipping hidden ones and those outside."""
+    """Return paths relative to the root, which itself is `""`. Hidden paths and paths outside the root are skipped."""
     out = set()
     real = root.resolve()
     for path in changed:
@@ -157,7 +157,7 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """Result of a `sync`: items added or changed, ids removed, and files that can't be read."""
+    """Result of a `sync`: the items that were added or changed, the ids that were removed, and the files that can't be read."""
 
     changed: tuple[MemoryItem, ...] = ()
     removed: tuple[str, ...] = ()
@@ -170,14 +170,14 @@ def content_hash(data: bytes) -> str:
 
 
 def _rank(id: str, path: str) -> tuple[bool, str]:
-    """Sort key for files with the same id: the file named after the id first, then by path."""
+    """Sort key for files with the same id: the file named after the id first, and the others by path."""
     return (path.rpartition("/")[2] != f"{id}.md", path)
 
 
 class Synchroniser:
     """One synchronisation. `exclusive` is held while the index changes, but not while folders are scanned.
 
-    `before` maps touched ids to their original digest, or None for new items.
+    `before` maps the ids of touched items to their original digests, or to None for new items.
     """
 
     def __init__(self, root: Path, index: FullTextIndex, exclusive: Callable[[], AbstractContextManager[None]]) -> None:
@@ -189,7 +189,7 @@ class Synchroniser:
         self._odd: dict[str, tuple[Stamp, str]] = {}
 
     def run(self, targets: Iterable[str]) -> None:
-        """Compare these relative files and folders with the index and apply the differences."""
+        """Compare these relative files and folders with the index, and apply the differences."""
         suspects: set[str] = set()
         for target in targets:
             known, seen = self._index.known(target), scan(self._root, target)
@@ -202,7 +202,7 @@ class Synchroniser:
                 self._apply(chunk)
 
     def report(self) -> SyncReport:
-        """Return what the runs changed."""
+        """Return everything that the calls of `run` changed."""
         after = {id: self._index.digest_of(id) for id in sorted(self.before)}
         changed = [id for id, digest in after.items() if digest is not None and digest != self.before[id]]
         items = self._index.fetch(changed)
@@ -210,7 +210,7 @@ class Synchroniser:
         return SyncReport(tuple(items[id] for id in changed if id in items), removed, tuple(self._broken))
 
     def release(self, id: str) -> None:
-        """Index a duplicate that had been set aside because of this id."""
+        """Index a duplicate that had been set aside because another file held this id."""
         self._apply(self._index.duplicates_of(id), force=True)
 
     def _apply(self, paths: Sequence[str], force: bool = False) -> None:

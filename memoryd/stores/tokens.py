@@ -1,6 +1,6 @@
 """Token vectors in SQLite, and MaxSim scoring of given candidates (Khattab & Zaharia 2020).
 
-A vector is 224 four-bit numbers with one float16 scale: 114 bytes per token. Nothing is cached in memory; each query
+A vector consists of 224 four-bit numbers and one float16 scale, or 114 bytes per token. Nothing is cached in memory. Each query
 reads the vectors of its candidates.
 """
 
@@ -24,12 +24,12 @@ from memoryd.stores.prefetch import PrefetchCache
 SCHEMA = Migrations("tokens")
 SCALE_BYTES = 2
 WRITE_BATCH = 64
-# Multiplications per matrix product. From 2^18 on, BLAS uses several threads, which wait for each other on busy cores and
+# Maximum multiplications per matrix product. From 2^18 on, BLAS uses several threads. On busy cores they wait for each other and
 # can take a hundred times as long.
 PRODUCTS = 180_000
-# Blocks unpacked and multiplied in one call: few calls, while the data still fits the CPU cache.
+# Blocks that are unpacked and multiplied in one call. This keeps calls few, while the data still fits the CPU cache.
 AT_ONCE = 8
-# Four bits hold -7 to 7, stored as 1 to 15.
+# Four bits hold the numbers -7 to 7, which are stored as 1 to 15.
 MOST, MIDDLE = 7, 8
 USUAL = 0.98
 _UPSERT = """
@@ -46,7 +46,7 @@ _USABLE = "model = ? AND typeof(vectors) = 'blob' AND length(vectors) > 0 AND le
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """Create the table. `source` is the digest of the encoded text, `before` the preceding memory of the session."""
+    """Create the table. `source` is the digest of the encoded text, and `before` is the preceding memory of the session."""
     db.execute(
         "CREATE TABLE tokens (rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, model TEXT NOT NULL, digest TEXT NOT NULL,"
         " source TEXT NOT NULL, before TEXT NOT NULL, vectors BLOB NOT NULL)"
@@ -56,13 +56,13 @@ def m001_create(db: Database) -> None:
 
 @SCHEMA.step
 def m002_four_bits(db: Database) -> None:
-    """Switch from eight to four bits: everything is encoded again."""
+    """Switch from eight to four bits. Everything is encoded again."""
     db.execute("DELETE FROM tokens")
 
 
 @SCHEMA.step
 def m003_two_turns_before(db: Database) -> None:
-    """Use two preceding turns as context instead of one: memories with a predecessor are encoded again."""
+    """Use two preceding turns as context instead of one. Memories with a predecessor are encoded again."""
     db.execute("DELETE FROM tokens WHERE before != ''")
 
 
@@ -71,10 +71,10 @@ class TokenEntry:
     """Input for the token vectors of a memory.
 
     Attributes:
-        digest: Digest of the item.
+        digest: Digest of the item (see `item_digest`).
         before: Id of the preceding memory of the session.
         context: Preceding text, ending with that of `before`.
-        keys: Encoded separately; their tokens are appended to those of the text.
+        keys: Keys of the memory. They are encoded separately, and their tokens are appended to those of the text.
     """
 
     id: str
@@ -91,7 +91,7 @@ class TokenEntry:
 
 
 class TokenStore:
-    """Token vectors by memory id. Thread-safe; the encoder runs outside the database lock."""
+    """Token vectors by memory id. Thread-safe. The encoder runs outside the database lock."""
 
     def __init__(self, path: Path, encoder: TokenEncoder) -> None:
         """Open or create the file.
@@ -101,17 +101,17 @@ class TokenStore:
         """
         self._encoder = encoder
         self._width = -(-encoder.dimensions // 2) + SCALE_BYTES
-        # Not durable: rows lost in a power cut are detected at the next start and encoded again.
+        # Writes are not durable. Rows lost in a power cut are detected at the next start and encoded again.
         self._db = SCHEMA.open(path, durable=False)
         self._queries = PrefetchCache(encoder.encode_query, "encode-query")
 
     def close(self) -> None:
-        """Close the database; safe to call twice."""
+        """Close the database. It is safe to call this twice."""
         self._queries.close()
         self._db.close()
 
     def check(self) -> None:
-        """Read every page and raise IndexDamagedError if one is damaged."""
+        """Read every page, and raise IndexDamagedError if a page is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
@@ -119,10 +119,10 @@ class TokenStore:
         self._db.scrub()
 
     def write_many(self, entries: Sequence[TokenEntry]) -> None:
-        """Encode and store entries, 64 per transaction; entries with unchanged text and context keep their vectors.
+        """Encode and store entries, 64 per transaction. Entries with unchanged text and context keep their vectors.
 
         Raises:
-            EmbeddingError: Encoding failed; earlier batches remain stored.
+            EmbeddingError: Encoding failed. Earlier batches remain stored.
         """
         for start in range(0, len(entries), WRITE_BATCH):
             self._write_batch(entries[start : start + WRITE_BATCH])
@@ -161,7 +161,7 @@ class TokenStore:
         self._db.execute("DELETE FROM tokens")
 
     def digests(self) -> dict[str, str]:
-        """Return item digests by id; empty for rows that must be encoded again (other model, damaged vectors)."""
+        """Return item digests by id. The digest is empty for rows that must be encoded again (other model, damaged vectors)."""
         rows = self._db.execute(f"SELECT id, iif({_USABLE}, digest, '') FROM tokens", (self._encoder.name, self._width))
         return {id: found for id, found in rows}
 
@@ -174,20 +174,23 @@ class TokenStore:
         return self._db.value("SELECT 1 FROM tokens WHERE before != '' LIMIT 1") is not None
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the ids of the preceding and following memory of each stored memory, empty if there is none."""
+        """Return the ids of the preceding and following memory of each stored memory.
+
+        An id is empty if there is no such memory.
+        """
         rows = self._db.execute(_NEIGHBOURS, (_json(ids),))
         return {id: (before, after or "") for id, before, after in rows}
 
     def before(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the id of the preceding memory of each stored memory, empty if there is none."""
+        """Return the id of the preceding memory of each stored memory. The id is empty if there is none."""
         return dict(self._db.execute("SELECT id, before FROM tokens WHERE id IN (SELECT value FROM json_each(?))", (_json(ids),)))
 
     def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
-        """Return the weighted MaxSim of the query with each memory: the sum of its `matches`."""
+        """Return the weighted MaxSim of the query with each memory, which is the sum of its `matches`."""
         return {id: float(match.sum()) for id, match in self.matches(text, ids, weight).items()}
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
-        """Return each query token's contribution to the score of each memory, skipping missing and unusable ones.
+        """Return each query token's contribution to the score of each memory. Missing and unusable memories are skipped.
 
         A contribution is weight(word) times the best cosine with any token of the memory, divided by the sum of all
         weights; the contributions sum to 1 if every token is present.
@@ -208,12 +211,12 @@ class TokenStore:
         return {row[0]: match for row, match, whole in zip(rows, found, usable, strict=True) if whole}
 
     def prepare(self, text: str) -> None:
-        """Start encoding a query in the background; `matches` raises if that fails."""
+        """Start encoding a query in the background. If that fails, `matches` raises the error."""
         self._queries.prepare(text)
 
 
 def to_blob(vectors: FloatArray) -> bytes:
-    """Serialise token vectors: per token, two numbers per byte, then the scale.
+    """Serialise token vectors. For each token, two numbers are stored per byte, followed by the scale.
 
     Raises:
         EmbeddingError: A vector is zero or not finite.
@@ -229,7 +232,7 @@ def to_blob(vectors: FloatArray) -> bytes:
 
 
 def _scales(vectors: FloatArray, peaks: FloatArray) -> NDArray[np.float16]:
-    """Choose per vector the better of two scales: one that fits the largest number, one that clips the top 2 %."""
+    """Choose the better of two scales for each vector: one that fits the largest number, and one that clips the top 2 %."""
     usual = np.quantile(np.abs(vectors), USUAL, axis=1)
     choices = [np.maximum(values / MOST, np.finfo(np.float16).tiny).astype("<f2") for values in (peaks, usual)]
     errors = [((_rounded(vectors, scales) * _wide(scales) - vectors) ** 2).sum(axis=1) for scales in choices]
@@ -245,7 +248,7 @@ def _wide(scales: NDArray[np.float16]) -> FloatArray:
 
 
 def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> FloatArray:
-    """Return the best product of each query token with any token of each (id, blob) row, shape (rows, query tokens)."""
+    """Return the best product of each query token with any token of each (id, blob) row, in shape (rows, query tokens)."""
     if not rows:
         return np.zeros((0, len(query)), dtype=np.float32)
     packed = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.uint8).reshape(-1, width)
@@ -257,12 +260,12 @@ def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> Floa
 
 
 def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
-    """Return unscaled products of stored tokens with query tokens, shape (stored tokens, query tokens).
+    """Return unscaled products of stored tokens with query tokens, in shape (stored tokens, query tokens).
 
-    A byte b holds a low number l = b mod 16 and a high one (b - l) / 16, so l·e + h·o = l·(e - o/16) + b·o/16.
+    A byte b holds a low number l = b mod 16 and a high number h = (b - l) / 16, so l·e + h·o = l·(e - o/16) + b·o/16.
     """
     tokens = len(query)
-    # BLAS is faster with a multiple of four query tokens.
+    # BLAS is faster if the number of query tokens is a multiple of four.
     even = np.pad(query, ((0, -tokens % 4), (0, query.shape[1] % 2)))
     for_low, for_high = even[:, ::2], even[:, 1::2] / 16
     columns = np.ascontiguousarray(np.concatenate([for_low - for_high, for_high], axis=1).T)
@@ -277,7 +280,7 @@ def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
         first, blocks = start // block, -(-len(part) // block)
         np.matmul(numbers[: blocks * block].reshape(blocks, block, -1), columns, out=products[first : first + blocks])
     flat = products.reshape(-1, len(even))[:stored, :tokens]
-    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # stored numbers are offset by MIDDLE
+    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # the stored numbers are offset by MIDDLE
 
 
 def _json(values: Iterable[str]) -> str:

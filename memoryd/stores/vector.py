@@ -43,24 +43,24 @@ from memoryd.stores.vector_cache import (
 )
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs, to_blob, unit_vectors
 
-# Nearest-neighbour search over one table of vectors; SQL checks every filter on the memory that a vector belongs to.
+# Nearest-neighbour search over one table of vectors. SQL checks every filter on the memory to which a vector belongs.
 #
 # A memory has one vector for its statement (table `memory`) and one per key (table `key`). Both tables are searched the same
 # way; a memory's cosine is the best of its vectors in the table.
 
-# Candidate counts after the first attempt, in multiples of k, before the filter is considered narrow.
+# Numbers of candidates after the first attempt, in multiples of k, before the filter is considered narrow.
 _REACH = (2, 8, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSource:
-    """A table of vectors. In its SQL, `v` is the vector's row and `m` that of its memory.
+    """A table of vectors. In its SQL, `v` is the row of the vector and `m` is the row of the vector's memory.
 
     Attributes:
         table: Table name.
         passing: Join of vectors and memories for which SQLite chooses the plan.
-        found: The same, starting from given vectors.
-        changed: The same, using the index on versions.
+        found: The same join, starting from given vectors.
+        changed: The same join, using the index on versions.
         spread: Approximate number of vectors per memory.
     """
 
@@ -74,7 +74,7 @@ class VectorSource:
 STATEMENTS = VectorSource(
     "memory",
     passing="memory AS m",
-    # NOT INDEXED forces the lookup by rowid; otherwise SQLite scans the whole filter index.
+    # NOT INDEXED forces a lookup by rowid. Otherwise SQLite scans the whole filter index.
     found="memory AS m NOT INDEXED",
     changed="memory AS m INDEXED BY memory_version",
 )
@@ -115,7 +115,7 @@ class VectorTable:
             self.caches.clear()
 
     def scores(self, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
-        """Return the cosines of the k nearest memories that pass the filters, by id, best first; ties by id."""
+        """Return the cosines by id of the k nearest memories that pass the filters, best first. Ties are ordered by id."""
         with self._lock:
             if not self.caches.count():
                 return {}
@@ -133,9 +133,9 @@ class VectorTable:
         return {id: cosine for id, cosine in rows if cosine is not None and cosine > 0}
 
     def _by_cache(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
-        """Return the k best using a cache, or None if the table must be searched.
+        """Return the k best memories using a cache, or None if the table must be searched.
 
-        k candidates that pass the filter are the answer if the last of them is strictly better than the last candidate;
+        The first k candidates that pass the filter are the answer if the k-th is strictly better than the last candidate;
         otherwise equal ones might follow, and ties are ordered by id.
         """
         cache = self.caches.current(len(vector))
@@ -158,7 +158,10 @@ class VectorTable:
         return self._by_matrix(cache, vector, query, k) if isinstance(cache, VectorMatrix) else None
 
     def _within(self, matrix: VectorMatrix, query: Query) -> NDArray[np.intp]:
-        """Return positions of rows that can pass the query's time-independent filters, cached until the table changes."""
+        """Return the positions of rows that can pass the query's time-independent filters.
+
+        They are cached until the table changes.
+        """
         timed = query.as_of is not None or query.valid_at is not None
         lasting = Query(
             project=query.project,
@@ -172,7 +175,7 @@ class VectorTable:
         return self._positions.of(matrix, condition, parameters)
 
     def _by_matrix(self, matrix: VectorMatrix, vector: FloatArray, query: Query, k: int) -> dict[str, float]:
-        """Rank all rows that pass the filter; the cut-off includes ties, which are ordered by id."""
+        """Rank all rows that pass the filter. The cut-off includes ties, which are ordered by id."""
         condition, parameters = where(query, "m")
         rows = self._db.execute(
             f"SELECT {self._row}.rowid FROM {self._source.passing} WHERE {condition} AND {self._row}.model = ?",
@@ -181,12 +184,12 @@ class VectorTable:
         cosines = {row: round(cosine, 6) for row, cosine in matrix.cosines(vector, [row for (row,) in rows]).items()}
         least = heapq.nlargest(self._source.spread * k, cosines.values())[-1] if cosines else 0.0
         ranked = self._passing({row: cosine for row, cosine in cosines.items() if cosine >= least}, query)
-        if len(ranked) < k and least > 0:  # the best vectors belong to too few memories
+        if len(ranked) < k and least > 0:  # the best vectors belong to too few different memories
             ranked = self._passing(cosines, query)
         return dict(ranked[:k])
 
     def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
-        """Return (id, best cosine) of the existing, usable memories among these rows that pass the filter, in rank order."""
+        """Return (id, best cosine) of the usable memories among these rows that still exist and pass the filter, best first."""
         condition, parameters = where(query, "m")
         rows = self._db.execute(
             f"SELECT {self._row}.rowid, m.id FROM {self._source.found}"
@@ -212,7 +215,7 @@ def _json_list(values: Sequence[int]) -> str:
 SCHEMA = Migrations("vector")
 EXTRA = ("embedding", "model", "version")
 WRITE_BATCH = 256
-# Norm of an embedding, NULL for an unusable blob; parameters: bytes, zero vector. CASE guarantees the evaluation order.
+# Norm of an embedding, or NULL for an unusable blob. Parameters: bytes, zero vector. CASE guarantees the evaluation order.
 _NORM = (
     "CASE WHEN typeof(embedding) = 'blob' AND length(embedding) = ? AND length(embedding) > 0"
     " THEN vec_distance_L2(embedding, ?) END"
@@ -223,7 +226,7 @@ INSERT INTO key (owner, text, embedding, model, version) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT(owner, text) DO UPDATE SET embedding = excluded.embedding, model = excluded.model, version = excluded.version
 """
 _OWNED = "SELECT rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))"
-# Cosines of each statement and each of its keys; one row without a key for a memory that has none.
+# Cosines of each statement and each of its keys. A memory without keys has one row without a key.
 _COMPARE = f"""
 SELECT m.id, round(1 - vec_distance_cosine(m.embedding, ?), 6),
 CASE WHEN {usable_of("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END, v.text
@@ -234,7 +237,7 @@ WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """Create the first schema. One wide index serves every filter without reading the rows with their vectors."""
+    """Create the first schema. One wide index serves every filter, without reading the rows with their vectors."""
     db.execute(create_table_sql("memory", ["embedding BLOB", "model TEXT NOT NULL", "version INTEGER NOT NULL"]))
     db.execute(
         "CREATE INDEX memory_filter ON memory"
@@ -247,7 +250,7 @@ def m001_create(db: Database) -> None:
 
 @SCHEMA.step
 def m002_keys(db: Database) -> None:
-    """Add vectors of keys; memories with keys are embedded again."""
+    """Add vectors of keys. Memories with keys are embedded again."""
     db.execute(
         "CREATE TABLE key (rowid INTEGER PRIMARY KEY, owner INTEGER NOT NULL, text TEXT NOT NULL, embedding BLOB,"
         " model TEXT NOT NULL, version INTEGER NOT NULL, UNIQUE(owner, text))"
@@ -258,7 +261,7 @@ def m002_keys(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Closeness:
-    """Cosines of a query with a memory's statement and with each of its keys; `texts` are the keys in the same order."""
+    """Cosines of a query with a memory's statement and with each of its keys. `texts` holds the keys in the same order."""
 
     statement: float
     keys: tuple[float, ...] = ()
@@ -303,7 +306,7 @@ class VectorStore:
         self._model = embedder.name
         self._lock = threading.RLock()
         extension: Any = sqlite_vec
-        # Not durable: rows lost in a power cut are detected at the next start and embedded again.
+        # Writes are not durable. Rows lost in a power cut are detected at the next start and embedded again.
         self._db = SCHEMA.open(path, extensions=[extension.loadable_path()], durable=False)
         self._queries = PrefetchCache(self._embed_query, "embed-query")
         shared = (self._model, self._lock)
@@ -311,18 +314,21 @@ class VectorStore:
         self._keys = VectorTable(self._db, KEYS, *shared, path.with_suffix(".keys.hnsw"), ann_threshold, matrix_bytes)
 
     def close(self) -> None:
-        """Close the database and free the vectors in memory; safe to call twice."""
+        """Close the database and free the vectors in memory. It is safe to call this twice."""
         self._queries.close()
         for table in (self._statements, self._keys):
             table.clear()
         self._db.close()
 
     def check(self) -> None:
-        """Read every page and raise IndexDamagedError if one is damaged."""
+        """Read every page, and raise IndexDamagedError if a page is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
-        """Erase the remains of deleted and replaced items. Deletes the HNSW files, from which nothing can be removed."""
+        """Erase the remains of deleted and replaced items.
+
+        The HNSW files are deleted, because nothing can be removed from them.
+        """
         with self._lock:
             for table in (self._statements, self._keys):
                 table.caches.drop_ann()
@@ -334,15 +340,15 @@ class VectorStore:
         """Embed and store the item; return its id.
 
         Raises:
-            EmbeddingError: Embedding failed; nothing was written.
+            EmbeddingError: Embedding failed. Nothing was written.
         """
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Embed and store items, 256 per transaction; return their ids in order. Unchanged texts keep their vectors.
+        """Embed and store items, 256 per transaction. Return their ids in order. Unchanged texts keep their vectors.
 
         Raises:
-            EmbeddingError: Embedding failed; earlier batches remain stored.
+            EmbeddingError: Embedding failed. Earlier batches remain stored.
         """
         ids: list[str] = []
         everything = list(items)
@@ -369,17 +375,17 @@ class VectorStore:
         return id
 
     def _embed_contents(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """Return the embedding of each distinct content, computing only those that are not stored."""
+        """Return the embedding of each distinct content. Only those that are not stored are computed."""
         wanted = {item.content for item in items}
         known = self._stored_embeddings([item.id for item in items])
         blobs = {content: known[content] for content in wanted & known.keys()}
         fresh = self._embed(sorted(wanted - blobs.keys()))
         if len({len(blob) for blob in (*blobs.values(), *fresh.values())}) > 1:
-            return self._embed(sorted(wanted))  # the model behind this name changed its dimensions
+            return self._embed(sorted(wanted))  # the model with this name has changed its number of dimensions
         return blobs | fresh
 
     def _embed_keys(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """Return the query embedding of each distinct key, computing only those that are not stored."""
+        """Return the query embedding of each distinct key. Only those that are not stored are computed."""
         wanted = {key for item in items for key in keys_of(item)}
         if not wanted:
             return {}
@@ -421,7 +427,7 @@ class VectorStore:
         return {content: blob for content, blob in rows}
 
     def delete(self, id: str) -> None:
-        """Remove the item, if present."""
+        """Remove the item if it is present."""
         with self._db.transaction():
             for (rowid,) in self._db.execute("DELETE FROM memory WHERE id = ? RETURNING rowid", (id,)):
                 self._db.execute("DELETE FROM key WHERE owner = ?", (rowid,))
@@ -430,23 +436,23 @@ class VectorStore:
     # Reading
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if there is none."""
+        """Return the item, or None if it does not exist."""
         rows = self._db.execute("SELECT payload FROM memory WHERE id = ?", (id,))
         return from_payload(rows[0][0]) if rows else None
 
     def all(self) -> Iterator[MemoryItem]:
-        """Yield every item, ordered by id; reads pages, so concurrent writes are allowed."""
+        """Yield every item, ordered by id. Items are read in pages, so concurrent writes are allowed."""
         last = ""
         while rows := self._db.execute("SELECT id, payload FROM memory WHERE id > ? ORDER BY id LIMIT 500", (last,)):
             yield from (from_payload(payload) for _, payload in rows)
             last = rows[-1][0]
 
     def count(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows in the table."""
         return int(self._db.value("SELECT count(*) FROM memory"))
 
     def digests(self) -> dict[str, str]:
-        """Return `item_digest` by id; empty for rows that must be embedded again (other model, damaged vector)."""
+        """Return the `item_digest` by id. It is empty for rows that must be embedded again (other model, damaged vector)."""
         size = self._size()
         rows = self._db.execute(
             f"SELECT id, iif(model = ? AND {_NORM} BETWEEN 0.99 AND 1.01, digest, '') FROM memory",
@@ -460,9 +466,9 @@ class VectorStore:
         return {id: digest for id, digest in rows} | {id: "" for (id,) in broken}
 
     def vectors(self) -> dict[str, FloatArray]:
-        """Return the vectors of this model's statements by memory id, skipping damaged ones.
+        """Return the vectors of the statements embedded by this model, by memory id. Damaged ones are skipped.
 
-        Vectors in memory are not copied; others are read in pages.
+        Vectors in memory are not copied, and others are read in pages.
         """
         size = read_dimensions(self._db, self._model)
         with self._lock:
@@ -490,7 +496,7 @@ class VectorStore:
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, scored by cosine; ties by id. Items with a cosine of 0 or less are not hits.
+        """Return at most k hits, scored by cosine, with ties ordered by id. Items with a cosine of 0 or less are not hits.
 
         A query with empty text returns the newest items that pass the filters, with score 0.
 
@@ -504,7 +510,7 @@ class VectorStore:
         return self._hits(self.scores(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Return ids and cosines of what `search` would return for a text, in order.
+        """Return the ids and cosines that `search` would return for a text, in order.
 
         Raises:
             EmbeddingError: The query can't be embedded.
@@ -520,11 +526,11 @@ class VectorStore:
         return dict(sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:k])
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
-        """Return the best cosine of the text with each memory (see `compare`), skipping missing and unusable ones."""
+        """Return the best cosine of the text with each memory (see `compare`). Missing and unusable memories are skipped."""
         return {id: closeness.best for id, closeness in self.compare(text, ids).items()}
 
     def compare(self, text: str, ids: Sequence[str]) -> dict[str, Closeness]:
-        """Return the cosines of the text with each memory's statement and keys, skipping missing and unusable ones."""
+        """Return the cosines of the text with each memory's statement and keys. Missing and unusable memories are skipped."""
         if not ids or not text.strip():
             return {}
         vector = to_blob(self.query_vector(text))
@@ -542,7 +548,7 @@ class VectorStore:
         return {id: Closeness(statement, tuple(of[id].values()), tuple(of[id])) for id, statement in statements.items()}
 
     def query_vector(self, text: str) -> FloatArray:
-        """Return the unit vector of a query; the last 32 are cached.
+        """Return the unit vector of a query. The vectors of the last 32 queries are cached.
 
         Raises:
             EmbeddingError: The query can't be embedded.
@@ -550,7 +556,7 @@ class VectorStore:
         return self._queries.get(text)
 
     def prepare(self, text: str) -> None:
-        """Start embedding a query in the background; the search raises if that fails."""
+        """Start embedding a query in the background. If that fails, the search raises the error."""
         self._queries.prepare(text)
 
     def _embed_query(self, text: str) -> FloatArray:
@@ -577,9 +583,9 @@ class VectorStore:
     # HNSW index
 
     def rebuild_ann(self) -> int:
-        """Build and save the HNSW indexes; return the rows of the larger one, 0 below the threshold.
+        """Build and save the HNSW indexes. Return the number of rows of the larger one, or 0 below the threshold.
 
-        Meant for the background: about 3,000 rows per second; searches are not blocked.
+        Call this in the background. It indexes about 3,000 rows per second and does not block searches.
 
         Raises:
             DependencyError: hnswlib is not installed.
@@ -587,7 +593,7 @@ class VectorStore:
         return max(table.caches.rebuild_ann() for table in (self._statements, self._keys))
 
     def ann_missing(self) -> bool:
-        """Return whether `rebuild_ann` would help: enough memories, library installed, no usable index."""
+        """Return whether `rebuild_ann` would help: there are enough memories, the library is installed, no index is usable."""
         with self._lock:
             return any(table.caches.ann_missing() for table in (self._statements, self._keys))
 

@@ -1,4 +1,4 @@
-"""Vector caches: copies of the vectors outside their table, and their synchronisation with it.
+"""Vector caches: copies of the vectors outside their table, and the synchronisation of these copies with the table.
 
 Every write gives its rows a new version number within its transaction. A cache knows the version that it includes and
 loads newer rows before it is used, so the next search sees writes of other threads and processes. Deletions need no
@@ -22,10 +22,10 @@ from memoryd.core.protocols import FloatArray
 from memoryd.stores.hnsw import HnswIndex, Identity, hnsw_available, load_hnsw, new_hnsw, remove_hnsw, save_hnsw
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs
 
-# Filter cache: the matrix rows that can pass a filter, reused by later searches and updated after writes.
+# Filter cache: the matrix rows that can pass a filter. Later searches reuse it, and it is updated after writes.
 
 FILTERS_KEPT = 32
-# Maximum changed rows applied to a cached filter; above it the filter is evaluated from scratch.
+# Maximum number of changed rows applied to a cached filter. Above it, the filter is evaluated from scratch.
 MOST_CHANGED = 2_000
 
 
@@ -37,13 +37,13 @@ class _Filter:
 
 
 class FilterCache:
-    """Matrix positions by filter, guarded by the caller's lock.
+    """Matrix positions by filter. The caller's lock guards the cache.
 
-    Deleted rows remain, so callers have to look results up in the table.
+    Deleted rows remain in the cache, so callers have to look up results in the table.
     """
 
     def __init__(self, db: Database, table: str, passing: str, changed: str, row: str) -> None:
-        """Create the cache; `passing` and `changed` are FROM clauses as in VectorSource, `row` is the alias of vector rows."""
+        """Create the cache. `passing` and `changed` are FROM clauses as in VectorSource. `row` is the alias of vector rows."""
         self._db = db
         self._table = table
         self._row = row
@@ -54,7 +54,7 @@ class FilterCache:
         self._known: dict[str, _Filter] = {}
 
     def of(self, matrix: VectorMatrix, condition: str, parameters: Sequence[Any]) -> NDArray[np.intp]:
-        """Return the positions of rows whose memory (`m` in SQL) satisfies a condition, in ascending order."""
+        """Return the positions of the rows with memories (`m` in SQL) that satisfy a condition, in ascending order."""
         self._update(matrix)
         key = orjson.dumps([condition, *parameters]).decode()
         if key not in self._known:
@@ -65,7 +65,7 @@ class FilterCache:
         return self._known[key].positions
 
     def _update(self, matrix: VectorMatrix) -> None:
-        """Apply writes since the last call; a new matrix has different positions, so it clears the cache."""
+        """Apply the writes since the last call. A new matrix has different positions, so it clears the cache."""
         version, self._version = self._version, matrix.version
         if matrix is not self._matrix:
             self._matrix = matrix
@@ -90,14 +90,14 @@ class FilterCache:
 
 MATRIX_BYTES = 160 * 2**20
 READ_BATCH = 4_096
-# Maximum changed rows that a search adds to the HNSW index; more are left to `rebuild_ann`.
+# Maximum number of changed rows that a search adds to the HNSW index. If there are more, they are left to `rebuild_ann`.
 MOST_BEHIND = 1_000
-# Rows that can be compared: written by this model, with a blob of the right length. Parameters: model, bytes.
+# Rows that can be compared, which this model wrote with a blob of the right length. Parameters: model, bytes.
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
 
 
 def usable_of(row: str) -> str:
-    """Return USABLE for rows with this alias."""
+    """Return the condition USABLE for rows with this alias."""
     return f"{row}.model = ? AND typeof({row}.embedding) = 'blob' AND length({row}.embedding) = ?"
 
 
@@ -118,13 +118,13 @@ class VectorCache(Protocol):
         ...
 
     def top(self, vector: FloatArray, sizes: Sequence[int]) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each of the increasing sizes n, yield rowids and cosines of the n nearest rows, best first."""
+        """For each of the increasing sizes n, yield the rowids and cosines of the n nearest rows, best first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """TableState of the table: last change, number of rows, and dimensions of this model's vectors (0 if there are none)."""
+    """State of a table: its last change, its number of rows, and the dimensions of this model's vectors (0 if there are none)."""
 
     version: int
     count: int
@@ -137,12 +137,12 @@ def dimensions_key(model: str) -> str:
 
 
 def read_dimensions(db: Database, model: str) -> int:
-    """Return the dimensions of the model's vectors in this table; 0 before the first write."""
+    """Return the dimensions of the model's vectors in this table, or 0 before the first write."""
     return int(db.value("SELECT value FROM counter WHERE name = ?", (dimensions_key(model),)) or 0)
 
 
 class VectorCaches:
-    """The matrix and the HNSW index of one table. The caller's lock guards everything but `rebuild_ann`."""
+    """The matrix and the HNSW index of one table. The caller's lock guards everything except `rebuild_ann`."""
 
     def __init__(self, db: Database, table: str, model: str, ann_path: Path, ann_threshold: int, matrix_bytes: int) -> None:
         self._db = db
@@ -158,7 +158,7 @@ class VectorCaches:
         self._building = threading.Lock()
 
     def _state(self) -> TableState:
-        """Return the table's state; rows are counted once per version, which deletions increase too."""
+        """Return the state of the table. Rows are counted once per version, which deletions increase too."""
         version = int(self._db.value("SELECT value FROM counter WHERE name = 'version'"))
         if version != self._last.version:
             count = int(self._db.value(f"SELECT count(*) FROM {self._table}"))
@@ -174,7 +174,7 @@ class VectorCaches:
         self._matrix = self._ann = None
 
     def current(self, dimensions: int) -> VectorCache | None:
-        """Return an up-to-date cache suited to the number of memories; None if the table itself must be searched."""
+        """Return an up-to-date cache that suits the number of memories, or None if the table itself must be searched."""
         state = self._state()
         if state.dimensions != dimensions:
             return None
@@ -189,7 +189,7 @@ class VectorCaches:
         return self._matrix
 
     def rebuild_ann(self) -> int:
-        """Build and save the HNSW index; see VectorStore.rebuild_ann."""
+        """Build and save the HNSW index (see VectorStore.rebuild_ann)."""
         with self._building:
             state = self._state()
             if not self._wants_ann(state):
@@ -201,12 +201,12 @@ class VectorCaches:
             return len(cache)
 
     def drop_ann(self) -> None:
-        """Delete the HNSW file and free all vectors in memory; `rebuild_ann` recreates the file."""
+        """Delete the HNSW file and free all vectors in memory. `rebuild_ann` creates the file again."""
         self.clear()
         remove_hnsw(self._ann_path)
 
     def ann_missing(self) -> bool:
-        """Return whether a rebuild would help; see VectorStore.ann_missing."""
+        """Return whether a rebuild would help (see VectorStore.ann_missing)."""
         state = self._state()
         return self._wants_ann(state) and hnsw_available() and self._current_ann(state) is None
 
@@ -228,7 +228,7 @@ class VectorCaches:
         return ann
 
     def _update(self, cache: VectorCache, state: TableState) -> None:
-        """Load rows that changed since the cache's version."""
+        """Load the rows that have changed since the cache's version."""
         if cache.version >= state.version:
             return
         for rows in self._changed(cache.version, state):

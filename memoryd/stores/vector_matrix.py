@@ -1,4 +1,4 @@
-"""All vectors in one array: exact search by matrix product, much faster than row by row in SQLite."""
+"""All vectors in one array, for exact search by matrix product. This is much faster than comparing row by row in SQLite."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def to_blob(vector: FloatArray) -> bytes:
 
 
 def from_blobs(rows: Sequence[Row], dimensions: int) -> tuple[list[int], FloatArray]:
-    """Parse (rowid, blob) rows into rowids and vectors, skipping blobs that are not unit vectors (NaN, zeros)."""
+    """Parse (rowid, blob) rows into rowids and vectors. Blobs that are not unit vectors (NaN, zeros) are skipped."""
     array = np.frombuffer(b"".join(blob for _, blob in rows), dtype="<f4").reshape(len(rows), dimensions)
     with np.errstate(all="ignore"):
         norms = np.einsum("ij,ij->i", array, array)
@@ -31,10 +31,10 @@ def from_blobs(rows: Sequence[Row], dimensions: int) -> tuple[list[int], FloatAr
 
 
 def unit_vectors(vectors: FloatArray, rows: int, model: str) -> FloatArray:
-    """Validate an embedder's result so that no bad vector is ever stored.
+    """Validate an embedder's result, so that no bad vector is ever stored.
 
     Raises:
-        EmbeddingError: The array has the wrong shape or a row is not of length 1.
+        EmbeddingError: The array has the wrong shape, or a row does not have length 1.
     """
     array = np.asarray(vectors, dtype=np.float32)
     if array.ndim != 2 or array.shape[0] != rows or array.shape[1] == 0:
@@ -46,7 +46,7 @@ def unit_vectors(vectors: FloatArray, rows: int, model: str) -> FloatArray:
 
 GROWTH = 1.25
 FLOAT_BYTES = 4
-# Rows gathered at a time; small enough to stay in the CPU cache.
+# Rows gathered at a time. The number is small enough for them to stay in the CPU cache.
 BLOCK = 256
 
 
@@ -66,7 +66,7 @@ class VectorMatrix:
         return len(self._positions)
 
     def put(self, rowids: Sequence[int], vectors: FloatArray) -> None:
-        """Add or replace rows; `vectors` has shape (n, dimensions)."""
+        """Add or replace rows. `vectors` has shape (n, dimensions)."""
         self._reserve(len(self) + len(rowids))
         for rowid in rowids:
             self._positions.setdefault(rowid, len(self._positions))
@@ -77,25 +77,25 @@ class VectorMatrix:
     def top(
         self, vector: FloatArray, sizes: Sequence[int], within: NDArray[np.intp] | None = None
     ) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each of the increasing sizes n, yield rowids and cosines of the (at most) n nearest rows, best first.
+        """For each of the increasing sizes n, yield the rowids and cosines of at most n nearest rows, best first.
 
         `within` restricts the search to these positions (see `positions`).
         """
         cosines = self._cosines(slice(len(self)) if within is None else within, vector)
         rowids = self._rowids if within is None else self._rowids[within]
         far = -cosines
-        for n in sizes:  # usually the first size suffices
+        for n in sizes:  # usually the first size is enough
             chosen = np.argpartition(far, n - 1)[:n] if n < len(far) else np.arange(len(far))
             chosen = chosen[np.argsort(far[chosen], kind="stable")]
             yield rowids[chosen].tolist(), cosines[chosen]
 
     def vector(self, rowid: int) -> FloatArray | None:
-        """Return a row without copying it; None if unknown."""
+        """Return the vector of a row without copying it, or None if the row is unknown."""
         place = self._positions.get(rowid)
         return None if place is None else self._vectors[place]
 
     def positions(self, rowids: Iterable[int]) -> NDArray[np.intp]:
-        """Return the positions of the known rows in memory order; adding rows does not change them."""
+        """Return the positions of the known rows in memory order. Adding rows does not change them."""
         known = (self._positions.get(rowid, -1) for rowid in rowids)
         return np.sort(np.array([place for place in known if place >= 0], dtype=np.intp))
 
@@ -112,7 +112,7 @@ class VectorMatrix:
         gathered = np.empty((BLOCK, self.dimensions), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
-            np.take(self._vectors, part, axis=0, out=gathered[: len(part)], mode="clip")  # other modes copy twice
+            np.take(self._vectors, part, axis=0, out=gathered[: len(part)], mode="clip")  # the other modes copy twice
             out[start : start + len(part)] = _products(gathered[: len(part)], vector)
         return out
 
