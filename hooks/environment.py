@@ -93,7 +93,7 @@ def find_ready(env: "Mapping[str, str]", home: str) -> "str | None":
 
 
 def read_status(env: "Mapping[str, str]", home: str) -> "dict[str, Any]":
-    """Return the status of the last build (state, message, since, attempts, retry_at); empty if there was none."""
+    """Return the status of the last build (state, message, since, attempts, retry_at). It is empty if there was no build."""
     try:
         with open(os.path.join(data_folder(env, home), "setup.json"), encoding="utf-8") as stream:
             value = json.load(stream)

@@ -50,7 +50,7 @@ def _start_ticks(pid: int) -> int:
 
 
 def read_input() -> bytes:
-    """Read standard input; return at most MAX_INPUT + 1 bytes and discard the rest."""
+    """Read standard input. Return at most MAX_INPUT + 1 bytes and discard the rest."""
     parts = []
     size = 0
     try:

@@ -4,7 +4,7 @@
 - SUPERSEDES: the target was true until this memory corrected it or gave a new answer. It keeps its own sessions.
 - SUPERSEDES with CONTRADICTS: the target contradicted this memory and was dropped in its favour.
 
-Files written before version 0.9 use SUPERSEDES for both; `with_merges` distinguishes them by their dates.
+Files written before version 0.9 use SUPERSEDES for merges and corrections. `with_merges` tells them apart by their dates.
 """
 
 from __future__ import annotations

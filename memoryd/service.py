@@ -2,7 +2,7 @@
 
 The Markdown store, the source of truth, is written first. The graph follows in the same call, vectors in the background,
 since a model takes milliseconds per text. Indexes that are damaged, outdated or made by another model are detected and
-rebuilt from the Markdown; until then, queries are answered from the remaining ones.
+rebuilt from the Markdown. Until then, queries are answered from the other indexes.
 """
 
 from __future__ import annotations

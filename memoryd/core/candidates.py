@@ -152,7 +152,7 @@ class Offers:
     def record(
         self, entries: Sequence[OfferedCandidate], *, project: str, session: str, event: str, prompt: int, tokens: int
     ) -> None:
-        """Record an offer. A power cut may lose the record; the candidates are then offered again."""
+        """Record an offer. If a power cut loses the record, the candidates are offered again."""
         now = self._now()
         old = to_iso(self._clock.now() - timedelta(days=KEPT_DAYS))
         with self._db.unsynced(), self._db.transaction():

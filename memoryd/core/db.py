@@ -4,7 +4,7 @@ apsw brings its own SQLite with FTS5 and loadable extensions, which many Python 
 Databases use WAL mode with synchronous=FULL: a transaction that returned is on disk.
 
 Derived databases (`durable=False`) store a checksum in each page, using SQLite's checksum VFS, so a flipped bit raises an
-error instead of changing an answer. `state.db` has none: people open it with other tools, whose writes would look like
+error and can't change an answer. `state.db` has no checksums: people open it with other tools, and their writes would look like
 damage.
 
 Deleted content is overwritten (secure_delete); `scrub` also clears pages, free pages and the write-ahead log.

@@ -1,6 +1,6 @@
 """Time limits. A deadline is passed down and checked in every loop that may take long.
 
-Code that never checks it is stopped by a `Watchdog`, which ends the process; the work in progress is recorded beforehand.
+A `Watchdog` ends the process if code never checks its deadline. The work in progress is recorded beforehand.
 """
 
 from __future__ import annotations

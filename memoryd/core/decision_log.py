@@ -1,7 +1,7 @@
 """Decisions of day dreams about individual statements: whether each was kept, proposed, known or refused, and why.
 
-Stored in the state database (see `state`), together with the run they belong to. Holds no text, only its position in the
-session's log. Limited per session and in total; refused statements are dropped first. Times are ISO strings.
+Stored in the state database (see `state`), together with the run they belong to. They hold no text, only its position in the
+session's log. Their number is limited per session and in total. Refused statements are dropped first. Times are ISO strings.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class NotFoundError(MemorydError):
 
 
 class ConflictError(MemorydError):
-    """The target changed after the caller read it; nothing was written."""
+    """The target changed after the caller read it. Nothing was written."""
 
     code = "conflict"
 

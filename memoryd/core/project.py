@@ -279,8 +279,8 @@ def _folder_name(anchor: Path) -> str:
 def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
     """Return the id of the project that matches, if there is one.
 
-    A known remote decides; else the same folder, unless another repository took its place; else a moved repository: one
-    with the same first commit none of whose known folders exists any more. A copy beside the original is a new project.
+    A known remote decides first. Next is the same folder, unless another repository took its place, then a moved repository,
+    which has the same first commit and no known folder that still exists. A copy next to the original is a new project.
     """
     if remote:
         for id, entry in entries.items():

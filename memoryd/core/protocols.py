@@ -25,7 +25,7 @@ class MemoryStore(Protocol):
       Writing the same item twice changes nothing. The item is durable when the call returns.
     - `get` returns an equal item (except for `backends`), or None.
     - `search` applies every filter of the query and returns at most k hits in a total order (score descending, then
-      id); an empty list for `k <= 0`. A query with empty text returns the newest matching items with score 0.
+      id). For `k <= 0` the list is empty. A query with empty text returns the newest matching items with score 0.
     - `delete` removes the item from this store; a missing id is not an error.
     - `all` yields every item once, ordered by id, whatever its status.
     """
@@ -43,7 +43,7 @@ class MemoryStore(Protocol):
         ...
 
     def delete(self, id: str) -> None:
-        """Remove the item; do nothing if it does not exist."""
+        """Remove the item. Do nothing if it does not exist."""
         ...
 
     def all(self) -> Iterable[MemoryItem]:
@@ -145,7 +145,7 @@ class Extractor(Protocol):
 
 
 class Clock(Protocol):
-    """Source of the current time. There is no other one."""
+    """The only source of the current time."""
 
     def now(self) -> datetime:
         """Return the current time as an aware datetime in UTC."""

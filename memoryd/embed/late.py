@@ -84,7 +84,7 @@ class LateEncoder:
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
         """Encode each text into shape (tokens, dimensions), with at least one token. Punctuation gets no vectors.
 
-        A text is read after the end of its context, whose tokens get no vectors. A text of READ_TOKENS or more is read alone.
+        A text is read after the end of its context, which gets no vectors itself. A text of READ_TOKENS or more is read alone.
 
         Raises:
             EmbeddingError: The model can't be loaded or failed.

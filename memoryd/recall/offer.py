@@ -215,7 +215,7 @@ class _Choice:
 
 
 def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list[OfferLine]]:
-    """Render an offer within a token budget. Return the text and its lines; the last lines are dropped if they don't fit."""
+    """Render an offer within a token budget. Return the text and its lines. The last lines are dropped if they don't fit."""
     shown = list(lines)
     while shown:
         text = _fitted(shown, note, budget)

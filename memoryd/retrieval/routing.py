@@ -296,7 +296,7 @@ class RouterModel:
     """A trained router.
 
     Attributes:
-        weights: Shape (backends, dimensions + FEATURES + 1); the last column is the bias.
+        weights: Array of shape (backends, dimensions + FEATURES + 1). The last column is the bias.
         used: Whether it outperformed the rules.
         scores: Results of the router and the rules on held-out queries.
     """

@@ -42,7 +42,7 @@ LINES_KEPT = 2_000
 class Document:
     """The parts of a file. Concatenated, they give the original.
 
-    `opening` and `closing` are the fence lines; without front matter they and `head` are empty. `values` is the parsed
+    `opening` and `closing` are the fence lines. Without front matter, they and `head` are empty. `values` is the parsed
     block.
     """
 

@@ -56,7 +56,7 @@ def scan(root: Path, under: str = "") -> Seen:
     """Scan all memory files below `root`/`under`, which may be a folder or a file.
 
     Links to folders and links out of the root are not followed. Entries that are not regular files, or lie outside, are
-    returned with a problem; those that can't be examined are logged and skipped.
+    returned with a problem. Entries that can't be examined are logged and skipped.
     """
     seen = Seen()
     start = root / under if under else root

@@ -337,7 +337,7 @@ class VectorStore:
     # Writing
 
     def write(self, item: MemoryItem) -> str:
-        """Embed and store the item; return its id.
+        """Embed and store the item. Return its id.
 
         Raises:
             EmbeddingError: Embedding failed. Nothing was written.
