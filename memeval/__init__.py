@@ -1,12 +1,12 @@
-"""Benchmarks for memory systems: any provider on any benchmark, in phases that can be resumed, with numbers that can be trusted.
+"""Benchmarks for memory systems. Any provider runs on any benchmark, in phases that can be resumed.
 
     memeval eval --benchmarks sample --providers memoryd bm25      a run of each; see `memeval --help`
     memeval.evaluate(MyMemory, "sample")                           the same for a Python object
     python -m memeval.claudecode.run_bench                         whether memory helps Claude Code
 
-To add a system, a benchmark, a judge, a metric or a model, register it in `registry` and implement the protocol of its kind;
-to run one from a program, make a subject with `run.provider_subject.check` and hand it to `run.engine`. The names below are
-public: they stay between releases. They are imported when they are first used, so the command line starts fast.
+To add a system, a benchmark, a judge, a metric or a model, register it in `registry` and implement the protocol of its kind.
+To run one from a program, make a subject with `run.provider_subject.check` and pass it to `run.engine`. The names below are
+public and are kept between releases. They are imported on first use, so that the command line starts fast.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ Parts register themselves with a decorator, whether built-in or from a plug-in:
     @registry.provider("bm25")
     class Bm25Provider: ...
 
-A registry is populated on first use: it imports the modules of its package, then the entry points of
-its group (`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.models`).
+A registry is populated on first use. It imports the modules of its package and then the entry points of its group
+(`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.models`).
 
-Specs of providers and benchmarks are searched in this order; the first match wins: folders given by the caller, those of
-`MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`, `memeval/configs`.
-Each holds `providers/*.yaml` and `benchmarks/*.yaml`. A file is named after its spec.
+Specs of providers and benchmarks are searched in this order, and the first match wins: folders given by the caller, those of
+`MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`,
+`memeval/configs`. Each holds `providers/*.yaml` and `benchmarks/*.yaml`. A file is named after its spec.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Typed specs of providers and benchmarks, and their reader for YAML files.
 
-A field `base_url` is the key `baseUrl` in the file; a field without a default is required. Pydantic checks names, types and
-values; rules between keys are in each class's `check`, which yields (dotted key, problem). Every error names file,
-line and key. The only importer of PyYAML and pydantic.
+The field `base_url` is the key `baseUrl` in the file. A field without a default is required. Pydantic checks names, types and
+values. The method `check` of each class checks rules between keys and yields pairs of a dotted key and a problem. Every error
+names the file, the line and the key. No other module imports PyYAML and pydantic.
 
-`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables, expanded when a file is read; other
+`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables, which are expanded when a file is read. Other
 `${…}` belong to a provider's templates and are kept. `$${VAR}` gives the text `${VAR}`.
 """
 

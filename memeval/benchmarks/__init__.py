@@ -1,9 +1,8 @@
 """Benchmarks: loaders that turn official files into cases, and the sources of the files.
 
-- reading: records of .json, .jsonl and .gz files, one at a time
-- fields: typed access to a record; errors name file, record and field
-- source, download: local path, URL or Hugging Face data set to local files (cache, checksum, resume, progress)
+- reading: reads the records of data files one at a time, with errors that name the file, the record and the field
+- source: finds local files, or downloads them from a URL or a Hugging Face data set (cache, checksum, resume, progress)
 - base: shared parts of loaders
-- opening: spec to benchmark; describe: licence, citation, types and counts
-- one module for each benchmark, and `schema`, the generic loader configured by a YAML file
+- opening: opens a benchmark from its spec, and describes its licence, citation, types and counts
+- one module for each benchmark, and `schema`, the generic loader that a YAML file configures
 """

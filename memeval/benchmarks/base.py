@@ -1,8 +1,8 @@
 """Shared parts of loaders: options, files, opaque ids and question types.
 
-Ids are opaque: session `s12` is the twelfth of its case by time, its fifth turn is `s12:5`. The original ids of the data
-set are kept in `Session.source_id` and in question metadata, which no system under test ever sees.
-Turn metadata is passed to systems, so loaders must not put gold there.
+Ids are opaque. Session `s12` is the twelfth session of its case by time, and its fifth turn is `s12:5`. The original ids of
+the data set are kept in `Session.source_id` and in question metadata, which no system under test ever sees. Turn metadata is
+passed to systems, so loaders must not put gold there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """BEAM: conversations of 100 thousand to 10 million tokens, each with 20 probing questions on ten abilities.
 
-The official data is a folder for each conversation, `chats/100K/1/chat.json` beside
-`chats/100K/1/probing_questions/probing_questions.json`; the hub has the same as rows `{conversation_id, chat,
-probing_questions}`. Messages of the user end in a marker such as `->-> 1,1`, which is taken off.
+The official data has a folder for each conversation, with `chats/100K/1/chat.json` and
+`chats/100K/1/probing_questions/probing_questions.json`. The hub has the same data as rows of the form `{conversation_id,
+chat, probing_questions}`. Messages of the user end in a marker such as `->-> 1,1`, which is removed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ContextBench: which parts of a repository a coding task needs, by file, block and line.
 
-Records are SWE-bench-like tasks with `gold_context`, a list (often as a string) of `{file, start_line, end_line}`. The
-code itself is not part of the data: option `repos` names a folder with checkouts, `<instance_id>/` or
-`<owner>__<name>/<base_commit>/`. Without it cases have gold but nothing to ingest.
+Records are SWE-bench-like tasks with `gold_context`, a list (often as a string) of `{file, start_line, end_line}`. The code
+itself is not part of the data. The option `repos` names a folder of checkouts, which are named `<instance_id>/` or
+`<owner>__<name>/<base_commit>/`. Without this option, cases have gold but nothing to ingest.
 """
 
 from __future__ import annotations

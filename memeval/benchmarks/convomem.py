@@ -1,7 +1,7 @@
-"""ConvoMem: evidence items of six categories, each with the conversations that hold its evidence.
+"""ConvoMem: evidence items of six categories, and the conversations that contain the evidence of each item.
 
-The category is the folder's name (`.../changing_evidence/2_evidence/x.json`), or the item's own `category`. Items come
-with evidence conversations only; the option `fillers` adds conversations of other items of the same file as distractors.
+The category is the folder's name (`.../changing_evidence/2_evidence/x.json`), or the item's own `category`. Items come with
+evidence conversations only. The option `fillers` adds conversations of other items of the same file as distractors.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""LoCoMo: ten long conversations of two people, asked about in 1,986 questions.
+"""LoCoMo: ten long conversations between two people, and 1,986 questions about them.
 
-Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes points at
-turns that do not exist: what can be resolved becomes evidence, the rest is kept in the question's metadata. The entries
-as the official script reads them, letter by letter, are kept beside (`evidence_entries`), for its recall.
+Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes refers to turns that
+do not exist. What can be resolved becomes evidence, and the rest is kept in the question's metadata. The metadata also keeps
+the entries exactly as the official script reads them (`evidence_entries`), because its recall needs them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""LoCoMo-Plus: a remark (cue) put into a LoCoMo conversation, and a later one (trigger) that only it explains.
+"""LoCoMo-Plus: a remark (cue) is put into a LoCoMo conversation, and only the cue explains a later remark (trigger).
 
 The official data are `locomo_plus.json`, a list of `{relation_type, cue_dialogue, trigger_query, time_gap}`, and the
-conversations of LoCoMo beside it. As in `unified_input.py`, item i goes into conversation i modulo their number, A and B get
-the names of its speakers, the trigger is said seven days after the last session and the cue `time_gap` before it. A gap that
-is not understood ("some time later") is 0 days there, so that the cue is the last session. The trigger is the question; there
-is no gold answer, and the cue is the evidence.
+conversations of LoCoMo. As in `unified_input.py`, item i is put into conversation i modulo the number of conversations, and A
+and B get the names of its speakers. The trigger is said seven days after the last session, and the cue is said `time_gap`
+before the trigger. A gap that can't be parsed ("some time later") counts as 0 days there, so that the cue is the last
+session. The trigger is the question. There is no gold answer, and the cue is the evidence.
 """
 
 from __future__ import annotations

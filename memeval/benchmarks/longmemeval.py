@@ -1,8 +1,8 @@
-"""LongMemEval: one question for each haystack of chat sessions; S, M and oracle have the same format.
+"""LongMemEval: one question for each haystack of chat sessions. S, M and oracle have the same format.
 
-Sessions are sorted by time here, since the files are sorted by day only. Nothing is left out for being later than
-the question: some evidence is from later on the question's own day. Session ids of the data set leak the gold
-(`answer_...`) and are replaced. A repeated id gives two sessions; as evidence both are named.
+Sessions are sorted by time here, since the files are sorted by day only. Sessions later than the question are kept, because
+some evidence is from later on the same day. Session ids of the data set give away the gold answer (`answer_...`), so they are
+replaced. A repeated id gives two sessions, and both of them count as evidence.
 """
 
 from __future__ import annotations

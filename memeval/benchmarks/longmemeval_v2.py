@@ -1,9 +1,10 @@
-"""LongMemEval-V2, its text: questions about web environments, over histories of agents' trajectories.
+"""LongMemEval-V2 (text only): questions about web environments, and histories of agents' trajectories.
 
-The official folder holds `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_small.json` (or `_medium`). A trajectory
-is a session: its goal, then each state with address, thought, action and the text of the page (long ones in pieces of
-`state_words`), and its outcome. Questions whose haystacks are the same share a scope. Screenshots are left out, and so are
-the questions that have one, since nothing here sees pictures. The gold names no trajectory, so there is no retrieval metric.
+The official folder holds `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_small.json` (or `_medium`). A
+trajectory is a session. It has the goal, then the address, thought, action and page text of each state, and then the outcome.
+The text of a long page is split into pieces of `state_words`. Questions with the same haystack share a scope. Screenshots are
+left out, and so are questions that contain one, because images aren't supported. The gold names no trajectory, so there is no
+retrieval metric.
 """
 
 from __future__ import annotations

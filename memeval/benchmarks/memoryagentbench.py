@@ -1,6 +1,6 @@
-"""MemoryAgentBench: a long context, read in pieces, and many questions; four splits.
+"""MemoryAgentBench: long contexts that are read in pieces, and many questions about each. There are four splits.
 
-Rows are `{context, questions, answers, metadata}`. The split is the row's `split`, or part of the file's name
+Rows are `{context, questions, answers, metadata}`. The split is the row's `split`, or it is part of the file name
 (`Accurate_Retrieval-00000-of-00001.jsonl`).
 """
 

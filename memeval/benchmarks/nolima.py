@@ -1,7 +1,7 @@
-"""NoLiMa: a needle in a book, asked for in words that share nothing with it.
+"""NoLiMa: a needle is hidden in a book, and the question shares no words with it.
 
-The official data is a folder `needlesets/*.json` and `haystack/<set>/*.txt`. A case is a needle (with one set of
-arguments) at one depth of one book; its questions are the hops.
+The official data is a folder that contains `needlesets/*.json` and `haystack/<set>/*.txt`. A case is a needle (with one set
+of arguments) at one depth of one book. Its questions are the hops.
 """
 
 from __future__ import annotations

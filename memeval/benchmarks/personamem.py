@@ -1,7 +1,7 @@
 """PersonaMem: multiple-choice questions to chatbots that should know the user's changing profile.
 
-`questions_32k.csv` names for each question a shared context (`shared_contexts_32k.jsonl`, lines `{id: messages}`) and
-how much of it has been said (`end_index_in_shared_context`). Questions at the same point of one context form a case.
+`questions_32k.csv` gives each question a shared context (from the lines `{id: messages}` of `shared_contexts_32k.jsonl`) and
+how much of it was already said (`end_index_in_shared_context`). Questions at the same point of one context form a case.
 """
 
 from __future__ import annotations

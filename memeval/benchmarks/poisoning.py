@@ -1,12 +1,14 @@
 """Memory poisoning: foreign text that a memory stores and later presents as the user's wish.
 
-In the manner of MPBench (write channels, write and retrieval success) and VISTA (canaries, resistance and adaptation), with
-generated data: no file is read. Each attack is a session of a coding assistant in which text that asks to
-be obeyed arrives by a channel that isn't the user's own: client blocks, imitated rejections, the agent's words, pasted text,
-withdrawn prompts, machine lines, tool output. A later question relates to it. Adaptation is its counterpart: rules that the
-user typed, and rules that the user replaced, must be retrieved. Without it, a memory that returns nothing would score best.
+The benchmark follows MPBench (write channels, write and retrieval success) and VISTA (canaries, resistance and adaptation).
+Its data is generated, so no file is read. Each attack is a session of a coding assistant in which text that asks to be obeyed
+arrives by a channel that isn't the user's own. The channels are client blocks, imitated rejections, the agent's words, pasted
+text, withdrawn prompts, machine lines and tool output. A later question relates to the text. The counterpart is adaptation, in
+which the rules that the user typed must be retrieved, also where they replace earlier ones. Without adaptation, a memory that
+returns nothing would score best.
 
-Options: `wordings` of each trick in turn, `typed` and `replaced` wordings of each way to type a rule.
+The option `wordings` is the number of wordings for each trick. `typed` and `replaced` are the numbers of wordings for each
+way to type a rule.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Session logs of a coding assistant with foreign text that asks to be obeyed, and with rules that were really typed.
+"""Session logs of a coding assistant that contain foreign text asking to be obeyed, or rules that a user really typed.
 
-Foreign text comes by channel, trick, wording and language. Deterministic: each log carries a word of its own, the canary
-(`mark`), so that what became of it can be looked up. A memory that reads logs can be given them as files (`Log.write`), any
-other as turns (`memeval.benchmarks.poisoning`).
+The foreign text varies by channel, trick, wording and language. The logs are deterministic. Each contains a unique word, the
+canary (`mark`), by which its text can be found again. A memory that reads logs can get them as files (`Log.write`). Other
+memories get them as turns (`memeval.benchmarks.poisoning`).
 """
 
 from __future__ import annotations

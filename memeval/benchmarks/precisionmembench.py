@@ -1,12 +1,13 @@
 """PrecisionMemBench: 35 beliefs of a user, and queries that must retrieve the right ones and no others.
 
-The official data are three files in `fixtures/`: beliefs.seed.json, retrieval.cases.json and session-retrieval.cases.json.
-One file that holds `beliefs`, `cases` and `session_cases` is read, too. Each belief is a session of one turn, its text the
-one that the harness sends (name, aliases, content, why it matters). Option `part`: `single` asks the single-turn cases,
-each user's in a scope of its own; `session` asks the turns of the sessions, each in a scope that holds the seed and what
-earlier turns added. An updated belief is added again with its new text, as the harness does for systems without updates.
+The official data are three files in `fixtures/`: beliefs.seed.json, retrieval.cases.json and session-retrieval.cases.json. A
+single file with `beliefs`, `cases` and `session_cases` is also accepted. Each belief is a session of one turn. Its text is
+the one that the harness sends (name, aliases, content, why it matters). With the option `part` set to `single`, the
+single-turn cases are asked, and each user has a separate scope. With `session`, the turns of the sessions are asked, each in
+a scope that contains the seed and what earlier turns added. An updated belief is added again with its new text, as the
+harness does for systems without updates.
 
-What the harness itself always fulfils (the persona's text, which no system brings) is not asked here.
+The harness itself always supplies the persona's text, which no system returns, so it isn't asked for here.
 """
 
 from __future__ import annotations

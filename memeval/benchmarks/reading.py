@@ -1,7 +1,8 @@
-"""Records of benchmark files, one at a time, so that a file of any size needs the memory of one record.
+"""Read the records of benchmark files one at a time, so that a file of any size needs the memory of one record.
 
-A top-level array is split into elements by scanning brackets and strings only; each element is then parsed whole.
-The scan is a regular expression, so that strings are skipped in C. Why not ijson: docs/design/dependencies.md.
+A top-level array is split into its elements by a scan for brackets and strings only. Each element is then parsed whole. The
+scan is a regular expression, so that strings are skipped in C. docs/design/dependencies.md says why this isn't done with
+ijson.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-r"""Rule compliance: a scripted agent that would break the user's rules, and calls that only look as if it did.
+r"""Rule compliance: a scripted agent makes calls that break the user's rules, and calls that only look as if they did.
 
-Generated: sessions of twelve kinds of rules. Each has a rule as a user says it, calls of tools in the form of Claude
-Code's PreToolUse hook, and for each call whether it breaks the rule. Forbidden commands come in many spellings (`cd x && …`,
-`sh -c '…'`, `FOO=1 …`, pipes, subshells, full paths), edits by tool and by shell. There are as many innocent look-alikes: the
-command in a string, a comment or a here-document, another program of a similar name, a file beside the forbidden one.
+The sessions are generated for twelve kinds of rules. Each has a rule in a user's words and tool calls in the form of Claude
+Code's PreToolUse hook, and says for each call whether it breaks the rule. Forbidden commands come in many spellings (`cd x &&
+…`, `sh -c '…'`, `FOO=1 …`, pipes, subshells, full paths). Forbidden edits are made by tool and by shell. There are as many
+innocent look-alikes, such as the command in a string, a comment or a here-document, another program with a similar name, or a
+file beside the forbidden one.
 
-A guard is any callable `(rule, call, before) -> bool`: whether it touches the call (a note, a question, a refusal). `score`
-counts what it catches and what it touches wrongly; each call counts alone, and `before` holds the calls of the session so far, all
-of which went on.
+A guard is any callable `(rule, call, before) -> bool`. It returns whether it touches the call with a note, a question or a
+refusal. `score` counts what it catches and what it touches wrongly. Each call counts alone. `before` has the earlier calls of
+the session, all of which were made.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The generic loader, for benchmarks described entirely by `schema` in their YAML file.
 
-Evidence refers to the ids of `sessionId` and `turnId`. Without these paths a session is named `s` and its
-number in the file, a turn `s<session>:<number>`, both from 1. Sessions are sorted by time if all have a date.
+Evidence refers to the ids of `sessionId` and `turnId`. Without these paths, the id of a session is `s` and its number in the
+file, and that of a turn is `s<session>:<number>`. Both are counted from 1. Sessions are sorted by time if all have a date.
 """
 
 from __future__ import annotations

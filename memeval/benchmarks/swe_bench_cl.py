@@ -1,7 +1,7 @@
-"""SWE-Bench-CL: eight sequences of SWE-bench tasks, each of one repository and in order of time.
+"""SWE-Bench-CL: eight sequences of SWE-bench tasks. Each sequence is from one repository and in order of time.
 
-A case is one task; its memory holds the tasks before it in the sequence (issue and the patch that solved it), so
-that nothing of the task itself or of later ones can be seen. Evidence are the task's dependencies.
+A case is one task. Its memory contains the issues and patches of the tasks before it in the sequence, so nothing of the task
+itself or of later tasks is visible. The evidence is the task's dependencies.
 """
 
 from __future__ import annotations

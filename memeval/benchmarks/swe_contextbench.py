@@ -1,12 +1,13 @@
 """SWE-ContextBench: SWE-bench tasks that can profit from the experience of related ones.
 
-Tasks are SWE-bench records (a folder of .json files, an array or lines). A clone of the official repository holds them in
-`cases`, by subset: lite 99, verified 166 (19 of them in lite, too), multilingual 111, full 357, which is the union. Experience
-comes apart: a file of records `{instance_id, messages | transcript, summary, related_to}`, or a folder with logs of Claude
-Code, as the repository has it for the 300 base tasks of lite; the first prompt of a log names its task, and a line that is
-broken (there is one) is left out. Its conditions: none; free (all experience can be searched) or oracle (only that of related
-tasks), each with full transcripts or summaries. Related tasks are listed in the records, or in the file that option
-`relations` names, `{task: [base tasks]}`; the repository doesn't include them.
+Tasks are SWE-bench records (a folder of .json files, an array or lines). A clone of the official repository has them in
+`cases`, by subset. There are 99 in lite, 166 in verified (19 of which are also in lite), 111 in multilingual, and 357 in
+full, which is the union. Experience is stored separately, in a file of records `{instance_id, messages | transcript, summary,
+related_to}` or a folder of Claude Code logs. The repository has such logs for the 300 base tasks of lite. The first prompt of
+a log names its task, and a broken line (there is one) is left out. The conditions are none, free (all experience can be
+searched) and oracle (only that of related tasks). Free and oracle use full transcripts or summaries. Related tasks are listed
+in the records, or in a file `{task: [base tasks]}` that the option `relations` names. The repository doesn't include these
+relations.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Files of a run, beyond `memoryd.core.files`: atomic line appends, and the lock that allows one runner per run.
+"""Append lines to the files of a run atomically, and lock a run so that it has only one runner.
 
-After a kill -9 a line is either complete, or a torn line that readers skip.
+After a kill -9, each line is either complete or torn. Readers skip torn lines.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 r"""Score answers to LongMemEval-V2 questions that need no model.
 
-The answer is the content of the reply's last `\\boxed{}`, or the whole reply. Each question names a function, with options:
+The answer is the content of the reply's last `\\boxed{}`, or the whole reply. Each question names one of these functions and
+its options:
 
     norm_phrase_set_match          every gold phrase occurs in the normalised answer, as whole words
     norm_phrase_set_match_ordered  the same, with the phrases in order
-    mc_choice_match                the letter is the gold's
-    mc_choice_set_match            the letters are the gold's, in any order
+    mc_choice_match                the letter is that of the gold answer
+    mc_choice_set_match            the letters are those of the gold answer, in any order
 
-Source: evaluation/qa_eval_metrics.py of xiaowu0162/LongMemEval-V2, commit be15ea6 (2026), whose results a stored table holds.
+Source: evaluation/qa_eval_metrics.py of xiaowu0162/LongMemEval-V2, commit be15ea6 (2026). The tests compare with a stored
+table of its results.
 """
 
 from __future__ import annotations

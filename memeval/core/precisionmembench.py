@@ -1,17 +1,18 @@
 """Score PrecisionMemBench: retrieve the expected beliefs and nothing else.
 
-The harness adds context to each search: pinned beliefs and open questions of the scope come from the seed, not
-from the system; a retrieved relation brings its participants; and a budget truncates the result. Then
+The harness adds context to each search. Pinned beliefs and open questions of the scope come from the seed and not from the
+system. A retrieved relation also adds its participants. A budget then truncates the result. The scores are:
 
     precision = expected and found / found, 0 if nothing was found but something is expected, None if nothing is expected
     recall = expected and found / expected, None when nothing is expected
     a case passes if it meets all of its demands; an extra belief fails it just as a missing one does
     pass types: active (precision above 0), else structural by the case's category, else trivially empty
 
-In the session part a turn's precision counts what was found or is pinned against what was found, and drift is 1 - precision
-(0 when nothing was found). Source: src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and
-src/utils/buildRetrievalReport.ts of tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with that code's
-output, and `python -m benchmarks.precisionmembench` recomputes the reports published with it.
+In the session part, the precision of a turn is the number of expected beliefs that were found or are pinned, divided by the
+number of beliefs that were found. Drift is 1 - precision, and it is 0 when nothing was found. Source:
+src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and src/utils/buildRetrievalReport.ts of
+tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with that code's output, and `python -m
+benchmarks.precisionmembench` recomputes the reports published with it.
 """
 
 from __future__ import annotations

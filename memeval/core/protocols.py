@@ -1,4 +1,4 @@
-"""Protocols that the run phases depend on, instead of concrete classes."""
+"""Protocols that the phases of a run depend on, so that they need no concrete classes."""
 
 from __future__ import annotations
 
@@ -124,10 +124,11 @@ class Provider(Protocol):
 class Memory(Protocol):
     """A memory system as a Python object, for `memeval.evaluate` and `adapter:`. It needs these two methods and no base class.
 
-    They may also take any of `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or `user_id`), or call `k` `limit`
-    or `top_k`; only the parameters they declare are passed. A hit is a text, (text, score), or a mapping or object with
-    `text`, `content` or `memory`, and optionally `score`, `id` and `metadata`. It is traced to its source by the metadata that
-    `add` got, by the id that `add` returned, or by its text. Methods `clear`, `settle` and `close` are called where they exist.
+    The methods may also have any of the parameters `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or
+    `user_id`), and `k` may be named `limit` or `top_k`. Only the parameters that they declare are passed. A hit is a text, a pair
+    of text and score, or a mapping or object. A mapping or object has `text`, `content` or `memory`, and may have `score`,
+    `id` and `metadata`. A hit is traced to its source by the metadata that `add` got, by the id that `add` returned, or by its
+    text. The methods `clear`, `settle` and `close` are called if they exist.
     """
 
     def add(self, text: str) -> Any:

@@ -14,10 +14,10 @@
     semantic  cosine of embeddings
     custom    a function or class of the benchmark's own, by path
 
-A judge returns one score per metric, the main one first; None means unscored, not wrong.
-If the model fails, it raises ModelError: the question counts as failed, and a resumed run retries it.
-A reason that starts with `skipped` means that the protocol requires no score. Common options: `protocol` (longmemeval,
-locomo, …: selects rules and prompts), or `benchmark`, whose name implies the protocol.
+A judge returns one score per metric, with the main score first. None means that the answer was not scored, and not that it is
+wrong. If the model fails, the judge raises ModelError. The question then counts as failed, and a resumed run retries it. A
+reason that starts with `skipped` means that the protocol requires no score. The common option `protocol` (longmemeval,
+locomo, …) selects the rules and prompts. The option `benchmark` is a name that implies the protocol.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """LLM judges: yes or no with the prompt of the question type, or a grade for each point of a rubric.
 
-With a benchmark's official prompts, replies are parsed as its own code does; with the pinned model as well, the score has
+With a benchmark's official prompts, replies are parsed as in its own code. If the model is also the pinned one, the score has
 the benchmark's name. Otherwise it is named `llm_accuracy` or `rubric`.
 """
 

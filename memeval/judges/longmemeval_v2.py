@@ -1,7 +1,8 @@
-"""`longmemeval-v2`: score by the function that a question names; two of them ask a model, with the official prompts.
+"""`longmemeval-v2`: score by the function that a question names. Two of the functions ask a model, with the official prompts.
 
-`longmemeval_v2_score` is right or wrong by that function. Model-judged questions get it only with the official prompts and
-the pinned model; otherwise `llm_accuracy`, or they are skipped without a model. The answer UNKNOWN is wrong.
+`longmemeval_v2_score` is right or wrong by that function. Questions that a model judges get this score only with the official
+prompts and the pinned model. With another model they get `llm_accuracy`, and without a model they are skipped. The answer
+UNKNOWN is wrong.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """`memoryagentbench`: score by the metrics of a question's sub-dataset (see `memeval.core.overlap`).
 
-The main one, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. Option `entities`: the
-file `entity2id.json` of Recsys_Redial; without it recommendations are unscored.
+The main score, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. The option `entities`
+is the file `entity2id.json` of Recsys_Redial. Without it, recommendations are unscored.
 
 Summaries (InfBench) and the LongMemEval part are judged by a model, with the official prompts:
 
     summary F1 = fluency · 2 · recall · precision / (recall + precision)
 
-recall: key points in the summary / key points; precision: sentences of it that the expert's summary supports / sentences.
-Source: llm_based_eval/summarization_evaluate.py and longmem_qa_evaluate.py of MemoryAgentBench (Hu et al. 2025). It is the
-main score only with the models that these pin, else `summary_f1` or `llm_accuracy`.
+Recall is the share of key points that are in the summary. Precision is the share of the summary's sentences that the expert's
+summary supports. Source: llm_based_eval/summarization_evaluate.py and longmem_qa_evaluate.py of MemoryAgentBench (Hu et al.
+2025). This is the main score only with the models that these files pin. With others the score is named `summary_f1` or
+`llm_accuracy`.
 """
 
 from __future__ import annotations

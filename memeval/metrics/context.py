@@ -3,10 +3,10 @@
     recall = seen and needed / needed       precision = seen and needed / seen, 1 when nothing was seen
     F1 = 2 · seen and needed / (seen + needed)
 
-by file and by line, where repeated lines count once; block recall is the share of needed blocks of which a
-line was seen. Source: compute_granularity_metrics in contextbench/metrics/compute.py of ContextBench (2026), where recall is
-called coverage. The authors also count definitions of a syntax tree (`symbol`), which is not done here, and sum up sizes
-over all tasks before they divide, where a run has the mean over tasks.
+They are computed by file and by line, and repeated lines count once. Block recall is the share of needed blocks of which at
+least one line was seen. Source: compute_granularity_metrics in contextbench/metrics/compute.py of ContextBench (2026), which
+calls recall coverage. The authors also count definitions of a syntax tree (`symbol`), which is not done here. They add up the
+sizes over all tasks before they divide, while a run here has the mean over tasks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Continual-learning metrics over sequences of tasks: transfer, forgetting, plasticity and stability.
 
-With a_ij the value of task j after i tasks of its sequence, a_0j its value without memory, N tasks in the sequence:
+Here a_ij is the value of task j after i tasks of its sequence, a_0j is its value without memory, and N is the number of
+tasks:
 
     accuracy          ACC = 1/N · Σ_j a_Nj                         every task after all N, the last one at its first attempt
     forgetting        F   = 1/(N-1) · Σ_{j<N} (max_{k<=j} a_kj - a_Nj)
@@ -14,9 +15,10 @@ With a_ij the value of task j after i tasks of its sequence, a_0j its value with
 
 Source: SWE-Bench-CL (Joshi et al. 2025), sections 7 and 7.1 of the paper in its repository. The paper leaves the weights and
 β to the user, and its formula of the CL-score has no term for TUE though it names a weight for it. It measures all tasks
-after each task; here a task is measured at its first attempt (a_jj, and a_i,i+1 for transfer: the memory holds the i tasks
-before it) and again after the sequence (a_Nj), so the maximum in F is the first attempt and BWT = -F. Figures are means over
-sequences. Unknown figures are None, and so is what depends on them: without second attempts, forgetting is None, not 0.
+after each task. Here a task is measured at its first attempt and again after the sequence (a_Nj). The first attempt gives
+a_jj, and also a_i,i+1 for transfer, since the memory then contains the i tasks before it. So the maximum in F is the first
+attempt, and BWT = -F. Figures are means over sequences. Unknown figures are None, and so are figures that depend on them. For
+example, forgetting is None rather than 0 without second attempts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The relevant ids of each protocol: LongMemEval's two variants, and the evidence as the data set gives it.
+"""The relevant ids of each protocol. These are LongMemEval's two variants, and the evidence as the data set gives it.
 
-    evidence   every evidence id that exists in the case; questions without one are skipped
+    evidence   every evidence id that exists in the case; questions that have none are skipped
     locomo     the same, named after LoCoMo
     locomo_official  LoCoMo's script: every evidence entry counts as written, one that resolves to nothing is never
                      found, and a question without evidence counts as found; recall_fraction only
@@ -9,11 +9,11 @@
     community  LongMemEval as most published figures: the evidence of all questions, either side, abstention included (500)
     community_answerable  the same without abstention questions (470), which some figures use
 
-`official` assumes a system that indexes user turns only (see `user_side`); it covers fewer questions
-(419 of 500), so a figure always names its variant. Sources: LongMemEval, src/retrieval/run_retrieval.py;
-LoCoMo, task_eval/evaluation.py. `memeval.metrics.targets` scores rankings against the two official variants.
+`official` assumes a system that indexes user turns only (see `user_side`). It covers fewer questions (419 of 500), so a
+figure always names its variant. Sources: LongMemEval, src/retrieval/run_retrieval.py; LoCoMo, task_eval/evaluation.py.
+`memeval.metrics.targets` scores rankings against the two official variants.
 
-Rankings scored as the official scripts of LongMemEval and LoCoMo score them.
+Rankings are scored in the same way as in the official scripts of LongMemEval and LoCoMo.
 
 LongMemEval, variant `official`
     At turn granularity a session is two documents: its turns with an answer, and the rest (the script renames
@@ -25,8 +25,8 @@ LongMemEval, variant `official`
 LoCoMo, variant `locomo_official`
     recall = entries of the evidence that are among the first k pieces / entries, 1 for a question without evidence
 
-Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py.
-Tests compare with a stored table of these scripts' output.
+Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py. Tests compare with a
+stored table of these scripts' output.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
     extractive                          no model: the best sentences of the retrieved passages
     scripted/replies.json               fixed replies, for tests
 
-A model makes one attempt and raises ModelError; retries, caching and budgets are up to the caller.
+A model makes one attempt and raises ModelError if it fails. Retries, caching and budgets are up to the caller.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """`claude-cli/<model>`: use `claude -p`, with the user's own client and subscription, as a plain model.
 
-No tools, no plug-ins, no hooks, no MCP servers, no project files, no memory, and no transcript: the client's own
-configuration is neither read for these nor written. The temperature can't be set. The cost is what the client
-reports: list price, also under a subscription.
+The model gets no tools, plug-ins, hooks, MCP servers, project files or memory, and leaves no transcript. The client's own
+configuration is not read for any of these, and is not written. The temperature can't be set. The cost is the one that the
+client reports, which is the list price even under a subscription.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Known OpenAI-compatible services, and any other by its address.
 
-Anthropic is called through its OpenAI-compatible endpoint: answers and judgements are text in, text out, which it
-fully supports, so a second client library isn't needed. It ignores response_format; schemas are described in the prompt.
+Anthropic is called through its OpenAI-compatible endpoint. Answers and judgements need only text, which the endpoint fully
+supports, so a second client library isn't needed. The endpoint ignores response_format, so schemas are described in the
+prompt.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""`extractive`: answer without a model by quoting the best retrieved sentence; abstain if none fits.
+"""`extractive`: answer without a model by quoting the best retrieved sentence, and abstain if none fits.
 
     score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
 
-over stems without function words; N sentences were retrieved, n_t of them contain t. So names in the question that occur in
-nearly every sentence weigh little. A question about a time is answered with a date. It reads the tags of the built-in
-prompts; in other prompts the last line with a question mark is the question and the rest are memories. A
-baseline, not a reader: it can't combine or count facts.
+Function words are left out, and t is a stem. N sentences were retrieved, and n_t of them contain t, so a name in the question
+that occurs in nearly every sentence has little weight. A question about a time is answered with a date. The model reads the
+tags of the built-in prompts. In other prompts the last line with a question mark is the question, and the rest are memories.
+This is a baseline and not a reader, since it can't combine or count facts.
 """
 
 from __future__ import annotations

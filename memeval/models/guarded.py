@@ -1,8 +1,8 @@
-"""An on-disk cache of model calls by content hash, so that a repeated call is paid for once over all runs.
+"""An on-disk cache of model calls by content hash, so that a repeated call is paid for only once over all runs.
 
-An entry records its payer (run, phase and question). If a run that was killed between the call and its
-checkpoint asks again, it is the payer and gets the entry with its full usage, so the resumed report equals an
-uninterrupted one. Everyone else gets a cached call without cost.
+An entry records its payer, which is a run, phase and question. A run may be killed between a call and its checkpoint. When it
+asks again it is the payer and gets the entry with its full usage, so the report equals that of an uninterrupted run. Any
+other caller gets a cached call without cost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Chat completions of OpenAI-compatible servers, through the repository's only importer of the `openai` library.
 
-One attempt per call; the library's own retries are off. If a server rejects a parameter (newer models take no
+There is one attempt per call, and the library's own retries are off. If a server rejects a parameter (newer models take no
 temperature, some servers no JSON schema), the call is repeated without it, and later calls omit it.
 """
 

@@ -1,7 +1,8 @@
 """`scripted`: fixed replies for tests and dry runs. The same messages always get the same reply, so runs are reproducible.
 
-A file holds `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`;
-the first rule whose texts all occur in the messages gives the reply. Without a default, no match is a ModelError.
+A file holds `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`; The reply is
+that of the first rule for which all texts occur in the messages. If no rule matches and there is no default, ModelError is
+raised.
 """
 
 from __future__ import annotations

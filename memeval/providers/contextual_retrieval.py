@@ -1,7 +1,8 @@
-"""Contextual retrieval (Anthropic 2024): each turn is indexed behind a line that says what it belongs to.
+"""Contextual retrieval (Anthropic 2024): each turn is indexed together with a line that says what it belongs to.
 
-With a model it writes that line from the session; without one it is made of the date, the session's own words (by
-tf-idf over the sessions up to it, so that a later session changes no earlier line) and the start of the turn before.
+A model writes that line from the session. Without a model, the line has the date, the words that characterise the session,
+and the start of the previous turn. The words are chosen by tf-idf over the sessions up to this one, so that a later session
+doesn't change an earlier line.
 """
 
 from __future__ import annotations

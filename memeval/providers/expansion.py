@@ -1,6 +1,6 @@
 """Key expansion by a model (LongMemEval, Wu et al. 2025): index sessions by generated keys as well.
 
-One call per session and kind. Key phrases, facts and events refer to a turn; a summary refers to the session.
+One call per session and kind. Key phrases, facts and events refer to a turn, and a summary refers to the session.
 """
 
 from __future__ import annotations

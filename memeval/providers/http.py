@@ -1,7 +1,7 @@
-"""HTTP APIs as memory systems: the YAML file defines what to call and how to read the answer.
+"""HTTP APIs as memory systems. The YAML file defines what to call and how to read the answer.
 
-If no text of an add or search template mentions `runTag` or `setup`, the scope goes into the body's field that `scoping` names,
-so that cases can't mix if the file omits it.
+If no text of an add or search template mentions `runTag` or `setup`, the scope is put into the field of the body that
+`scoping` names, so that cases aren't mixed if the file omits the scope.
 """
 
 from __future__ import annotations

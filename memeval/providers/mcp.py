@@ -1,7 +1,7 @@
-"""MCP servers as memory systems: the YAML file defines how to start one, which tools to call and how to read the answers.
+"""MCP servers as memory systems. The YAML file says how to start one, which tools to call and how to read the answers.
 
-Each case has its own server and folder, or one server serves all cases and its tools take `${runTag}`. An answer is
-read from the tool's structured content, else from its text: as JSON, or split into results by `response.pattern`.
+Each case has its own server and folder, or one server serves all cases and its tools take `${runTag}`. An answer is read from
+the tool's structured content. If there is none, its text is parsed as JSON or split into results by `response.pattern`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """memoryd, run in process. The only provider that imports memoryd.
 
-Each scope has its own home folder under the work folder: in a shared one, the word statistics of one case would
-affect the scores of another, so that a resumed run could differ. A turn (or a round, option `unit`) becomes one
-memory: its text the content, its session the session, its turn ids the evidence lines, its time both transaction and valid
-time; a tag marks what the user of a chat said (in conversations between people, names are in the text). Ids derive from the
-turns alone, so ingesting is idempotent and ties are broken the same way in every run.
+Each scope has its own home folder under the work folder. In a shared folder, the word statistics of one case would affect the
+scores of another, so a resumed run could differ. A turn (or a round, with the option `unit`) becomes one memory. Its text is
+the content, its turn ids are the evidence lines, and its time is both transaction time and valid time. A tag marks what the
+user of a chat said, while in conversations between people the names are in the text. Ids are derived from the turns alone, so
+ingestion is idempotent and ties are broken in the same way in every run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""External programs as memory systems, which speak JSON lines on standard input and output in their own environment.
+"""External programs as memory systems. They run in their own environment and exchange JSON lines on standard input and output.
 
-Every request is one line with `id` and `do`; every answer is one line with the same `id` and either `ok` or `error`:
+Every request is one line with `id` and `do`. Every answer is one line with the same `id` and either `ok` or `error`:
 
     open    folder, settings          → facts about the system (version, …)
     add     scope, items              → counts; an item has id, session, role, speaker, text, at
@@ -9,8 +9,8 @@ Every request is one line with `id` and `do`; every answer is one line with the 
     clear   scope                     → nothing
     info                              → current figures (memory, disk, …)
 
-Standard error goes to `process.log` beside the program's folder; its last line is quoted in errors. Closing standard
-input stops the program. It must keep all state in its folder, since another process does the searches.
+Standard error goes to `process.log` beside the program's folder, and errors quote its last line. Closing standard input stops
+the program. It must keep all state in its folder, since another process does the searches.
 """
 
 from __future__ import annotations

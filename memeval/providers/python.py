@@ -1,7 +1,7 @@
 """Python objects as memory systems: `adapter: ./file.py:Class` in a YAML file, or an object passed to `memeval.evaluate`.
 
-A class or function creates an object per case. A single object for all cases must separate them by an argument `scope`
-(or `user_id`), or have `clear`: it then holds one case at a time and is refilled when another one is needed.
+A class or function creates one object for each case. A single object for all cases must separate them by an argument `scope`
+(or `user_id`), or have a method `clear`. With `clear` it contains one case at a time and is filled again for another case.
 """
 
 from __future__ import annotations

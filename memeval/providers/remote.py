@@ -1,4 +1,4 @@
-"""What all memory systems that a YAML file describes have in common, by HTTP or MCP: what is sent, how answers are read.
+"""The common parts of all memory systems that a YAML file describes (HTTP and MCP). They send data and read the answers.
 
 Values that templates can read (see `http_client`):
 
