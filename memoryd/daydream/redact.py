@@ -2,9 +2,9 @@
 
 Six detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
 own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`), and the
-detectors of detect-secrets. A single pass (`secret_anchors`) determines which detectors could find anything in the text. The
-entropy, keyword and IP detectors of detect-secrets are off, as they mistake git hashes, identifiers and addresses for
-secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
+detectors of detect-secrets. A single pass (`secret_values.Anchors`) determines which detectors could find anything in the
+text. The entropy, keyword and IP detectors of detect-secrets are off, as they mistake git hashes, identifiers and addresses
+for secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
 """
 
 from __future__ import annotations
