@@ -127,7 +127,7 @@ _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": 
 class Estimate:
     """The estimated effort of a cell.
 
-    `cost_usd` is None if the model's price is unknown; `hours` is wall time with the given number of workers.
+    `cost_usd` is None if the price of the model is unknown. `hours` is wall time with the given number of workers.
     """
 
     sessions: int = 0

@@ -78,7 +78,7 @@ def tokens(given: Iterable[Given]) -> int:
 
 
 def used(given: Sequence[Given], result: SessionResult) -> list[dict[str, str]]:
-    """Return the memories that the answer cites or whose content it repeats."""
+    """Return the memories that the answer cites or repeats in content."""
     cited = set(MEMORY_ID.findall(result.text))
     said = content_stems(result.text)
     out = []

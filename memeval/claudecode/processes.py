@@ -1,6 +1,6 @@
 """Run programs in process groups that another thread can end. Leftover processes of a killed run are ended too.
 
-Processes of a sandbox whose runner was killed are found by the sandbox path in their environment.
+After a runner was killed, the processes of its sandbox are found by the sandbox path in their environment.
 """
 
 from __future__ import annotations

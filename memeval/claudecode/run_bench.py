@@ -1,6 +1,6 @@
 """Measure whether memory helps Claude Code: `python -m memeval.claudecode.run_bench`.
 
-Exit codes are those of `report.terminal`. Completed work is always kept; --resume continues it.
+The exit codes are those of `report.terminal`. Completed work is always kept, and --resume continues it.
 """
 
 from __future__ import annotations

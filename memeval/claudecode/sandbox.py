@@ -52,7 +52,7 @@ class State:
 
     @property
     def temporary(self) -> Path:
-        """TMPDIR. A short path: sockets are created in it, and their paths are limited to about 100 bytes."""
+        """TMPDIR. The path is short because sockets are created in it, and their paths are limited to about 100 bytes."""
         return Path(tempfile.gettempdir()) / f"mb-{short_hash(str(self.folder))}"
 
     def make(self) -> State:

@@ -77,7 +77,7 @@ def results(
     markdown: bool,
     as_json: bool,
 ) -> None:
-    """The numbers of a run; of several runs a table with the best first."""
+    """Show the numbers of a run, or a table of several runs with the best first."""
     if bool(providers) != bool(benchmark) or bool(runs) == bool(providers):
         raise click.UsageError("Name runs, or --compare A B with --benchmark NAME.")
     if providers:
@@ -172,7 +172,7 @@ def compare_runs(
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bool) -> None:
-    """Providers over versions: runs that can be compared, by time, each with its difference from the one before."""
+    """Show providers over versions. Comparable runs are listed by time, each with its difference from the previous one."""
     wanted = ctx.catalog.benchmark(benchmark).name if benchmark else ""
     lines = [
         line
@@ -198,7 +198,7 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bo
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @pass_context
 def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, markdown: bool) -> None:
-    """Questions that failed, could not be scored, or are wrong."""
+    """List the questions that failed, could not be scored, or have a wrong answer."""
     found = failures(load_run(ctx.results, run), metric, threshold=threshold)
     _show(failures_table(found[:limit] if limit else found), markdown=markdown)
     click.echo(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.")
@@ -212,7 +212,7 @@ def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: in
 def calibrate_run(ctx: Context, run: str, metric: str, markdown: bool) -> None:
     """Measure how well a reader's confidence predicts correctness, and the threshold for --abstain-below.
 
-    RUN is one of `--abstain-below 0`, which asks for confidences and withholds nothing.
+    Make RUN with `--abstain-below 0`, which asks for confidences and withholds nothing.
     """
     made, answers = calibration_of(load_run(ctx.results, run), metric)
     _show(calibration_table(made), markdown=markdown)
@@ -226,7 +226,7 @@ def calibrate_run(ctx: Context, run: str, metric: str, markdown: bool) -> None:
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File (default: standard output).")
 @pass_context
 def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
-    """Export a run for other programs; `hypotheses` is LongMemEval's own JSONL."""
+    """Export a run for other programs. The format `hypotheses` is LongMemEval's own JSONL."""
     text = export(load_run(ctx.results, run), form)
     if output:
         write_atomic(output, text.encode(), private=False)

@@ -70,7 +70,7 @@ def evaluate_all(ctx: Context, /, **values: Any) -> None:
 @click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider's model.")
 @pass_context
 def prepare(ctx: Context, /, **values: Any) -> None:
-    """Ingest only. The run's folder holds each case's state; `memeval run` uses it, here or on another machine."""
+    """Only ingest. The folder of the run holds the state of each case, and `memeval run` uses it here or on another machine."""
     context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     _start(ctx, context, _cells(values), values, Work(values["concurrency"], (Phase.INGEST,)))
 

@@ -300,9 +300,9 @@ _BENCHMARK_DATA: Mapping[str, Any] = {
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(kind: str, name: str, type_: str, folder: Path, force: bool) -> None:
-    """Write a start for a provider or a benchmark of your own: a YAML file with comments and what belongs to it.
+    """Create a template for your own provider or benchmark. It is a commented YAML file with the files that it needs.
 
-    A provider of type python or program, and a benchmark, work as they are; http and mcp show where your API goes.
+    A benchmark, or a provider of type python or program, works without changes. The types http and mcp show where your API goes.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
         raise ConfigError(f"{name!r} is not a valid name.", fix="Use small letters, digits and hyphens.")

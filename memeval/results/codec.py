@@ -1,4 +1,4 @@
-"""Convert values to JSON and back. Times are ISO 8601; keys are sorted, so equal values give equal bytes."""
+"""Convert values to JSON and back. Times are in ISO 8601. Keys are sorted, so equal values give equal bytes."""
 
 from __future__ import annotations
 

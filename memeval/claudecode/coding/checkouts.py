@@ -207,7 +207,7 @@ _FETCH_SECONDS = 900.0
 class Repositories:
     """Check out real repositories.
 
-    `clones` holds the user's clones, as `<owner>__<name>` or `<owner>/<name>`, bare or not; `base` is a git server.
+    `clones` is a folder with the user's clones, named `<owner>__<name>` or `<owner>/<name>`, bare or not. `base` is a git server.
     An object does not retry a source that has failed, so the remaining tasks of that repository fail at once.
     """
 

@@ -1,8 +1,8 @@
 """Decide whether a task is resolved by running hidden unittest modules or the tests of SWE-bench repositories.
 
-Hidden tests are added only for grading, to a copy of the agent's folder, along with the original versions of the repository's
-own tests. A small runner in isolated mode writes the results to a file whose path the code under test never gets; a test that is
-not recorded there as passed has failed, so exiting early or printing "OK" gains nothing.
+Hidden tests are added only for grading, to a copy of the agent's folder, along with the original versions of the
+repository's own tests. A small runner in isolated mode writes the results to a file. The code under test never gets the
+path of this file. A test that is not recorded there as passed has failed, so exiting early or printing "OK" gains nothing.
 
 Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's
 own runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment created

@@ -170,7 +170,7 @@ class SampleCode(Family):
         return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE)]
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Return metrics of continual learning; forward transfer is relative to the records `without` memory."""
+        """Return metrics of continual learning. Forward transfer is relative to the records `without` memory."""
         return learning.summary(records, without)
 
     @cached_property

@@ -141,7 +141,7 @@ class SweTasks(Family):
         return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE), *looked]
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Return metrics of continual learning; forward transfer is relative to the records `without` memory."""
+        """Return metrics of continual learning. Forward transfer is relative to the records `without` memory."""
         return learning.summary(records, without)
 
     def _change(self, task: SweTask, agent: Path) -> str:
