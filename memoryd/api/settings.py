@@ -169,7 +169,7 @@ class ChangedSettings(TypedDict):
 
 @operation(ChangeSettings, ChangedSettings, person_only=True)
 def change_settings(runtime: Runtime, request: ChangeSettings, caller: Caller) -> ChangedSettings:
-    """Write settings (name to value, null: reset to the default) into config.toml: all of them or none.
+    """Write these settings, given by name, into config.toml: all of them or none. A null value resets a setting to its default.
 
     Comments in the file are kept. Changes take effect immediately, except for settings that are only read at the daemon's start.
     """

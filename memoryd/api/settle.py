@@ -91,7 +91,7 @@ class OwnStatement:
 
 @request
 class Settle:
-    """Decisions on offered lines, and additional statements."""
+    """The decisions on the offered lines, and additional statements."""
 
     items: tuple[Mapping[str, Any], ...] = objects(SettledLine, "One entry for each line.", most=MOST_ITEMS)
     own: tuple[Mapping[str, Any], ...] = objects(
@@ -237,7 +237,7 @@ def _verdict(runtime: Runtime, result: Settled) -> LoggedDecision | None:
 
 
 def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer:
-    """Validate one entry of the call. Raises InputError that names the invalid field."""
+    """Validate one entry of the call. Raises an InputError that names the invalid field."""
     from memoryd.daydream.settle import SettleAnswer
 
     asked = parse(OwnStatement, entry, "settle: own") if own else parse(SettledLine, entry, "settle")

@@ -63,7 +63,7 @@ def lazy_app() -> Root:
 
 
 def app() -> Root:
-    """Return the root command with every command registered, for the documentation."""
+    """Return the root command with every command loaded, as the documentation needs it."""
     root = lazy_app()
     for name in command_names():
         command = load_command(name)

@@ -44,7 +44,7 @@ class Check:
     fix: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Convert to plain values."""
+        """Convert the finding to plain values."""
         return {"name": self.name, "ok": self.ok, "detail": self.detail, "fix": self.fix}
 
 
@@ -174,7 +174,7 @@ def _spool(settings: Settings) -> Iterator[Check]:
 def _hook_failures(settings: Settings) -> Iterator[Check]:
     lines = read_tail(settings.paths.logs / "hooks.log", HOOK_LINES)
     since = (datetime.now(UTC).astimezone() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
-    # The failure that starts a daemon is the normal cost of the first prompt after a pause, not a problem.
+    # The first prompt after a pause fails because it has to start the daemon. This is normal and not a problem.
     missed = [line for line in lines if line >= since and " UserPromptSubmit " in line and "starting a daemon" not in line]
     detail = f"last failures: {' | '.join(lines[-3:])}" if lines else "no failures on record"
     if missed:

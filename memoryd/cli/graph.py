@@ -1,4 +1,4 @@
-"""Command for the graph."""
+"""The command that shows the graph."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
 
 def _problem(path: Path, before: bytes, after: bytes) -> str:
     """Return why the edited bytes can't replace the memory, or an empty string if they can."""
-    from memoryd.stores import memory_file  # only needed here
+    from memoryd.stores import memory_file  # imported here because only this function needs it
 
     try:
         now = memory_file.read(after, str(path), path.name, 0).item.id
@@ -197,7 +197,7 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
 def _typed(question: str) -> str:
     try:
         return str(click.prompt(question, default="", show_default=False, err=True))
-    except click.Abort:  # no terminal
+    except click.Abort:  # there is no terminal
         return ""
 
 

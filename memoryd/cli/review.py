@@ -110,7 +110,7 @@ def _ask(context: Context, memory: Mapping[str, Any], place: str) -> str:
         key = click.getchar()
         if key in ("\r", "\n"):
             return KEEP
-        if key in ("", "\x03", "\x04", "\x1b"):  # end of input, Ctrl-C, Ctrl-D, Escape
+        if key in ("", "\x03", "\x04", "\x1b"):  # the input ended, or the user pressed Ctrl-C, Ctrl-D or Escape
             return QUIT
         if key in (KEEP, EDIT, FORGET, SKIP, KEEP_REST, FORGET_SESSION, QUIT):
             return key

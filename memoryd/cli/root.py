@@ -30,7 +30,7 @@ _WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # commands 
 
 @dataclass
 class Context:
-    """State passed to every command: settings, output, and the daemon client."""
+    """The state that is passed to every command: the settings, the output, and the daemon client."""
 
     settings: Settings
     output: Output
@@ -55,7 +55,7 @@ class Context:
 
     def _look_up(self, error: MemorydError, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Search without the daemon if it can't start. The memories can be intact even if the daemon's state is damaged."""
-        from memoryd.api.dispatch import LOOK_UPS, look_up  # loads the stores
+        from memoryd.api.dispatch import LOOK_UPS, look_up  # imported here because it loads the stores
         from memoryd.core.clock import SystemClock
 
         if method not in LOOK_UPS:

@@ -5,7 +5,7 @@
   no-referrer, browsers send "Origin: null" with forms; that is accepted only together with Sec-Fetch-Site: same-origin, which
   no page can forge.
 - Other sites may link to a page, but neither fetch nor embed it.
-- Query, path and body are limited in size; a body of unknown length is counted while it arrives.
+- The query, the path and the body are limited in size. A body of unknown length is counted while it arrives.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def id_of(group: Iterable[Change]) -> str:
 
 
 class Proposals:
-    """Reads and writes the file, replacing it atomically."""
+    """Reads and writes the file of proposals, which is replaced atomically."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

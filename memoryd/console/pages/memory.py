@@ -104,7 +104,7 @@ async def save(ctx: Context) -> Reply:
 
 
 async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
-    """Show the current version beside the entered one. Submitting the same form twice is not a conflict."""
+    """Show the current version beside the entered version. Submitting the same form twice is not a conflict."""
     theirs = await _now(ctx, ctx.path["id"])
     memory = theirs["memory"]
     if memory and all(mine[name] in ("", memory[name]) for name in mine):
