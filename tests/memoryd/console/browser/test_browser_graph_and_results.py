@@ -73,7 +73,7 @@ def test_the_picture_is_walked_by_keyboard_and_the_list_says_the_same(opened: An
     assert centre.startswith("name: docker")
     page.keyboard.press("ArrowRight")
     label = page.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert label != centre and page.locator("#graph .told").inner_text() == label
+    assert label != centre and page.locator("#graph .description").inner_text() == label
     checked(page)
     page.keyboard.press("Enter")
     page.wait_for_url("**/graph?about=mem_*")
