@@ -494,7 +494,7 @@ def _is_told(value: str, password: bool, *, near: bool) -> bool:
 
 
 # Quoted text, code without spaces, and numbers with a grouping character
-_IS_CODE = re.compile(r"[\\→\"`]|[\w\]]\[|\w\(|\{.*\}|^\d{1,3}(?:_\d{3})+$|…")
+_IS_CODE = re.compile(r"[\\→\"`]|[\w\]]\[|\w\(|\{[^{}]{0,200}\}|^\d{1,3}(?:_\d{3})+$|…")
 
 
 def _is_pair(value: str) -> bool:
