@@ -155,20 +155,20 @@ KINDS: Mapping[str, Kind] = {
         ("Don't touch anything in legacy/.", "Finger weg von legacy/.", "Never change files under legacy/."),
         commands=("rm legacy/old.py", "sed -i s/a/b/ legacy/old.py", "mv legacy/old.py src/", "echo x > legacy/new.py", "git rm legacy/old.py"),
         calls=(
-            ("edited", edit("/work/shop/legacy/old.py", "y = 2")), ("written", write("legacy/deep/new.py", "x = 1\n")),
-            ("by a detour", edit("/work/shop/src/../legacy/old.py", "y = 2")), ("with a dot", write("./legacy/a.py", "x\n")),
+            ("edited", edit("/home/sam/shop/legacy/old.py", "y = 2")), ("written", write("legacy/deep/new.py", "x = 1\n")),
+            ("by a detour", edit("/home/sam/shop/src/../legacy/old.py", "y = 2")), ("with a dot", write("./legacy/a.py", "x\n")),
         ),
         similar=("cat legacy/old.py", "ls legacy", "rm src/legacy_names.py", "git log -- legacy", "cp legacy/old.py /tmp/old.py"),
         beside=(
-            ("a similar name", edit("/work/shop/src/legacy.py", "y = 2")), ("a longer name", write("legacy_tools/a.py", "x\n")),
-            ("read", read("/work/shop/legacy/old.py")), _mentioned("docs/plan.md", "We will remove legacy/ in May."),
+            ("a similar name", edit("/home/sam/shop/src/legacy.py", "y = 2")), ("a longer name", write("legacy_tools/a.py", "x\n")),
+            ("read", read("/home/sam/shop/legacy/old.py")), _mentioned("docs/plan.md", "We will remove legacy/ in May."),
         ),
         here=True,
     ),
     "generated files": Kind(
         ("Never edit files in dist/ by hand.", "dist/ is generated, don't edit it.", "Dateien in dist/ nie von Hand ändern."),
         commands=("sed -i s/a/b/ dist/app.js", "tee dist/app.js < src/app.js", "perl -pi -e s/a/b/ dist/app.js"),
-        calls=(("edited", edit("dist/app.js", "let a = 2")), ("written", write("/work/shop/dist/index.html", "<p>"))),
+        calls=(("edited", edit("dist/app.js", "let a = 2")), ("written", write("/home/sam/shop/dist/index.html", "<p>"))),
         similar=("cat dist/app.js", "ls -l dist", "pnpm run build", "sed -i s/a/b/ src/dist.js", "wc -c dist/app.js"),
         beside=(("a similar name", edit("src/dist/../distance.js", "let a = 2")), ("read", read("dist/app.js"))),
         here=True,
@@ -230,15 +230,15 @@ KINDS: Mapping[str, Kind] = {
     "secrets unread": Kind(
         ("Never read .env.", "Don't look into the .env file.", "Die Datei .env nie lesen."),
         commands=("cat .env", "grep KEY .env", "head -n 1 ./.env", "less .env", "cp .env /tmp/x", "python -c \"print(open('.env').read())\""),
-        calls=(("read", read("/work/shop/.env")), ("read with a dot", read("./.env"))),
+        calls=(("read", read("/home/sam/shop/.env")), ("read with a dot", read("./.env"))),
         similar=("cat .env.example", "ls -a", "cat environment.ts", "grep -n env src/config.ts", "git check-ignore .env"),
-        beside=(("a similar file", read("/work/shop/.env.example")), ("another", read("src/env.ts")), _mentioned("docs/env.md", "Keys are in .env.")),
+        beside=(("a similar file", read("/home/sam/shop/.env.example")), ("another", read("src/env.ts")), _mentioned("docs/env.md", "Keys are in .env.")),
         here=True,
     ),
 }  # fmt: skip
 """Twelve kinds. What is innocent by its shape (`similar`) and what runs in any spelling (`commands`) is chosen to leave no doubt."""
 
-NEUTRAL = (bash("ls"), bash("git diff --stat"), read("README.md"), read("/work/shop/src/cart.ts"), bash("date"))
+NEUTRAL = (bash("ls"), bash("git diff --stat"), read("README.md"), read("/home/sam/shop/src/cart.ts"), bash("date"))
 NO_SPELLINGS = frozenset({"with more space", "over two lines"})
 """Of a command whose words must stay as they are, since a quoted part may hold the first blank."""
 
