@@ -37,7 +37,7 @@ check: $(STAMP) ## ruff, mypy --strict, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy hooks plugin
-	$(BIN)/mypy tests
+	$(BIN)/mypy tests benchmarks
 	$(BIN)/python -m pytest tests/test_layers.py
 
 $(CLAUDE_BIN):

@@ -187,7 +187,7 @@ def main() -> None:
             "  another thread waits {median_stop_ms} ms (median), {longest_stop_ms} ms (worst)".format(**row)
         )
     print(f"growth: seconds ~ memories^{report['exponent']}")
-    for name, score in report["labelled"].items():
+    for name, score in scores.items():
         print(f"{name}: {score}")
 
 

@@ -29,18 +29,17 @@ from benchmarks.fit_relevance import fit
 from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
 from memoryd.language.gloss import gloss, in_english, is_readable
+from memoryd.language.stems import is_foreign, stem
 from memoryd.recall.injection import PROMPT_CHARACTERS, PROMPT_MARGIN
 from memoryd.retrieval.relevance import (
     FEATURES_OF,
     FORMAT,
     WEIGHTS_FILE,
     KeyMatcher,
-    is_foreign,
     item_terms,
     load_model,
     overlap_of,
     sense_weights,
-    stem,
     term_weights,
 )
 
@@ -65,9 +64,9 @@ class Asked:
     foreign: bool
     other: bool
 
-    def facts_of(self, name: str) -> Array:
+    def facts_of(self, name: str) -> NDArray[np.bool_]:
         """Which facts these weights judge for the prompt."""
-        by_pieces = self.features["by_pieces"].astype(bool)
+        by_pieces: NDArray[np.bool_] = self.features["by_pieces"].astype(bool)
         if name == "key_pieces":
             return by_pieces
         if name == "key_other":
@@ -148,7 +147,7 @@ def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Ar
     return model
 
 
-def _fitted_on(one: Asked, name: str) -> Array:
+def _fitted_on(one: Asked, name: str) -> NDArray[Any]:
     """Which facts the weights are fitted on for the prompt: those without an embedder, too, on what has one."""
     return np.full(len(one.right), one.foreign) if name == "key_pieces" else one.facts_of(name)
 

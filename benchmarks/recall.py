@@ -89,7 +89,7 @@ def report(label: str, found: Sequence[Found]) -> None:
         yes, no = [one for one in part if one.right], [one for one in part if not one.right]
         if not yes or not no:
             continue
-        cells = {
+        cells: dict[str, Any] = {
             "hook": np.mean([bool(one.right.intersection(one.hook)) for one in yes]),
             "silent": np.mean([not one.hook for one in no]),
             f"search, first {FIRST}": np.mean([bool(one.right.intersection(one.search[:FIRST])) for one in yes]),

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def milliseconds(work: Callable[[Any], object], arguments: Iterable[Any]) -> tuple[float, float]:
     """Median and 95th percentile over the arguments."""
-    times = [seconds(lambda argument=argument: work(argument)) * 1000 for argument in arguments]
+    times = [seconds(partial(work, argument)) * 1000 for argument in arguments]
     return statistics.median(times), statistics.quantiles(times, n=20, method="inclusive")[-1]
 
 
@@ -136,7 +137,7 @@ def filling(settings: Settings, size: int) -> Figures:
     made, rates, used = synthetic.items(size), [], 0.0
     while batch := list(islice(made, 1_000)):
         cpu = time.process_time()
-        rates.append(len(batch) / seconds(lambda batch=batch: service.write_many(batch)))
+        rates.append(len(batch) / seconds(partial(service.write_many, batch)))
         used += time.process_time() - cpu
         service.settle(600)
     single, _ = milliseconds(service.write, synthetic.items(SINGLE_WRITES, first=10_000_000))
@@ -184,7 +185,7 @@ def day_dream(settings: Settings, _size: int) -> Figures:
         job = state.due_job()
         assert job is not None
         cpu = time.process_time()
-        took = seconds(lambda job=job: dreamer.run_job(job))
+        took = seconds(partial(dreamer.run_job, job))
         cpu = time.process_time() - cpu
     service.close()
     state.close()

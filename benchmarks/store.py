@@ -17,7 +17,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from benchmarks.synthetic import Texts
 from memoryd.core.clock import SystemClock
@@ -44,14 +46,14 @@ def measure(size: int, queries: int, folder: Path) -> dict[str, object]:
     store = MarkdownStore(Paths(folder), SystemClock())
     items = [texts.item(number) for number in range(size)]
     bulk = milliseconds(lambda: store.write_many(items)) / 1_000
-    single = [milliseconds(lambda number=number: store.write(texts.item(size + number))) for number in range(WRITES)]
+    single = [milliseconds(partial(store.write, texts.item(size + number))) for number in range(WRITES)]
     store.sync()
     quiet = milliseconds(store.sync)
     questions = [texts.question() for _ in range(queries)]
     for text in questions[:10]:
         store.search(Query(text=text), 8)
-    plain = [milliseconds(lambda text=text: store.search(Query(text=text), 8)) for text in questions]
-    scoped = [milliseconds(lambda text=text: store.search(Query(text=text, project="project-3"), 8)) for text in questions]
+    plain = [milliseconds(partial(store.search, Query(text=text), 8)) for text in questions]
+    scoped = [milliseconds(partial(store.search, Query(text=text, project="project-3"), 8)) for text in questions]
     newest = [milliseconds(lambda: store.search(Query(project="project-3"), 8)) for _ in range(20)]
     flush = milliseconds(store.flush)
     rebuild = milliseconds(store.rebuild) / 1_000
@@ -70,7 +72,7 @@ def measure(size: int, queries: int, folder: Path) -> dict[str, object]:
     }
 
 
-COLUMNS = (
+COLUMNS: tuple[tuple[str, Callable[[Any], str]], ...] = (
     ("memories", lambda row: f"{row['size']:,}"),
     ("write_many/s", lambda row: f"{row['write_many_per_s']:,}"),
     ("write p50/p95", lambda row: pair(row["write"])),

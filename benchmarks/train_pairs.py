@@ -18,12 +18,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from memoryd.core.protocols import FloatArray
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.embed.pairs import CrossEncoder
 from memoryd.language.classifier import LIMITS, ORDER, READER_FILE, WEIGHTS_FILE, Model, states_of
@@ -32,6 +32,8 @@ from memoryd.language.comparer import is_near, reads_the_same, weighed
 from memoryd.language.cues import has_correction
 from memoryd.language.features import features
 from memoryd.language.stems import is_foreign
+
+Array = NDArray[Any]  # of floats, in either precision
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).with_name("data")
@@ -95,7 +97,7 @@ def load() -> list[Labelled]:
     return out
 
 
-def near_misses(pairs: Sequence[Labelled], vectors: dict[str, FloatArray]) -> list[Labelled]:
+def near_misses(pairs: Sequence[Labelled], vectors: dict[str, Array]) -> list[Labelled]:
     texts = sorted(vectors)
     where: dict[str, set[int]] = {}
     for pair in pairs:
@@ -120,12 +122,12 @@ def near_misses(pairs: Sequence[Labelled], vectors: dict[str, FloatArray]) -> li
 class Measured:
     """Pairs as numbers, what the rules say of each, and which pass the gates of a merge."""
 
-    x: FloatArray
+    x: Array
     rules: list[Comparison]
     gates: list[bool]
 
 
-def measure(pairs: Sequence[Labelled], vectors: dict[str, FloatArray] | None) -> Measured:
+def measure(pairs: Sequence[Labelled], vectors: dict[str, Array] | None) -> Measured:
     out = Measured(np.zeros((0, 0)), [], [])
     rows = []
     for pair in pairs:
@@ -138,7 +140,7 @@ def measure(pairs: Sequence[Labelled], vectors: dict[str, FloatArray] | None) ->
     return Measured(np.stack(rows), out.rules, out.gates)
 
 
-def fit(x: FloatArray, y: NDArray[np.int64], weight: FloatArray, ridge: float = RIDGE) -> dict[str, FloatArray]:
+def fit(x: Array, y: NDArray[np.int64], weight: Array, ridge: float = RIDGE) -> dict[str, Array]:
     """Softmax regression with a ridge, by Newton-like steps (Böhning 1992: a fixed bound of the curvature)."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale = np.where(scale < 1e-6, 1.0, scale)
@@ -157,13 +159,14 @@ def fit(x: FloatArray, y: NDArray[np.int64], weight: FloatArray, ridge: float = 
     return {"mean": mean, "scale": scale, "weights": theta[:-1], "bias": theta[-1]}
 
 
-def chances(model: dict[str, FloatArray], x: FloatArray) -> FloatArray:
+def chances(model: dict[str, Array], x: Array) -> Array:
     scores = ((x - model["mean"]) / model["scale"]) @ model["weights"] + model["bias"]
     power = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return power / power.sum(axis=1, keepdims=True)
+    shares: Array = power / power.sum(axis=1, keepdims=True)
+    return shares
 
 
-def threshold(score: FloatArray, right: NDArray[np.bool_], precision: float, name: str) -> float:
+def threshold(score: Array, right: NDArray[np.bool_], precision: float, name: str) -> float:
     """The lowest chance from which on all cuts up to it have the precision."""
     order = np.argsort(-score)
     shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
@@ -182,7 +185,7 @@ def train(pairs: Sequence[Labelled], full: Measured, bare: Measured) -> dict[str
     folds = np.random.default_rng(SEED).permutation(max(pair.group for pair in pairs) + 1) % FOLDS
     fold = np.array([folds[pair.group] for pair in pairs])
 
-    def taught(rows: NDArray[np.bool_]) -> dict[str, FloatArray]:
+    def taught(rows: NDArray[np.bool_]) -> dict[str, Array]:
         x = np.vstack([full.x[rows], bare.x[rows]])
         return fit(x, np.tile(y[rows], 2), np.concatenate([weight[rows], BARE * weight[rows]]))
 
@@ -206,7 +209,7 @@ def train(pairs: Sequence[Labelled], full: Measured, bare: Measured) -> dict[str
     return {name: np.round(array, 5).tolist() for name, array in model.items()} | limits
 
 
-def decided(pairs: Sequence[Labelled], guess: FloatArray, data: Measured, limits: dict[str, float]) -> None:
+def decided(pairs: Sequence[Labelled], guess: Array, data: Measured, limits: dict[str, Any]) -> None:
     """What the product would make of pairs that were not trained on."""
     none = np.zeros(0, dtype=np.float32)
     model = Model(none, none, none, none, **limits)
@@ -229,13 +232,13 @@ def decided(pairs: Sequence[Labelled], guess: FloatArray, data: Measured, limits
 # The classifier that reads both texts
 
 
-def read_all(pairs: Sequence[Labelled]) -> FloatArray:
+def read_all(pairs: Sequence[Labelled]) -> Array:
     """The states of each pair, a row for each."""
     reader = CrossEncoder()
     return np.stack([states_of(reader, pair.old.text, pair.new.text) for pair in pairs]).astype(np.float32)
 
 
-def main_axes(states: FloatArray) -> tuple[FloatArray, FloatArray]:
+def main_axes(states: Array) -> tuple[Array, Array]:
     """The mean of the rows, and the matrix that turns them into AXES numbers of variance 1 (principal components)."""
     mean, scale = states.mean(axis=0), np.maximum(states.std(axis=0), 1e-6)
     rows = (states - mean) / scale
@@ -244,7 +247,7 @@ def main_axes(states: FloatArray) -> tuple[FloatArray, FloatArray]:
     return mean, (rows.T @ (left / power) * np.sqrt(len(rows))) / scale[:, None]
 
 
-def fit_reader(numbers: FloatArray, states: FloatArray, y: NDArray[np.int64], weight: FloatArray) -> dict[str, FloatArray]:
+def fit_reader(numbers: Array, states: Array, y: NDArray[np.int64], weight: Array) -> dict[str, Array]:
     """A model of words and states; what the axes weigh is multiplied out into weights of the states themselves."""
     middle, axes = main_axes(states)
     model = fit(np.hstack([numbers, (states - middle) @ axes]), y, weight, READER_RIDGE)
@@ -260,13 +263,13 @@ def fit_reader(numbers: FloatArray, states: FloatArray, y: NDArray[np.int64], we
     }
 
 
-def read_chances(model: dict[str, FloatArray], numbers: FloatArray, states: FloatArray) -> FloatArray:
+def read_chances(model: dict[str, Array], numbers: Array, states: Array) -> Array:
     scores = ((numbers - model["mean"]) / model["scale"]) @ model["weights"] + states @ model["states"] + model["bias"]
     power = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(power / power.sum(axis=1, keepdims=True))
 
 
-def train_reader(pairs: Sequence[Labelled], data: Measured, states: FloatArray) -> dict[str, FloatArray]:
+def train_reader(pairs: Sequence[Labelled], data: Measured, states: Array) -> dict[str, Array]:
     """Validate on authors that were left out, choose thresholds there, and train on all."""
     y = np.array([ORDER.index(pair.relation) for pair in pairs])
     weight = np.array([pair.weight for pair in pairs])
@@ -305,7 +308,9 @@ def train_reader(pairs: Sequence[Labelled], data: Measured, states: FloatArray) 
         part = Measured(data.x[own_rows], [data.rules[number] for number in own_rows], gates)
         decided([pairs[number] for number in own_rows], guess[own_rows], part, limits)
     model = fit_reader(data.x, states, y, weight)
-    return {name: array.astype(np.float32) for name, array in model.items()} | {name: np.float32(limits[name]) for name in LIMITS}
+    return {name: array.astype(np.float32) for name, array in model.items()} | {
+        name: np.asarray(limits[name], np.float32) for name in LIMITS
+    }
 
 
 def main() -> None:

@@ -24,7 +24,8 @@ from memoryd.core.protocols import FloatArray
 from memoryd.core.types import MemoryItem, Query
 from memoryd.embed import make_embedder, warm
 from memoryd.stores.hnsw import hnsw_available
-from memoryd.stores.vector import MATRIX_BYTES, VectorStore
+from memoryd.stores.vector import VectorStore
+from memoryd.stores.vector_cache import MATRIX_BYTES
 
 DIMENSIONS = 384
 CLUSTERS = 200
@@ -48,7 +49,8 @@ class StubEmbedder:
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
         """The vectors of these numbers."""
-        return self._vectors[[int(text.split(" ", 1)[0]) for text in texts]]
+        found: FloatArray = self._vectors[[int(text.split(" ", 1)[0]) for text in texts]]
+        return found
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
         """The same."""
