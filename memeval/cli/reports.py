@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from memeval import stats
-from memeval.cli.options import SpreadCommand
+from memeval.cli.options import Command, SpreadCommand
 from memeval.cli.root import Context, pass_context
 from memeval.core.errors import MemevalError, RunError
 from memeval.report.beside import (
@@ -47,8 +47,18 @@ from memeval.report.terminal import print_json, print_table, tell
 from memoryd.core.files import write_atomic
 
 
-def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
-    if markdown:
+def table_options(command: Command) -> Command:
+    """Add the flags that choose how tables are printed, as the parameter `form`."""
+    for form, label in (("latex", "LaTeX (package booktabs)"), ("markdown", "Markdown")):
+        command = click.option(f"--{form}", "form", flag_value=form, default="", help=f"Print {label}.")(command)
+    return command
+
+
+def _show(table: Table, title: str = "", *, form: str = "") -> None:
+    if form == "latex":
+        if table.columns:
+            click.echo(table.latex())
+    elif form == "markdown":
         click.echo(table.markdown())
     elif table.rows:
         print_table(title, table.columns, table.rows)
@@ -63,7 +73,7 @@ def _show(table: Table, title: str = "", *, markdown: bool = False) -> None:
 @click.option("--metric", default="", help="Metric by question type (default: the main one).")
 @click.option("--questions", is_flag=True, help="One line for each question, too.")
 @click.option("--check-targets", is_flag=True, help="Exit code 1 when a metric is below the target of the benchmark's file.")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@table_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result file (without --questions: without its questions).")
 @pass_context
 def results(
@@ -74,7 +84,7 @@ def results(
     metric: str,
     questions: bool,
     check_targets: bool,
-    markdown: bool,
+    form: str,
     as_json: bool,
 ) -> None:
     """Show the numbers of a run, or a table of several runs with the best first."""
@@ -83,58 +93,58 @@ def results(
     if providers:
         name = ctx.catalog.benchmark(benchmark).name
         latest = [latest_run(ctx.results, name, provider) for provider in providers]
-        _show_runs(ctx, latest, metric, questions=questions, markdown=markdown, as_json=as_json)
+        _show_runs(ctx, latest, metric, questions=questions, form=form, as_json=as_json)
         if len(latest) > 1 and not as_json:
             made = compare(latest, (metric,) if metric else ())
             for warning in made.warnings:
                 click.echo(f"Note: {warning}", err=True)
-            _show(comparison_table(made), markdown=markdown)
+            _show(comparison_table(made), form=form)
             click.echo(f"{HOW} Seed {made.seed}.", err=True)
         return
     found = load_runs(ctx.results, runs)
-    _show_runs(ctx, found, metric, questions=questions, markdown=markdown, as_json=as_json)
+    _show_runs(ctx, found, metric, questions=questions, form=form, as_json=as_json)
     if check_targets and (short := [(run.run_id, name) for run in found for name in missed(run)]):
         targets = ", ".join(f"{name} of {run}" for run, name in short)
         raise RunError(f"Below the target: {targets}.", fix="See `targets` in the benchmark's file.")
 
 
-def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questions: bool, markdown: bool, as_json: bool) -> None:
+def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questions: bool, form: str, as_json: bool) -> None:
     """Print one run in full, or several runs as a table for each board."""
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)
     elif len(found) > 1:
-        _show_boards(ctx, found, metric, markdown=markdown)
+        _show_boards(ctx, found, metric, form=form)
     else:
-        _show_one(ctx, found[0], metric, questions=questions, markdown=markdown)
+        _show_one(ctx, found[0], metric, questions=questions, form=form)
 
 
-def _show_boards(ctx: Context, found: Sequence[RunResult], metric: str, *, markdown: bool) -> None:
+def _show_boards(ctx: Context, found: Sequence[RunResult], metric: str, *, form: str) -> None:
     for run in (one for one in found if one.fault):
         click.echo(f"Left out: {run.run_id} is not finished: {run.fault}.", err=True)
     for board in boards(found):
-        if markdown:
-            click.echo(f"## {board.title}\n")
-        _show(leaderboard(board.runs, metric), board.title, markdown=markdown)
+        if form:
+            click.echo(f"## {board.title}\n" if form == "markdown" else f"% {board.title}")
+        _show(leaderboard(board.runs, metric), board.title, form=form)
     for benchmark in dict.fromkeys(run.benchmark for run in found):
         if figures := published_of(ctx.catalog, benchmark):
-            _show(published_table(figures), PUBLISHED_NOTE, markdown=markdown)
+            _show(published_table(figures), PUBLISHED_NOTE, form=form)
     for warning in dict.fromkeys(line for run in found if (line := few_clusters(run.clusters))):
         click.echo(f"Note: {warning}", err=True)
 
 
-def _show_one(ctx: Context, run: RunResult, metric: str, *, questions: bool, markdown: bool) -> None:
+def _show_one(ctx: Context, run: RunResult, metric: str, *, questions: bool, form: str) -> None:
     click.echo(run_heading(run))
-    _show(metrics_table(run), "All metrics", markdown=markdown)
-    _show(types_table(run, metric), "By question type", markdown=markdown)
+    _show(metrics_table(run), "All metrics", form=form)
+    _show(types_table(run, metric), "By question type", form=form)
     gain = gain_of(run, runs_without_memory(ctx.results, run.benchmark))
     for table in (targets_table(run), whole_table(run, [gain_row(gain)] if gain else []), phases_table(run)):
         if table.rows:
             click.echo()
-            _show(table, markdown=markdown)
+            _show(table, form=form)
     if questions:
         rows = [(q.key, q.type, q.status, q.hypothesis or "", " | ".join(q.answers), q.text) for q in run.questions]
-        _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), markdown=markdown)
+        _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), form=form)
 
 
 HOW = (
@@ -148,30 +158,28 @@ HOW = (
 @click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); may be given several times.")
 @click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Seed of permutations and bootstrap.")
 @click.option("--questions", is_flag=True, help="With two runs, also compare every question by the (first) metric.")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@table_options
 @pass_context
-def compare_runs(
-    ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, questions: bool, markdown: bool
-) -> None:
+def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, questions: bool, form: str) -> None:
     """Compare runs of one benchmark pairwise: wins, losses, ties, interval of the difference, p-values."""
     found = load_runs(ctx.results, runs)
     made = compare(found, metrics, seed=seed)
     for warning in made.warnings:
         click.echo(f"Note: {warning}", err=True)
-    _show(comparison_table(made), markdown=markdown)
+    _show(comparison_table(made), form=form)
     click.echo(f"{HOW} Seed {made.seed}.", err=True)
     if questions and len(found) == 2:
         pairs = question_pairs(found[0], found[1], made.rows[0].metric)
-        _show(question_table(pairs, *made.runs), markdown=markdown)
+        _show(question_table(pairs, *made.runs), form=form)
 
 
 @click.command("trend")
 @click.option("--benchmark", "-b", default="", help="Only this benchmark.")
 @click.option("--provider", "-p", default="", help="Only this provider.")
 @click.option("--metric", default="", help="Metric (default: the main one).")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@table_options
 @pass_context
-def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bool) -> None:
+def trend(ctx: Context, benchmark: str, provider: str, metric: str, form: str) -> None:
     """Show providers over versions. Comparable runs are listed by time, each with its difference from the previous one."""
     wanted = ctx.catalog.benchmark(benchmark).name if benchmark else ""
     lines = [
@@ -185,9 +193,9 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bo
         raise RunError("No provider has two finished runs that can be compared.", fix="`memeval ledger` lists finished runs.")
     for some in series:
         title = f"{some[0].benchmark} × {some[0].provider}" + (f", {some[0].answering_model}" if some[0].answering_model else "")
-        if markdown:
-            click.echo(f"## {title}\n")
-        _show(trend_table(some, metric), title, markdown=markdown)
+        if form:
+            click.echo(f"## {title}\n" if form == "markdown" else f"% {title}")
+        _show(trend_table(some, metric), title, form=form)
 
 
 @click.command("failures")
@@ -195,39 +203,48 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, markdown: bo
 @click.option("--metric", default="", help="Metric (default: the main one).")
 @click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="Values below it are wrong.")
 @click.option("--limit", type=int, help="Maximum number of questions.")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@table_options
 @pass_context
-def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, markdown: bool) -> None:
+def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, form: str) -> None:
     """List the questions that failed, could not be scored, or have a wrong answer."""
     found = failures(load_run(ctx.results, run), metric, threshold=threshold)
-    _show(failures_table(found[:limit] if limit else found), markdown=markdown)
+    _show(failures_table(found[:limit] if limit else found), form=form)
     click.echo(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.")
 
 
 @click.command("calibrate")
 @click.argument("run")
 @click.option("--metric", default="", help="Metric that scores an answer (default: the main one).")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@table_options
 @pass_context
-def calibrate_run(ctx: Context, run: str, metric: str, markdown: bool) -> None:
+def calibrate_run(ctx: Context, run: str, metric: str, form: str) -> None:
     """Measure how well a reader's confidence predicts correctness, and the threshold for --abstain-below.
 
     Make RUN with `--abstain-below 0`, which asks for confidences and withholds nothing.
     """
     made, answers = calibration_of(load_run(ctx.results, run), metric)
-    _show(calibration_table(made), markdown=markdown)
-    _show(bins_table(answers), markdown=markdown)
+    _show(calibration_table(made), form=form)
+    _show(bins_table(answers), form=form)
     click.echo(f"For other questions: {advice(made)}.")
 
 
 @click.command("export")
 @click.argument("run")
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="csv", show_default=True, help="Output format.")
+@click.option(
+    "--level",
+    type=click.Choice(["session", "turn"]),
+    help="Documents of trec and qrels (default: what was retrieved).",
+)
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File (default: standard output).")
 @pass_context
-def export_run(ctx: Context, run: str, form: str, output: Path | None) -> None:
-    """Export a run for other programs. The format `hypotheses` is LongMemEval's own JSONL."""
-    text = export(load_run(ctx.results, run), form)
+def export_run(ctx: Context, run: str, form: str, level: str | None, output: Path | None) -> None:
+    """Export a run for other programs.
+
+    `hypotheses` is LongMemEval's own JSONL, `trec` and `qrels` are the files that trec_eval reads (the first --top-k hits), and
+    `latex` is a table.
+    """
+    text = export(load_run(ctx.results, run), form, level or "")
     if output:
         write_atomic(output, text.encode(), private=False)
         click.echo(str(output))
@@ -289,11 +306,11 @@ def html(ctx: Context, run: str | None, output: Path | None) -> None:
 
 @click.command("ledger")
 @click.option("--last", type=int, help="Maximum number of runs.")
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@table_options
 @pass_context
-def ledger(ctx: Context, last: int | None, markdown: bool) -> None:
+def ledger(ctx: Context, last: int | None, form: str) -> None:
     """List all finished runs, the newest last."""
-    _show(ledger_table(ctx.results, last=last), markdown=markdown)
+    _show(ledger_table(ctx.results, last=last), form=form)
 
 
 COMMANDS = (results, compare_runs, trend, failures_of, calibrate_run, export_run, regress_run, html, ledger)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from memeval.core.errors import RunError
 from memeval.metrics.answers import headline
@@ -15,10 +16,15 @@ from memeval.report.tables import metrics_table, phases_table, run_heading, type
 from memeval.results.files import ResultsDir
 
 
-def export(run: RunResult, form: str) -> str:
-    """Export the run as text with a final newline. Raises RunError for an unknown format."""
+def export(run: RunResult, form: str, level: str = "") -> str:
+    """Export the run as text with a final newline. Raises RunError for an unknown format.
+
+    `level` is that of the documents in the formats of TREC, which is session or turn. By default it is what was retrieved.
+    """
     if form not in FORMATS:
         raise RunError(f"The format {form!r} is not known.", fix=f"Known: {', '.join(FORMATS)}.")
+    if form in TREC:
+        return TREC[form](run, level or ("session" if run.setting("granularity") == "session" else "turn"))
     return FORMATS[form](run)
 
 
@@ -59,12 +65,72 @@ def as_hypotheses(run: RunResult) -> str:
     return "".join(_dumps({"question_id": q.id, "hypothesis": q.hypothesis}) for q in answered)
 
 
+def as_latex(run: RunResult) -> str:
+    """Return the table of all metrics for a LaTeX document that uses the package booktabs."""
+    return metrics_table(run).latex()
+
+
+def trec_run(run: RunResult, level: str) -> str:
+    """Return the rankings in TREC's format for runs, which trec_eval and ir_measures read.
+
+    A score counts down from the first rank, because trec_eval sorts by score and breaks ties by name. Raises RunError for a
+    target variant whose documents are not sessions or turns.
+    """
+    _check_documents(run)
+    tag = _trec_name(run.provider)
+    lines = []
+    for question in run.questions:
+        found = list(dict.fromkeys(_documents(question, level)))
+        for place, name in enumerate(found):
+            lines.append(f"{_trec_name(question.key)} Q0 {_trec_name(name)} {place + 1} {len(found) - place} {tag}\n")
+    return _some(lines, run, "has no ranking whose sources are known")
+
+
+def trec_qrels(run: RunResult, level: str) -> str:
+    """Return the evidence in TREC's format for relevance judgements. Raises RunError if the run has none."""
+    _check_documents(run)
+    lines = [
+        f"{_trec_name(question.key)} 0 {_trec_name(name)} 1\n"
+        for question in run.questions
+        for name in dict.fromkeys(question.evidence_sessions if level == "session" else question.evidence_turns)
+    ]
+    return _some(lines, run, f"has no evidence at the level of the {level}")
+
+
+def _documents(question: QuestionResult, level: str) -> Iterator[str]:
+    for hit in question.retrieved:
+        yield from hit.sessions if level == "session" else hit.turns
+
+
+def _check_documents(run: RunResult) -> None:
+    if run.setting("variant") in ("official", "locomo_official"):
+        raise RunError(
+            f"Run {run.run_id} scores targets of variant {run.setting('variant')}, whose documents TREC's format can't express.",
+            fix="Export a run of another --variant.",
+        )
+
+
+def _trec_name(text: str) -> str:
+    """Escape spaces and control characters, because TREC's columns are separated by white space."""
+    return quote(text, safe="/:._-+@#,;()") or "-"
+
+
+def _some(lines: list[str], run: RunResult, otherwise: str) -> str:
+    if not lines:
+        raise RunError(f"Run {run.run_id} {otherwise}.", fix="Export a run that retrieves and names its sources.")
+    return "".join(lines)
+
+
+TREC: Mapping[str, Callable[[RunResult, str], str]] = {"trec": trec_run, "qrels": trec_qrels}
 FORMATS: Mapping[str, Callable[[RunResult], str]] = {
     "csv": as_csv,
     "json": as_json,
     "jsonl": as_jsonl,
     "md": as_markdown,
+    "latex": as_latex,
     "hypotheses": as_hypotheses,
+    "trec": lambda run: export(run, "trec"),
+    "qrels": lambda run: export(run, "qrels"),
 }
 _FIXED = ("question_id", "case_id", "type", "category", "status", "error", "question", "expected", "hypothesis")
 

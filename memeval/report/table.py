@@ -88,6 +88,13 @@ class Table:
         lines = [self.columns, rule, *self.rows]
         return "".join(f"| {' | '.join(cell if line is rule else _plain(cell) for cell in line)} |\n" for line in lines)
 
+    def latex(self) -> str:
+        """Return the table as a LaTeX tabular with the rules of booktabs."""
+        align = "".join("r" if name in self.numbers else "l" for name in self.columns)
+        head, *body = (" & ".join(map(_latex, line)) + r" \\" for line in (self.columns, *self.rows))
+        lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        return "".join(f"{line}\n" for line in lines)
+
     def csv(self) -> str:
         """Return the table as CSV (RFC 4180) with a header."""
         return write_csv(self.columns, self.rows)
@@ -99,6 +106,18 @@ def _plain(cell: str) -> str:
     for mark in "\\`*_[]|<>~":
         flat = flat.replace(mark, f"\\{mark}" if mark != "<" else "&lt;")
     return flat
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "−": "$-$", "×": r"$\times$",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}  # fmt: skip
+
+
+def _latex(cell: str) -> str:
+    """Escape a cell so that LaTeX shows it literally, on one line. A leading bracket would be read as an option of the row."""
+    text = "".join(_LATEX.get(mark, mark) for mark in " ".join(cell.split()))
+    return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
 def write_csv(columns: tuple[str, ...], rows: Iterable[Sequence[object]]) -> str:

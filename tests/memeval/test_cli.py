@@ -4,6 +4,8 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from threading import Event
 from typing import Any
 
 import pytest
@@ -15,7 +17,8 @@ from memeval.registry import BUILT_IN, Catalog
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import Run
 from tests.memeval.conftest import Invoke
-from tests.memeval.fakes import NotesProvider
+from tests.memeval.fakes import NotesProvider, Parrot
+from tests.memeval.test_resume import without_times
 
 EVAL = ("eval", "-b", "tiny", "-p", "notes")
 ANSWERED = (*EVAL, "-m", "parrot", "--judge", "f1")
@@ -502,3 +505,26 @@ def test_results_compares_the_latest_run_of_each_provider(memeval: Invoke) -> No
         assert memeval(*words).exit_code == 2
     gone = memeval("results", "--compare", "notes", "zep", "--benchmark", "tiny")
     assert (gone.exit_code, "Providers with one: none, notes" in gone.stderr) == (1, True)
+
+
+def test_concurrency_changes_no_number_even_if_calls_end_in_any_order(
+    memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delays, waits = Random(7), Event()
+    for kind, name in ((NotesProvider, "search"), (NotesProvider, "ingest"), (Parrot, "complete")):
+        monkeypatch.setattr(kind, name, _delayed(getattr(kind, name), lambda: waits.wait(delays.random() / 50)))
+    results = []
+    for threads in ("1", "8"):
+        done = memeval(*ANSWERED, "--run-id", f"with-{threads}", "--concurrency", threads, "--no-cache")
+        assert done.exit_code == 0, done.output
+        data = without_times(result_of(f"with-{threads}"))
+        results.append({key: value for key, value in data.items() if key != "run_id"})
+    assert results[0] == results[1]
+
+
+def _delayed(call: Callable[..., Any], wait: Callable[[], Any]) -> Callable[..., Any]:
+    def slowly(*args: Any, **options: Any) -> Any:
+        wait()
+        return call(*args, **options)
+
+    return slowly

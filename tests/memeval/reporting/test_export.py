@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -89,6 +90,54 @@ def test_an_unknown_format_names_the_known_ones() -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_each_format_ends_with_a_line_end(form: str) -> None:
     assert export(run(), form).endswith("\n")
+
+
+def test_trec_files_give_the_recall_that_the_run_reports() -> None:
+    asked = [
+        Asked(f"q {n}", {"session.recall_any@2": float(n < 2), "turn.recall_any@2": float(n < 2)}, pieces=("a",) * (3 - n))
+        for n in range(3)
+    ]
+    data = result("r 1", asked, provider={"name": "my memory"})
+    for question in data["questions"][2:]:
+        question["evidence"] = {"session": ["s2"], "turn": ["s2:2"]}
+    made = parse_run(data)
+    for level in ("session", "turn"):
+        found: dict[str, list[str]] = {}
+        for line in export(made, "trec", level).splitlines():
+            question, zero, document, rank, score, tag = line.split()
+            assert (zero, tag) == ("Q0", "my%20memory")
+            found.setdefault(question, []).append(document)
+            assert int(rank) == len(found[question]) and float(score) > 0
+        wanted = {line.split()[0]: line.split()[2] for line in export(made, "qrels", level).splitlines()}
+        recall = [float(wanted[question] in found[question][:2]) for question in wanted]
+        assert list(wanted) == ["c1/q%200", "c1/q%201", "c1/q%202"]
+        assert recall == list(made.values(f"{level}.recall_any@2").values())
+
+
+def test_trec_lists_a_document_once_and_falling_scores() -> None:
+    data = result("r", [Asked("a", {"session.mrr@5": 1.0}, pieces=("x", "y", "z"))])
+    for hit in data["questions"][0]["retrieved"]:
+        hit["sessions"] = ["s1"] if hit["rank"] < 3 else ["s9"]
+    assert export(parse_run(data), "trec", "session") == "c1/a Q0 s1 1 2 bm25\nc1/a Q0 s9 2 1 bm25\n"
+
+
+def test_trec_is_refused_where_documents_are_not_sessions_or_turns() -> None:
+    data = result("r", [Asked("a", {"f1": 1.0})])
+    with pytest.raises(RunError, match="variant official"):
+        export(parse_run({**data, "settings": {**data["settings"], "variant": "official"}}), "trec")
+    data["questions"][0]["evidence"] = {}
+    with pytest.raises(RunError, match="no evidence"):
+        export(parse_run(data), "qrels")
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30))
+def test_any_text_is_one_cell_of_latex(text: str) -> None:
+    lines = Table(("a", "b"), ((text, "end"),)).latex().split("\n")
+    assert lines[0] == r"\begin{tabular}{ll}" and len(lines) == 8 and lines[4].endswith(r" & end \\")
+    cell = lines[4].removesuffix(r" & end \\")
+    bare = re.sub(r"\\text[a-z]+\{\}|\$-\$|\$\\times\$|\\[&%$#_{}]", "", cell)
+    assert not re.search(r"[\\&%$#_~^]", bare) and bare.count("{") == bare.count("}") <= 1
+    assert not cell.startswith(("[", "*"))
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\x00")))

@@ -53,6 +53,14 @@ def test_compare_shows_wins_losses_ties_and_p(memeval: Call) -> None:
     assert done.stderr.endswith("Seed 20240229.\n")
 
 
+def test_results_and_comparisons_are_printed_as_latex(memeval: Call) -> None:
+    table = memeval("results", "bad", "good", "--latex").stdout
+    assert table.startswith("% sample\n\\begin{tabular}") and "good & good & " in table and "bm25" not in table
+    assert r"+25.0 & " in memeval("compare", "good", "bad", "--latex").stdout
+    assert memeval("export", "good", "--format", "latex").stdout.splitlines()[4].startswith("f1 & 75.0 & ")
+    assert memeval("export", "good", "--format", "trec").stdout.splitlines()[0].startswith("c1/q0 Q0 ")
+
+
 def test_compare_lists_every_question_wins_first(memeval: Call) -> None:
     lines = memeval("compare", "good", "bad", "--questions", "--markdown").output.splitlines()
     rows = [line for line in lines if " | win | " in line or " | tie | " in line]
