@@ -30,7 +30,7 @@ from memoryd.daydream.transcript import read_all
 from memoryd.testing import FakeClock
 
 LINE = re.compile(r"- \[(mem_[0-9a-f]{12})\] \([^)]*\) (.*)")
-MOST_PROMPTS = 12
+MAX_PROMPTS = 12
 
 
 def prompts_of(log: Path) -> list[Turn]:
@@ -62,7 +62,7 @@ def items_of(memories: Sequence[dict[str, Any]], log: Path, project: str) -> Ite
 def given_in(memories: Sequence[dict[str, Any]], logs: Sequence[Path]) -> list[dict[str, str]]:
     """Rows of what the last session is given."""
     *earlier, last = logs
-    prompts = prompts_of(last)[:MOST_PROMPTS]
+    prompts = prompts_of(last)[:MAX_PROMPTS]
     begun = prompts[0].at if prompts and prompts[0].at else datetime(2026, 12, 1, tzinfo=UTC)
     with tempfile.TemporaryDirectory() as folder:
         home, cwd = Path(folder) / "home", Path(folder) / "project"

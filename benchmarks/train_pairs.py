@@ -45,7 +45,7 @@ TOO_NEAR = 0.93
 RIDGE = 30.0
 FOLDS = 5
 BARE = 0.4
-LEAST_SAME = 0.3
+MIN_SAME = 0.3
 PRECISION = {"same": 0.93, "replaces": 0.91, "conflict": 0.85}
 SEED = 7
 # Of the states of two texts so many main axes count; the ridge on them and on the numbers of the words.
@@ -199,7 +199,7 @@ def train(pairs: Sequence[Labelled], full: Measured, bare: Measured) -> dict[str
         conflict = guess[:, 2] + guess[:, 3]
         same = np.where(np.array(data.gates) & (conflict < 0.2), guess[:, 0], 0.0)
         limits = {
-            "same": max(LEAST_SAME, threshold(same[measured], (y == 0)[measured], PRECISION["same"], "same")),
+            "same": max(MIN_SAME, threshold(same[measured], (y == 0)[measured], PRECISION["same"], "same")),
             "replaces": threshold(guess[measured, 2], (y == 2)[measured], PRECISION["replaces"], "replaces"),
             "conflict": threshold(conflict[measured], ((y == 2) | (y == 3))[measured], PRECISION["conflict"], "conflict"),
         }
@@ -295,7 +295,7 @@ def train_reader(pairs: Sequence[Labelled], data: Measured, states: Array) -> di
     marked = np.array([pair.marked for pair in pairs])
     limits = {
         "same": max(
-            LEAST_SAME, threshold(np.where(mergeable, guess[:, 0], 0.0)[judged], (y == 0)[judged], PRECISION["same"], "same")
+            MIN_SAME, threshold(np.where(mergeable, guess[:, 0], 0.0)[judged], (y == 0)[judged], PRECISION["same"], "same")
         ),
         "replaces": READ_UNMARKED,
         "conflict": threshold(conflict[judged], ((y == 2) | (y == 3))[judged], READ_CONFLICT, "conflict"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Counted from the start of hook.sh if that is known, so that a slow start of Python shortens the wait. In total below 300 ms.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2}
-LEAST_ASK_SECONDS = 0.04  # an idle daemon answers within 20 ms
+MIN_ASK_SECONDS = 0.04  # an idle daemon answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 POKE_SECONDS = 0.1
 READ_SECONDS = 1.0  # in case standard input is never closed; a busy client may be slow
@@ -91,7 +91,7 @@ def _deliver(home: str, event: str, data: bytes, start: float, env: "Mapping[str
     if event in SPOOLED:
         protocol.spool_or_log(home, event, data)
     if event in ASK_SECONDS:
-        head, least = protocol.login_lines(env) if protocol.wants_login(home, env) else b"", LEAST_ASK_SECONDS
+        head, least = protocol.login_lines(env) if protocol.wants_login(home, env) else b"", MIN_ASK_SECONDS
         if protocol.is_typed_command(event, data):
             head, least = head + (protocol.ATTENDED if protocol.is_attended(env) else b""), protocol.TYPED_SECONDS
         deadline = max(start + ASK_SECONDS[event], monotonic() + least)

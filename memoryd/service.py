@@ -514,8 +514,8 @@ class Orchestrator:
     def make_room(self, project: str) -> None:
         """Delete the least promising candidates of a project that has too many."""
         query = Query(project=project, statuses=(Status.CANDIDATE,))
-        if self.count(query) > candidates.MOST:
-            for item in candidates.surplus(self._markdown.page(query, 2 * candidates.MOST)):
+        if self.count(query) > candidates.MAX_CANDIDATES:
+            for item in candidates.surplus(self._markdown.page(query, 2 * candidates.MAX_CANDIDATES)):
                 self.delete(item.id)
 
     def fade_candidates(self) -> int:
@@ -523,7 +523,7 @@ class Orchestrator:
         before = self._clock.now() - candidates.LIFETIME
         query = Query(statuses=(Status.CANDIDATE,), created_before=before)
         faded = 0
-        while items := self._markdown.page(query, candidates.MOST):
+        while items := self._markdown.page(query, candidates.MAX_CANDIDATES):
             for item in items:
                 self.delete(item.id)
             faded += len(items)

@@ -110,7 +110,7 @@ ALPHA = 0.05
 ENDS = ("haiku", "opus")
 MARGIN = 0.05
 """How far below the baseline still counts as reaching it, if the interval is above that."""
-LEAST = 20
+MIN_QUESTIONS = 20
 """Minimum number of questions for the conclusion "within": a bootstrap over fewer is far too narrow."""
 
 
@@ -245,7 +245,7 @@ def _pays(one: Comparison, p: float) -> str:
 def _reaches(one: Comparison, p: float) -> str:
     if p < ALPHA:
         return "yes, it is above" if one.difference > 0 else "no, it stays below"
-    if one.interval.low > -MARGIN and one.questions >= LEAST:
+    if one.interval.low > -MARGIN and one.questions >= MIN_QUESTIONS:
         return "yes, within 5 points"
     return "not enough data to say"
 

@@ -186,7 +186,7 @@ class LLMJudge(PromptedJudge):
 
 
 ORDERED = "event_ordering"
-MOST_LINES = 100
+MAX_LINES = 100
 """Maximum lines of an answer to match: each costs a call per unmatched point."""
 UNDEFINED = "skipped: tau is undefined, a list has a single rank"
 
@@ -217,7 +217,7 @@ class RubricJudge(PromptedJudge):
         return [*([_beam_score(cut, order, judge)] if named else []), *scores, *order]
 
     def _order(self, points: Sequence[str], answer: Answer) -> list[Score]:
-        lines = answer.text.split("\n")[:MOST_LINES]
+        lines = answer.text.split("\n")[:MAX_LINES]
         used: set[int] = set()
         matched = []
         usage = Usage()

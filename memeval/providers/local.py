@@ -229,7 +229,7 @@ def _time(text: str) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-MOST_KEYS = 500
+MAX_KEYS = 500
 """Values per query; SQLite limits their number."""
 _CREATE = "CREATE TABLE IF NOT EXISTS memeval_note (scope TEXT, key TEXT, note TEXT NOT NULL, PRIMARY KEY (scope, key))"
 _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO UPDATE SET note = excluded.note"
@@ -272,8 +272,8 @@ class SqlNotes:
         if keys is None:
             return self._query(db, statement, scope)
         out: list[Any] = []
-        for start in range(0, len(keys), MOST_KEYS):
-            some = keys[start : start + MOST_KEYS]
+        for start in range(0, len(keys), MAX_KEYS):
+            some = keys[start : start + MAX_KEYS]
             out += self._query(db, f"{statement} AND key IN ({', '.join('?' * len(some))})", scope, *some)
         return out
 

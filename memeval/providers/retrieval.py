@@ -111,7 +111,7 @@ def render(turns: Sequence[Turn], at: datetime | None) -> str:
 
 Vectors = NDArray[np.float32]
 BATCH = 64
-MOST_KEYS = 500
+MAX_KEYS = 500
 
 
 class NamedEmbedder(Protocol):
@@ -134,8 +134,8 @@ class NamedEmbedder(Protocol):
 def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
     """Yield those keys that exist, and their values."""
     out: dict[bytes, bytes] = {}
-    for start in range(0, len(keys), MOST_KEYS):
-        some = keys[start : start + MOST_KEYS]
+    for start in range(0, len(keys), MAX_KEYS):
+        some = keys[start : start + MAX_KEYS]
         out |= db.execute(f"SELECT key, value FROM vector WHERE key IN ({','.join('?' * len(some))})", some)
     return out
 

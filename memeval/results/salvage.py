@@ -25,7 +25,7 @@ from memeval.results.store import Key, QuestionRow, Record, RunStore, Status, ro
 
 MAGIC = b"SQLite format 3\0"
 SIZES = (4096, 8192, 16384, 1024, 2048, 512, 32768, 65536)
-MOST_COLUMNS = 16
+MAX_COLUMNS = 16
 COLUMNS = {"meta": (2, 1), "questions": (4, 3), "records": (9, 5)}
 """Number of columns before the checksum, which older files lack, and the index of the JSON one."""
 SAMPLE = 1 << 22
@@ -227,7 +227,7 @@ def _values(payload: bytes) -> list[Any]:
     """Parse the columns of a row. Raises ValueError if they don't fill the row."""
     end, at = _varint(payload, 0)
     kinds: list[int] = []
-    while at < end and len(kinds) <= MOST_COLUMNS:
+    while at < end and len(kinds) <= MAX_COLUMNS:
         kind, at = _varint(payload, at)
         kinds.append(kind)
     values: list[Any] = []

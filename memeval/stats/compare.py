@@ -69,7 +69,7 @@ def _count_extreme(differences: npt.NDArray[np.float64], seen: float, random: np
     return extreme
 
 
-LEAST_FOR_SIGNS = 8
+MIN_CLUSTERS_FOR_SIGNS = 8
 """Minimum number of clusters: with fewer, sign flips can't give a p below 2/2^7."""
 
 
@@ -102,7 +102,7 @@ class Comparison:
         """The name of the test that `p` comes from, which is mcnemar, cluster t or paired permutation."""
         if self.p_mcnemar is not None:
             return "mcnemar"
-        few = self.clusters is not None and self.clusters < LEAST_FOR_SIGNS and self.p_clusters is not None
+        few = self.clusters is not None and self.clusters < MIN_CLUSTERS_FOR_SIGNS and self.p_clusters is not None
         return "cluster t" if few else "paired permutation" if self.clusters is None else "cluster permutation"
 
     @property

@@ -48,7 +48,7 @@ SYNC_WAIT_SECONDS = 5.0
 # In a store of at most this many memories, deleted text is overwritten before the call returns.
 # In a larger one, it is overwritten within MAINTAIN_SECONDS.
 SCRUBBED_AT_ONCE = 2_000
-MOST_SESSIONS = 1_000_000
+MAX_SESSIONS = 1_000_000
 MODEL = "model"
 
 
@@ -328,7 +328,7 @@ class Api:
     def _skip_unread(self, settings: Settings) -> None:
         """Mark the logs of folders that are no longer excluded as read, so that old text is not read later."""
         before = self._parts.settings
-        for record in self._state.sessions(MOST_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
+        for record in self._state.sessions(MAX_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
             if is_excluded(before, record.cwd) and (cursor := blind_cursor(record.transcript, record.session)):
                 self._state.set_cursor(cursor)
 

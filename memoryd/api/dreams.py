@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memoryd.dream.sweep import Report
 
 IDLE_CHECK_SECONDS = 60.0
-MOST_ENTRIES = 1_000_000
+MAX_ENTRIES = 1_000_000
 _HIDDEN_FIELDS = frozenset({"backends", "trust"})
 
 
@@ -32,7 +32,7 @@ class RunDream:
     """The parameters of `dream`."""
 
     dry_run: bool = flag("Only report what would be done.", default=True)
-    lines: int = count(default=0, high=MOST_ENTRIES, help="Number of changes for which to include a diff.", in_tool=False)
+    lines: int = count(default=0, high=MAX_ENTRIES, help="Number of changes for which to include a diff.", in_tool=False)
 
 
 class DreamAnswer(TypedDict):
@@ -188,9 +188,9 @@ class ReadJournal:
 
     id: str = text(help="An entry.")
     limit: int = count(default=20, low=1, help="At most this many entries.")
-    offset: int = count(default=0, high=MOST_ENTRIES, help="How many to skip.")
+    offset: int = count(default=0, high=MAX_ENTRIES, help="How many to skip.")
     lines: bool = flag(flags=("--diff",), help="For one entry: include a diff of each file.")
-    changes: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="For one entry: at most this many changes.")
+    changes: int = count(default=MAX_ENTRIES, low=1, high=MAX_ENTRIES, help="For one entry: at most this many changes.")
 
 
 class JournalAnswer(TypedDict):
@@ -258,8 +258,8 @@ class ListProposals:
     """A page of proposals."""
 
     lines: bool = flag(flags=("--diff",), help="Include a diff of each file.")
-    first: int = count(default=0, high=MOST_ENTRIES, help="How many to skip.")
-    most: int = count(default=MOST_ENTRIES, low=1, high=MOST_ENTRIES, help="At most this many proposals and contradictions.")
+    first: int = count(default=0, high=MAX_ENTRIES, help="How many to skip.")
+    most: int = count(default=MAX_ENTRIES, low=1, high=MAX_ENTRIES, help="At most this many proposals and contradictions.")
 
 
 class ProposalPage(TypedDict):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHOWN = Query(statuses=(Status.ACTIVE, Status.SUPERSEDED))
 DEEPEST = 2
-MOST_NODES = 200
+MAX_NODES = 200
 MAX_NAME = 300
 
 
@@ -27,7 +27,7 @@ class ReadGraph:
 
     about: str = text(required=True, limit=MAX_NAME, help="A memory's id, or the name of a file, command or tool.")
     depth: int = count(default=1, low=1, high=DEEPEST, help="Maximum distance in edges.")
-    most: int = count(default=60, low=2, high=MOST_NODES, help="At most this many nodes.")
+    most: int = count(default=60, low=2, high=MAX_NODES, help="At most this many nodes.")
     types: tuple[LinkType, ...] = choices(LinkType, flags=("--type",), help="Only edges of this type; may be repeated.")
     project: str = project_parameter()
 

@@ -80,7 +80,7 @@ RELATED_ENTITY_SEEDS = 5
 MAX_QUERY = 2_000
 MAX_CURSOR = 100
 MAX_DIGEST = 100
-MOST_HANDOFFS = 3
+MAX_HANDOFFS = 3
 RECENT_SESSIONS = 50
 UNKNOWN_SESSION = "unknown"
 _STATUS_OF_ACTION = {"contradicts": "new", "confirms": "new", "supersedes": "superseded"}
@@ -232,7 +232,7 @@ def _handoffs_for(runtime: Runtime, query: Query) -> list[dict[str, str]]:
         and (query.created_after is None or from_iso(handoff.at) >= query.created_after)
         and (query.created_before is None or from_iso(handoff.at) < query.created_before)
     ]
-    return [_handoff(one) for one in handoffs_for(query.text, known, runtime.clock.now(), MOST_HANDOFFS)]
+    return [_handoff(one) for one in handoffs_for(query.text, known, runtime.clock.now(), MAX_HANDOFFS)]
 
 
 def _hit(hit: Hit) -> Memory:

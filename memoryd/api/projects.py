@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
     from memoryd.core.state import SessionRecord
 
-MOST_SESSIONS = 1_000_000
-MOST_MOVED = 1_000_000
+MAX_SESSIONS = 1_000_000
+MAX_MOVED = 1_000_000
 TWINS = 8
 
 
@@ -86,7 +86,7 @@ def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> Non
     """Mark the logs of these sessions as read, so that what was said while memory was off is never read."""
     from memoryd.daydream.transcript import blind_cursor
 
-    for record in runtime.state.sessions(MOST_SESSIONS):
+    for record in runtime.state.sessions(MAX_SESSIONS):
         if record.transcript and wanted(record) and (cursor := blind_cursor(record.transcript, record.session)):
             runtime.state.set_cursor(cursor)
 
@@ -146,7 +146,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
         raise InputError("Both are the same project.", fix="See 'memoryd projects' for the ids.")
     with runtime.service.writing():
         theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
-        moved = runtime.service.page(theirs, MOST_MOVED)
+        moved = runtime.service.page(theirs, MAX_MOVED)
         merged = sum(_move(runtime, item, target) for item in moved)
         # This comes last: as long as the old project is known, the command can be repeated after a kill.
         runtime.state.move_project(source, target)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memoryd.service import Orchestrator
 
 SHOWN = 50
-MOST_AT_ONCE = 200
+MAX_AT_ONCE = 200
 REVIEWED = (Status.ACTIVE, Status.CANDIDATE)
 CONFIRMED_CONFIDENCE = 0.95
 EVERYWHERE = "all"
@@ -49,9 +49,9 @@ def count_waiting(service: Orchestrator, project: str, since: datetime, now: dat
 
 
 def _unsettled(service: Orchestrator, project: str | None, since: datetime, now: datetime) -> list[MemoryItem]:
-    """Return at most MOST_AT_ONCE unreviewed memories, newest first."""
+    """Return at most MAX_AT_ONCE unreviewed memories, newest first."""
     query = Query(project=project, statuses=REVIEWED, created_after=since, created_before=now + SKEW, now=now)
-    found = [hit.item for hit in service.search(query, MOST_AT_ONCE) if hit.item.created_at > since]
+    found = [hit.item for hit in service.search(query, MAX_AT_ONCE) if hit.item.created_at > since]
     return sorted((item for item in found if not _is_settled(item)), key=lambda item: (item.created_at, item.id), reverse=True)
 
 
@@ -63,7 +63,7 @@ def _note(project: str) -> str:
 class Review:
     """The filter and the limit for `review`."""
 
-    limit: int = count(default=SHOWN, low=1, high=MOST_AT_ONCE, help="At most this many.")
+    limit: int = count(default=SHOWN, low=1, high=MAX_AT_ONCE, help="At most this many.")
     everything: bool = flag(flags=("--all",), help="Include what was reviewed before.")
     project: str = project_parameter()
 
@@ -155,8 +155,8 @@ def confirm(runtime: Runtime, request: Confirm, caller: Caller) -> Confirmed:
 
     The source does not change: a confirmed finding of the agent does not become the user's statement.
     """
-    if not request.ids or len(request.ids) > MOST_AT_ONCE:
-        raise InputError(f"confirm: expected 1 to {MOST_AT_ONCE} ids.", fix="See 'memoryd review'.")
+    if not request.ids or len(request.ids) > MAX_AT_ONCE:
+        raise InputError(f"confirm: expected 1 to {MAX_AT_ONCE} ids.", fix="See 'memoryd review'.")
     with runtime.service.writing():
         items = [runtime.service.require(id) for id in dict.fromkeys(request.ids)]
         for item in items:

@@ -22,7 +22,7 @@ from memoryd.daydream.transcript import read_all
 from memoryd.retrieval.training import Labelled
 
 SESSIONS = 1_000
-MOST_PROMPTS = 200
+MAX_PROMPTS = 200
 RANKS = 20
 WITH_PROMPT = "UserPromptSubmit"
 CHARACTERS = 2_000
@@ -55,7 +55,7 @@ class Feedback:
 
 
 def feedback(state: State, search: Search, now: datetime, backends: Sequence[Backend]) -> Feedback:
-    """Label the newest suitable prompts, at most MOST_PROMPTS. Sessions and projects that are off are excluded."""
+    """Label the newest suitable prompts, at most MAX_PROMPTS. Sessions and projects that are off are excluded."""
     out = Feedback([])
     for prompt in _useful_prompts(state, out):
         query = Query(prompt.text, project=prompt.project, now=now)
@@ -63,7 +63,7 @@ def feedback(state: State, search: Search, now: datetime, backends: Sequence[Bac
             out.undecided += 1
         else:
             out.rows.append(Labelled(prompt.text, best))
-        if len(out.rows) + out.undecided == MOST_PROMPTS:
+        if len(out.rows) + out.undecided == MAX_PROMPTS:
             break
     return out
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from memoryd.core.decision_log import LoggedDecision
     from memoryd.daydream.settle import Origin, SettleAnswer, Settled, Settler
 
-MOST_ITEMS = 24
-MOST_OWN = 2
+MAX_ITEMS = 24
+MAX_OWN = 2
 MAX_STATEMENT = 400
 MAX_LINE_ID = 20
 MAX_REPLACES = 40
@@ -93,9 +93,9 @@ class OwnStatement:
 class Settle:
     """The decisions on the offered lines, and additional statements."""
 
-    items: tuple[Mapping[str, Any], ...] = objects(SettledLine, "One entry for each line.", most=MOST_ITEMS)
+    items: tuple[Mapping[str, Any], ...] = objects(SettledLine, "One entry for each line.", most=MAX_ITEMS)
     own: tuple[Mapping[str, Any], ...] = objects(
-        OwnStatement, "Up to two more without a corresponding line.", most=MOST_OWN, model_most=MOST_OWN
+        OwnStatement, "Up to two more without a corresponding line.", most=MAX_OWN, model_most=MAX_OWN
     )
 
 

@@ -13,7 +13,7 @@ from memoryd.core.text import one_line
 from memoryd.core.types import Kind, MemoryItem, Polarity, Scope, Source
 from memoryd.recall.prompt_block import harmless, who_said
 
-MOST_KEYS = 6
+MAX_KEYS = 6
 MAX_KEY = 200
 MAX_TAG = 100
 
@@ -128,7 +128,7 @@ def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
     """Normalise the keys of a memory, and remove secrets. Each key is a short question or task on one line. Raises InputError."""
     from memoryd.daydream.redact import redact
 
-    if len(entries) > MOST_KEYS:
-        raise InputError(f"asked_as: {len(entries)} entries are too many.", fix=f"Give about four, at most {MOST_KEYS}.")
+    if len(entries) > MAX_KEYS:
+        raise InputError(f"asked_as: {len(entries)} entries are too many.", fix=f"Give about four, at most {MAX_KEYS}.")
     keys = [harmless(redact(one_line(entry)[: 4 * MAX_KEY]).text[:MAX_KEY]) for entry in entries]
     return tuple(dict.fromkeys(key for key in keys if key))

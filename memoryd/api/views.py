@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 READ_BYTES = 64 * 2**20
 SHOWN_CHARACTERS = 2_000
-MOST_TURNS = 60
+MAX_TURNS = 60
 
 
 class ProjectNames(TypedDict):
@@ -123,7 +123,7 @@ def _turns(runtime: Runtime, evidence: Evidence, session: str, around: int) -> t
     if not _is_known_log(runtime, evidence.transcript, session):
         return [], "The recorded log is not one that memory has read, so it is not opened."
     try:
-        turns = list(islice(_around(Path(evidence.transcript), frozenset(evidence.lines), around), MOST_TURNS))
+        turns = list(islice(_around(Path(evidence.transcript), frozenset(evidence.lines), around), MAX_TURNS))
     except TranscriptError as error:
         return [], str(error)
     return turns, "" if turns else "The log no longer contains these lines."

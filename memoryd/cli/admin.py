@@ -21,7 +21,7 @@ from memoryd.core.types import Message
 
 POLL_SECONDS = 0.3
 LONG = 3600.0
-MOST_SESSIONS = 1_000
+MAX_SESSIONS = 1_000
 CLAUDE_PROJECTS = "~/.claude/projects"
 
 
@@ -307,7 +307,7 @@ def _import_from_claude(context: Context, /, folder: str, memory: bool, transcri
         result["left_out"] = [*result.get("left_out", []), *queued["left_out"]]
         result["failing"] = len(_wait_for_daydreams(context)["failing"])
         theirs = set(queued["sessions"])
-        rows = [row for row in context.call("sessions", limit=MOST_SESSIONS)["sessions"] if row["session"] in theirs]
+        rows = [row for row in context.call("sessions", limit=MAX_SESSIONS)["sessions"] if row["session"] in theirs]
         result |= {
             "queued": queued["queued"],
             "kept": sum(row["kept"] for row in rows),

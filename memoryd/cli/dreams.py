@@ -13,7 +13,7 @@ from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 
 LONG = 3600.0
-MOST_DIFFS = 10_000
+MAX_DIFFS = 10_000
 DROPPED = frozenset({"supersede", "archive", "expire"})
 _SIGNS = {"create": ("+", "green"), **dict.fromkeys(DROPPED, ("-", "red"))}
 _UNIMPORTANT = frozenset({"content", "entities", "created_at"})
@@ -31,7 +31,7 @@ def dream(context: Context, /, dry: bool, diff: bool, accept: tuple[str, ...], r
     if accept or reject:
         _decide(context, accept, reject)
         return
-    result = context.call("dream", timeout=LONG, dry_run=dry, lines=MOST_DIFFS if diff else None)
+    result = context.call("dream", timeout=LONG, dry_run=dry, lines=MAX_DIFFS if diff else None)
     if context.show(result):
         return
     _show_changes(context, result["changes"])

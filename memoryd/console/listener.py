@@ -19,7 +19,7 @@ from memoryd.console.safety import MAX_HEAD_BYTES, AsgiApp
 LOOPBACK = "127.0.0.1"
 BACKLOG = 16  # asyncio accepts up to this many connections before any of them can be closed
 AT_ONCE = 64
-MOST_CONNECTIONS = 48
+MAX_CONNECTIONS = 48
 # The time limit from the start of the connection or request to the last byte of the request. A local browser needs milliseconds.
 REQUEST_SECONDS = 8.0
 KEEP_ALIVE_SECONDS = 5
@@ -43,7 +43,7 @@ class _Bounded(H11Protocol):
         """Close another connection if there are too many, and start the time limit."""
         self._since = self.loop.time()
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS:
             self._make_room()
         self._expect_request()
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 TICKET_SECONDS = 60.0
 SESSION_SECONDS = 12 * 3600.0
-MOST_TICKETS = 16
-MOST_SESSIONS = 32
-MOST_FLASHES = 8
+MAX_TICKETS = 16
+MAX_SESSIONS = 32
+MAX_FLASHES = 8
 ALL = "all"
 THEMES = ("auto", "light", "dark")
 
@@ -59,7 +59,7 @@ class Session:
 
     def flash(self, flash: Flash) -> None:
         """Add a message for the next page."""
-        self.flashes = [*self.flashes, flash][-MOST_FLASHES:]
+        self.flashes = [*self.flashes, flash][-MAX_FLASHES:]
 
     def take_flashes(self) -> list[Flash]:
         """Return and clear the pending messages."""
@@ -86,7 +86,7 @@ class Sessions:
         """Issue a ticket that opens one session within a minute."""
         now = self._clock()
         self._tickets = {key: ticket for key, ticket in self._tickets.items() if ticket.until > now}
-        while len(self._tickets) >= MOST_TICKETS:
+        while len(self._tickets) >= MAX_TICKETS:
             del self._tickets[next(iter(self._tickets))]
         ticket = secrets.token_urlsafe(32)
         self._tickets[_key(ticket)] = _Ticket(now + TICKET_SECONDS, project, results)
@@ -97,7 +97,7 @@ class Sessions:
         known = self._tickets.pop(_key(ticket), None)
         if known is None or known.until <= self._clock():
             return None
-        while len(self._sessions) >= MOST_SESSIONS:
+        while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].used)]
         token = secrets.token_urlsafe(32)
         self._sessions[_key(token)] = Session(project=known.project, results=known.results, used=self._clock())

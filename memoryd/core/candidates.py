@@ -14,7 +14,7 @@ from memoryd.core.types import MemoryItem, Status
 
 LIFETIME = timedelta(days=30)
 # Maximum per project; nobody would review more than that.
-MOST = 200
+MAX_CANDIDATES = 200
 
 
 def is_faded(item: MemoryItem, now: datetime) -> bool:
@@ -22,7 +22,7 @@ def is_faded(item: MemoryItem, now: datetime) -> bool:
     return item.status is Status.CANDIDATE and item.created_at + LIFETIME <= now
 
 
-def surplus(items: Iterable[MemoryItem], most: int = MOST) -> list[MemoryItem]:
+def surplus(items: Iterable[MemoryItem], most: int = MAX_CANDIDATES) -> list[MemoryItem]:
     """Return the candidates that exceed the limit. The least confident come first, then the oldest."""
     waiting = [item for item in items if item.status is Status.CANDIDATE]
     waiting.sort(key=lambda item: (item.confidence, item.created_at, item.id))

@@ -93,9 +93,9 @@ class Settings:
 
 
 FIRST_PRINTED, DELETE = 32, 127
-MOST_INJECTED = 2_400  # the client truncates hook output at 10,000 characters
-MOST_IN_AN_ANSWER = 20_000  # the client warns about tool results larger than this, then truncates them
-MOST = 10**15  # the API's JSON holds 64-bit integers
+MAX_INJECTED_TOKENS = 2_400  # the client truncates hook output at 10,000 characters
+MAX_ANSWER_TOKENS = 20_000  # the client warns about tool results larger than this, then truncates them
+MAX_NUMBER = 10**15  # the API's JSON holds 64-bit integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ def _count(value: Any) -> int:
     if isinstance(value, bool) or isinstance(value, float) and not value.is_integer():
         raise ValueError("expected a whole number")
     number = int(value)
-    if not 0 <= number <= MOST:
-        raise ValueError(f"expected a number from 0 to {MOST}")
+    if not 0 <= number <= MAX_NUMBER:
+        raise ValueError(f"expected a number from 0 to {MAX_NUMBER}")
     return number
 
 
@@ -237,9 +237,9 @@ KEYS: dict[str, Setting] = {
             _choice(*NOTICES),
             NOTICES,
         ),
-        Setting("session_budget", "Maximum tokens injected at SessionStart.", _between(0, MOST_INJECTED)),
-        Setting("prompt_budget", "Maximum tokens injected with a prompt.", _between(0, MOST_INJECTED)),
-        Setting("tool_budget", "Maximum tokens in an MCP tool's result.", _between(0, MOST_IN_AN_ANSWER)),
+        Setting("session_budget", "Maximum tokens injected at SessionStart.", _between(0, MAX_INJECTED_TOKENS)),
+        Setting("prompt_budget", "Maximum tokens injected with a prompt.", _between(0, MAX_INJECTED_TOKENS)),
+        Setting("tool_budget", "Maximum tokens in an MCP tool's result.", _between(0, MAX_ANSWER_TOKENS)),
         Setting("ann_threshold", "Number of memories above which the HNSW index is used (extra `ann`).", _count),
         Setting("lease_minutes", "Minutes of inactivity after which the daemon shuts down.", _positive),
         Setting("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),

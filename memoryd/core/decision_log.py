@@ -16,9 +16,9 @@ KNOWN = "known"
 PROPOSED = "proposed"
 REFUSED = "refused"
 TEXT_CHARS = 300
-MOST_OF_A_SESSION = 400
+MAX_PER_SESSION = 400
 _FIELDS = "outcome, reason, memory, kind, source, line, said_at, part, start, chars"
-MOST = 20_000
+MAX_DECISIONS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,8 @@ def record(db: Database, run: int, session: str, verdicts: Sequence[LoggedDecisi
         ],
     )
     order = f"ORDER BY outcome = '{REFUSED}', id DESC LIMIT -1 OFFSET ?"
-    db.execute(
-        f"DELETE FROM verdict WHERE id IN (SELECT id FROM verdict WHERE session = ? {order})", (session, MOST_OF_A_SESSION)
-    )
-    db.execute("DELETE FROM verdict WHERE id <= (SELECT max(id) FROM verdict) - ?", (MOST,))
+    db.execute(f"DELETE FROM verdict WHERE id IN (SELECT id FROM verdict WHERE session = ? {order})", (session, MAX_PER_SESSION))
+    db.execute("DELETE FROM verdict WHERE id <= (SELECT max(id) FROM verdict) - ?", (MAX_DECISIONS,))
 
 
 def of_session(db: Database, session: str) -> list[LoggedDecision]:

@@ -16,7 +16,7 @@ from memoryd.core.db import Database
 from memoryd.core.protocols import Clock
 from memoryd.core.types import MemoryItem, Scope, Status
 
-MOST_DELETED = 5_000
+MAX_DELETED = 5_000
 
 
 class UseKind(StrEnum):
@@ -118,7 +118,7 @@ class Ledger:
         self._db.executemany("INSERT OR REPLACE INTO deleted (memory, item, at) VALUES (?, ?, ?)", rows)
         self._db.execute(
             "DELETE FROM deleted WHERE memory IN (SELECT memory FROM deleted ORDER BY at DESC, memory LIMIT -1 OFFSET ?)",
-            (MOST_DELETED,),
+            (MAX_DELETED,),
         )
 
     def unmark_deleted(self, memories: Iterable[str]) -> None:

@@ -32,7 +32,7 @@ OUTPUT_BYTES = 1_000_000
 SHOWN_BYTES = 400
 CHUNK_BYTES = 65_536
 WRONG_SETTING = 2  # exit code of a daemon that would fail again if restarted
-LEAST_DISK_BYTES = 2**20
+MIN_DISK_BYTES = 2**20
 START_FIX = "Start it with 'memoryd daemon' in another terminal, or run 'memoryd doctor'."
 _BROKEN = re.compile(r"(?P<path>.+):(?P<line>\d+): (?P<problem>.*)", re.DOTALL)
 
@@ -236,7 +236,7 @@ def _disk_is_full(home: Path) -> bool:
     import shutil  # imported here because it is rarely needed and every command imports this module
 
     try:
-        return shutil.disk_usage(home).free < LEAST_DISK_BYTES
+        return shutil.disk_usage(home).free < MIN_DISK_BYTES
     except OSError:
         return False
 

@@ -8,7 +8,7 @@ from memoryd.core.errors import InputError
 
 CHUNK_BYTES = 65_536
 HEAD_BYTES = 65_536
-MOST_SKIPPED = 1 << 30
+MAX_SKIPPED = 1 << 30
 
 
 class LineTooLongError(InputError):
@@ -60,7 +60,7 @@ class Incoming:
         """Skip the current line. Raise LineTooLongError once its end is found."""
         head, skipped, tail = bytes(self._buffer[:HEAD_BYTES]), 0, b""
         async with asyncio.timeout(seconds):
-            while (end := self._buffer.find(b"\n")) < 0 and not self._ended and skipped < MOST_SKIPPED:
+            while (end := self._buffer.find(b"\n")) < 0 and not self._ended and skipped < MAX_SKIPPED:
                 skipped += len(self._buffer)
                 tail = bytes(self._buffer[-HEAD_BYTES:])
                 self._buffer.clear()

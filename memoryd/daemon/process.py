@@ -51,10 +51,10 @@ PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
 PAUSE_SECONDS = 0.02
 SHORTAGE_SECONDS = 5.0
 NOTHING_TO_RETRY = 2  # the same exit code as for an invalid setting, since another start would fail in the same way
-LEAST_FILES = 64  # an idle daemon has about 30 files open
+MIN_FILES = 64  # an idle daemon has about 30 files open
 MANY_FILES = 4_096
 # Models and libraries are memory-mapped. An idle daemon maps 1,400 MB, of which 200 MB are resident.
-LEAST_SPACE = 1_600 * 2**20
+MIN_SPACE = 1_600 * 2**20
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOBUFS})
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
@@ -392,13 +392,13 @@ def too_little() -> str:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
-    if soft != resource.RLIM_INFINITY and soft < LEAST_FILES:
-        return f"only {soft} open files are allowed. Fix: allow at least {LEAST_FILES}, e.g. 'ulimit -n 1024'."
+    if soft != resource.RLIM_INFINITY and soft < MIN_FILES:
+        return f"only {soft} open files are allowed. Fix: allow at least {MIN_FILES}, e.g. 'ulimit -n 1024'."
     space = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if space != resource.RLIM_INFINITY and space < LEAST_SPACE:
+    if space != resource.RLIM_INFINITY and space < MIN_SPACE:
         return (
             f"only {space // 2**20} MiB of address space are allowed. "
-            f"Fix: allow at least {LEAST_SPACE // 2**20} MiB, e.g. 'ulimit -v unlimited'."
+            f"Fix: allow at least {MIN_SPACE // 2**20} MiB, e.g. 'ulimit -v unlimited'."
         )
     return ""
 

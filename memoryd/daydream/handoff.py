@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 
 from memoryd.core.text import one_line, shorten, words
 from memoryd.core.types import Kind, MemoryItem, Turn, TurnKind
-from memoryd.daydream.model_reader import LEAST_USER_WORDS
+from memoryd.daydream.model_reader import MIN_USER_WORDS
 from memoryd.daydream.offline.acts import says_to_hold
 from memoryd.daydream.redact import redact
 from memoryd.retrieval import item_terms, query_terms
 
-MOST_FILES = 6
-MOST_TODOS = 3
+MAX_FILES = 6
+MAX_TODOS = 3
 PART_CHARS = 160
 _TASK_CHARS = 2_000
 # When a memory is forgotten, it is better to drop too many sentences of a handoff than too few. A third of the memory's words is
@@ -24,7 +24,7 @@ _TASK_CHARS = 2_000
 # sufficient, as it occurs in nearly every text.
 HELD_SHARE = 1 / 3
 CLAUSE_SHARE = 0.5
-LEAST_HELD = 2
+MIN_HELD = 2
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _CLAUSE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|,\s+|\n+")
 _RARE = re.compile(
@@ -51,7 +51,7 @@ class Gathered:
                 continue
             if turn.kind is TurnKind.USER and not self._asked:
                 task = _task(turn.text)
-                self._asked = task if len(words(task)) >= LEAST_USER_WORDS else ""
+                self._asked = task if len(words(task)) >= MIN_USER_WORDS else ""
             elif turn.kind is TurnKind.TOOL_USE:
                 self._add_step(turn)
             elif turn.kind is TurnKind.TOOL_RESULT and self._testing:
@@ -71,11 +71,11 @@ class Gathered:
         if not self._files and not learnt:
             return ""
         decision = next((item.content for item in learnt if item.kind is Kind.DECISION), "")
-        files = [path.removeprefix(f"{folder}/") for path in self._files][-MOST_FILES:]
+        files = [path.removeprefix(f"{folder}/") for path in self._files][-MAX_FILES:]
         parts = (
             ("Asked", _part(self._asked)),
             ("last decision", _part(decision)),
-            ("open", "; ".join(_part(item.content) for item in todos[:MOST_TODOS])),
+            ("open", "; ".join(_part(item.content) for item in todos[:MAX_TODOS])),
             ("changed", ", ".join(files)),
             ("last test run", self._tests),
         )
@@ -91,14 +91,14 @@ def holds(handoff: str, memory: str) -> bool:
         return True
     said, stated = item_terms(handoff), set(query_terms(memory))
     shared = stated & said
-    if len(shared) >= max(min(LEAST_HELD, len(stated)), HELD_SHARE * len(stated)) and shared:
+    if len(shared) >= max(min(MIN_HELD, len(stated)), HELD_SHARE * len(stated)) and shared:
         return True
     return any(_is_of(clause, item_terms(memory)) for clause in _CLAUSE.split(handoff))
 
 
 def _is_of(clause: str, memory: frozenset[str]) -> bool:
     terms = query_terms(clause).keys()
-    return len(terms & memory) >= max(LEAST_HELD, CLAUSE_SHARE * len(terms))
+    return len(terms & memory) >= max(MIN_HELD, CLAUSE_SHARE * len(terms))
 
 
 def _rare(text: str) -> set[str]:

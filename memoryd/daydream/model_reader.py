@@ -31,8 +31,8 @@ from memoryd.daydream.redact import redact, redacted_passage
 
 # Decide which pieces are worth a call, and which known memories the model is shown.
 
-MOST = 12
-MOST_TODOS = 4
+MAX_RELATED = 12
+MAX_TODOS = 4
 HITS_OF_A_QUERY = 4
 QUERIES = 8
 QUERY_CHARS = 400
@@ -41,8 +41,8 @@ _KNOWN = (Status.ACTIVE, Status.CANDIDATE)
 
 
 # A prompt with fewer words is only "ok" or "go on". An assistant's text of this length may contain a finding.
-LEAST_USER_WORDS = 3
-LEAST_ANSWER_WORDS = 25
+MIN_USER_WORDS = 3
+MIN_ANSWER_WORDS = 25
 
 
 def is_searchable(passage: Passage) -> bool:
@@ -52,12 +52,12 @@ def is_searchable(passage: Passage) -> bool:
 
 def _says_something(turn: Turn) -> bool:
     if turn.kind is TurnKind.USER and not turn.sidechain:
-        return turn.via != "prompt" or len(words(turn.text)) >= LEAST_USER_WORDS
-    return turn.kind is TurnKind.ASSISTANT and len(words(turn.text)) >= LEAST_ANSWER_WORDS
+        return turn.via != "prompt" or len(words(turn.text)) >= MIN_USER_WORDS
+    return turn.kind is TurnKind.ASSISTANT and len(words(turn.text)) >= MIN_ANSWER_WORDS
 
 
 def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]:
-    """Return at most MOST memories of the project and the user.
+    """Return at most MAX_RELATED memories of the project and the user.
 
     They come from the same lines, or are similar to the passage, or are open todos.
     """
@@ -67,7 +67,7 @@ def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]
     ranked = [item for rank in range(HITS_OF_A_QUERY) for items in hits for item in items[rank : rank + 1]]
     same = [item for item in _of_session(store, passage) if said & set(item.evidence.lines)]
     for item in (*same, *_open_todos(store, passage), *ranked):
-        if len(found) < MOST:
+        if len(found) < MAX_RELATED:
             found.setdefault(item.id, item)
     return tuple(found.values())
 
@@ -80,7 +80,7 @@ def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[Memor
         return containment(set(keywords(item.content)), near)
 
     order = sorted(items, key=lambda item: (-(item.kind is Kind.TODO), -shared(item), item.id))
-    return tuple(item for item in order if item.kind is Kind.TODO or shared(item) > 0)[:MOST]
+    return tuple(item for item in order if item.kind is Kind.TODO or shared(item) > 0)[:MAX_RELATED]
 
 
 def _queries(turns: Sequence[Turn]) -> list[str]:
@@ -100,12 +100,12 @@ def _of_session(store: MemoryStore, passage: Passage) -> list[MemoryItem]:
     if not passage.session:
         return []
     query = Query(project=passage.project, session=passage.session, statuses=_KNOWN)
-    return [hit.item for hit in store.search(query, 4 * MOST)]
+    return [hit.item for hit in store.search(query, 4 * MAX_RELATED)]
 
 
 def _open_todos(store: MemoryStore, passage: Passage) -> list[MemoryItem]:
     query = Query(project=passage.project, kinds=(Kind.TODO,), statuses=(Status.ACTIVE,))
-    return [hit.item for hit in store.search(query, MOST_TODOS)]
+    return [hit.item for hit in store.search(query, MAX_TODOS)]
 
 
 PROMPT_VERSION = "extract_v2"

@@ -73,11 +73,11 @@ from memoryd.daydream.quoted_signs import (
     MAIL_FROM,
     MAIL_HEADER,
     MAIL_SUBJECT,
+    MAX_COLONS,
+    MAX_META_WORDS,
+    MAX_QUOTATIONS,
     META_CJK,
     META_WORDS,
-    MOST_COLONS,
-    MOST_META_WORDS,
-    MOST_QUOTATIONS,
     MY_RULES,
     NAMED,
     NAMES_TEXT,
@@ -161,7 +161,7 @@ NAMES = (
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions", ".clinerules")
 # Limits on the bytes of a file, the files of a rules folder, and the number of parent folders.
 FILE_BYTES, FOLDER_FILES, PARENTS = 200_000, 40, 12
-LEAST_WORDS = 3
+MIN_WORDS = 3
 _MARKS = re.compile(r"[\s*_`#>\"'“”‘’.,;:!?()\[\]。，；：！？-]+")
 _ENDS = re.compile(r"(?<=[.!?。！？])\s*|\n")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)]|#{1,6})\s+")
@@ -188,7 +188,7 @@ class Instructions:
 
 
 def _is_long_enough(plain: str) -> bool:
-    return plain.count(" ") + 1 + len(_CJK.findall(plain)) // 2 >= LEAST_WORDS
+    return plain.count(" ") + 1 + len(_CJK.findall(plain)) // 2 >= MIN_WORDS
 
 
 def _plain(text: str) -> str:
@@ -443,7 +443,7 @@ def _without_quotations(text: str, parts: _Removed) -> str:
     found = _quotations(text)
     for start, end in found:
         inner = text[start + 1 : end - 1]
-        if len(found) <= MOST_QUOTATIONS and _is_part_of_sentence(text, start, end, inner):
+        if len(found) <= MAX_QUOTATIONS and _is_part_of_sentence(text, start, end, inner):
             continue
         out += [text[at:start], parts.take(inner)]
         at = end
@@ -650,7 +650,7 @@ def is_about_text(line: str) -> bool:
     if META_CJK.match(line):
         return True
     words = WORD.findall(line.casefold())
-    if not 0 < len(words) <= MOST_META_WORDS or CJK_SIGN.search(line) or GAP in line:
+    if not 0 < len(words) <= MAX_META_WORDS or CJK_SIGN.search(line) or GAP in line:
         return False
     if ASKS_BACK.search(line) or MY_RULES.search(line) or FORM.match(line):
         return False
@@ -888,7 +888,7 @@ class _Lines:
             self._to_end = True
             self._held.append(line[shown.end() :])
             return line[: shown.end()]
-        for match in islice(COLON.finditer(line), MOST_COLONS):
+        for match in islice(COLON.finditer(line), MAX_COLONS):
             head = _last_sentence(line[: match.start()])
             if CONDITION.match(head):
                 continue

@@ -101,7 +101,7 @@ LABEL = later(
 )
 STATES = later(r"\b(?:is|are|was|were|isn'?t|ist|sind|war|est|sont|es|son|era)\b", re.IGNORECASE)
 COLON = later(r":(?=\s|$|[\"'“„«「『\u4e00-\u9fff])|：")
-LABEL_WORDS, HEAD_CHARS, MOST_COLONS = 4, 200, 6
+LABEL_WORDS, HEAD_CHARS, MAX_COLONS = 4, 200, 6
 PRESENTS_ALONE = later(
     r"\b(?:below|follows?|following|pasted?|here(?:'s|’s| is| are)|unten|folgt|ci-dessous|voici|a continuación|aqu[ií] está|ниже|вот)\b|如下|以下|这是",
     re.IGNORECASE,
@@ -187,7 +187,7 @@ SHORT_WORDS, SHORT_CHARS = 4, 40
 TINY_WORDS = 2
 LONG_WORDS = 14
 # Limits on the lines after an introduction, the characters next to a quotation, and the quotations in a turn.
-NEAR_LINES, NEAR_CHARS, MOST_QUOTATIONS = 40, 160, 300
+NEAR_LINES, NEAR_CHARS, MAX_QUOTATIONS = 40, 160, 300
 PAIRS = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "〝": "〞", "＂": "＂"}
 OPENS_AFTER = frozenset(" \t\n([{<:：—–-=/*_，。、；！？…")
 ENDS_BEFORE = frozenset(" \t\n)]}>.,;:!?…—–*_，。、；：！？")
@@ -417,7 +417,7 @@ BARE_WORDS = frozenset(
     "el los las una uno esto eso esta este es son al del para por con y o no sí más que qué quién cómo yo mi me te lo se il lo gli i in di da con per e o è questo questa "
     "это этот эта эти на в из по с и или не что как кто почему ты мне я мы нам ли же ещё пожалуйста так".split()
 )
-MOST_META_WORDS = 11
+MAX_META_WORDS = 11
 META_CJK = later(
     r"^\s*(?:请|請|把|帮我|幫我|这|這|上面|下面|以下|以上|上の|下の|次の|これ|この|文|を|的|段|句|话|話|文字|文本){0,6}(?:翻译|翻譯|译|總結|总结|概括|摘要|润色|潤色|校对|校對|改写|改寫|缩短|縮短|解释|解釋|"
     r"英訳|和訳|翻訳|要約|添削|校正|訳|説明|번역|요약|교정)(?:[^\n。，,]{0,12})\s*[。？?！!]?\s*$"

@@ -35,7 +35,7 @@ from memoryd.llm.claude import Logins
 GOES_ON = frozenset({"Stop", "SubagentStop"})
 SILENT_SECONDS = 900.0
 # A log has at least this many bytes per token of text, so fewer bytes can't fill a piece.
-LEAST_BYTES_PER_TOKEN = 4
+MIN_BYTES_PER_TOKEN = 4
 
 
 class Gathering:
@@ -75,7 +75,7 @@ class Gathering:
 
     def _least_bytes(self, cursor: Cursor) -> int:
         start, _, least = self._state.note(_note(cursor.transcript)).partition(":")
-        return int(least) if start == str(cursor.offset) and least else LEAST_BYTES_PER_TOKEN * self._tokens
+        return int(least) if start == str(cursor.offset) and least else MIN_BYTES_PER_TOKEN * self._tokens
 
     def _is_off(self, session: str) -> bool:
         record = self._state.session(session)

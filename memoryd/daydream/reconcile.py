@@ -412,7 +412,7 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
 # From a candidate to the store. Day dreams and `remember` can only write through this code.
 
 NEIGHBOURS = 8
-MOST_OF_SESSION = 1_000
+MAX_OF_SESSION = 1_000
 
 
 class KeepingStore(MemoryStore, Protocol):
@@ -578,7 +578,7 @@ class Keeper:
         Returns:
             The ids of the closed memories.
         """
-        said = self._store.search(Query(session=session, statuses=(Status.ACTIVE, Status.CANDIDATE)), MOST_OF_SESSION)
+        said = self._store.search(Query(session=session, statuses=(Status.ACTIVE, Status.CANDIDATE)), MAX_OF_SESSION)
         gone = [hit.item for hit in said if hit.item.evidence.lines]
         gone = [item for item in gone if all(short_hash(uuid) in left for uuid in item.evidence.lines)]
         for item in gone:
@@ -624,7 +624,7 @@ def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
 # The record of a day dream's decisions on single statements. Its size is limited, and it does not contain their text.
 
 # The maximum number of refused statements to record per piece. The counts by reason include all of them.
-MOST_REFUSED = 60
+MAX_REFUSED = 60
 _OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, KeepAction.REFUSED: decision_log.REFUSED}
 
 
@@ -647,7 +647,7 @@ def decided(
     A record contains the position of the statement in these turns instead of its text.
     """
     found = [(_of_outcome(*pair), pair[0].content) for pair in outcomes]
-    found += [(_of_refused(entry), entry.text) for entry in left_out[:MOST_REFUSED]]
+    found += [(_of_refused(entry), entry.text) for entry in left_out[:MAX_REFUSED]]
     by_line: dict[int, list[str]] = {}
     for turn in turns:
         by_line.setdefault(turn.line, []).append(turn.text)

@@ -26,8 +26,8 @@ from memoryd.daydream.secret_walk import find_named
 from memoryd.daydream.secret_words import ANCHORS, find_by_words
 
 # Adjacent secrets may hide each other, so a text is searched repeatedly. Only artificial texts need more rounds than this.
-MOST_ROUNDS = 6
-MOST_KNOWN_CLEAN = 10_000
+MAX_ROUNDS = 6
+MAX_KNOWN_CLEAN = 10_000
 Span = tuple[int, int]
 
 
@@ -48,7 +48,7 @@ def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
     if clean.has(text):
         return Redacted(text)
     found: Counter[str] = Counter()
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before, text = text, _round(text, found, deadline)
         if text == before:
             clean.add(text)
@@ -69,7 +69,7 @@ class _Clean:
         return (len(text), hash(text)) in self._known
 
     def add(self, text: str) -> None:
-        if len(self._known) >= MOST_KNOWN_CLEAN:
+        if len(self._known) >= MAX_KNOWN_CLEAN:
             self._known = set()
         self._known.add((len(text), hash(text)))
 
@@ -250,7 +250,7 @@ _LINES = re.compile(
     r"(?:[ \t>|]{0,8}[A-Za-z0-9+/]{64,70}(?:\\n|\r?\n|$)){1,200}(?:[ \t>|]{0,8}[A-Za-z0-9+/]{1,70}={0,2}(?=\s|\\n|$))?)"
 )
 _PUTTY = re.compile(r"Private-Lines: \d{1,3}\r?\n(?P<secret>(?:[A-Za-z0-9+/=]{1,64}\r?\n?){1,100})")
-MOST_OF_A_KEY = 20_000
+MAX_KEY_CHARACTERS = 20_000
 _HEAD_OF_A_LINE = 200
 
 
@@ -267,8 +267,8 @@ def _key_blocks(text: str) -> list[Span]:
             continue
         after = edges[number + 1] if number + 1 < len(edges) else None
         if edge[1] == "BEGIN":
-            closed = after is not None and after[1] == "END" and after.start() - edge.end() <= MOST_OF_A_KEY
-            body = _BODY.match(text, edge.end(), edge.end() + MOST_OF_A_KEY)
+            closed = after is not None and after[1] == "END" and after.start() - edge.end() <= MAX_KEY_CHARACTERS
+            body = _BODY.match(text, edge.end(), edge.end() + MAX_KEY_CHARACTERS)
             if closed and after is not None:
                 spans.append((edge.start(), after.end()))
             elif body is not None:
@@ -286,7 +286,7 @@ def _key_blocks(text: str) -> list[Span]:
 
 def _start_of_tail(text: str, end: int, least: int) -> int:
     """Return where the body before an END mark starts if its BEGIN mark was cut off. Otherwise return `end`."""
-    least = max(least, end - MOST_OF_A_KEY)
+    least = max(least, end - MAX_KEY_CHARACTERS)
     start, shortest, seen = end, 1, False
     while run := _last_run(text, least, _without_gap(text, start, least)):
         if len(run[0]) < shortest:

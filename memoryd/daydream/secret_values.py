@@ -183,7 +183,7 @@ def is_predicate(value: str) -> bool:
 # not tried at all if its literals are missing. The size of the cache is limited: it holds a maximum number of words, and only
 # short ones.
 _LONGEST_KNOWN = 24
-_MOST_KNOWN = 40_000
+_MAX_KNOWN = 40_000
 
 
 class Anchors:
@@ -247,7 +247,7 @@ class Anchors:
         return len(self._without) + len(self._with)
 
     def _remember(self, words: list[str], of: Mapping[int, set[str]]) -> None:
-        if self.remembered() > _MOST_KNOWN:
+        if self.remembered() > _MAX_KNOWN:
             self._without, self._with = set(), {}
         self._without.update([word for number, word in enumerate(words) if number not in of and len(word) <= _LONGEST_KNOWN])
         self._with.update({words[number]: frozenset(own) for number, own in of.items() if len(words[number]) <= _LONGEST_KNOWN})

@@ -30,8 +30,8 @@ from memoryd.daydream.secret_words import (
 )
 
 _REACH = 220  # the number of characters to search on each side of a name
-_MOST_TOKENS = 14
-_MOST_WORDS = 6  # the maximum number of plain words between a name and the sign that joins its value to it
+_MAX_TOKENS = 14
+_MAX_WORDS = 6  # the maximum number of plain words between a name and the sign that joins its value to it
 _LONGEST_NAME = 60
 _SHORTEST = 6
 _SHORTEST_KEY = 16
@@ -251,7 +251,7 @@ class _Way:
 def _behind(text: str, at: int, asked: Required, loose: bool) -> tuple[int, int] | None:
     """Return the value that follows a name."""
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
-    for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MOST_TOKENS):
+    for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MAX_TOKENS):
         between, raw = text[end : token.start()], token[0]
         if between != " " and (
             ";" in between
@@ -295,7 +295,7 @@ def _behind(text: str, at: int, asked: Required, loose: bool) -> tuple[int, int]
         plain = (
             word.replace("-", "").replace("'", "").isalpha() and _NOT_ABOUT.search(word) is None and not _OTHER.fullmatch(word)
         )
-        if not plain or core[-1] in ".!?;" or "," in between or way.words >= _MOST_WORDS:
+        if not plain or core[-1] in ".!?;" or "," in between or way.words >= _MAX_WORDS:
             return None
         way.joined, way.words = core[-1] in ":=", way.words + 1
     return None

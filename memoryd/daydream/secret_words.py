@@ -31,7 +31,7 @@ MARK = "[redacted:"
 _REACH = 120  # the number of characters to examine on each side of a word
 _WORDS_BACK = 6
 _WORDS_ON = 9
-_LEAST = 4
+_MIN_PASSWORD = 4
 _LONGEST_CHOSEN = 60
 
 _PASSWORD = (
@@ -478,7 +478,7 @@ def is_said(value: str) -> bool:
 
 def _is_told(value: str, password: bool, *, near: bool) -> bool:
     """Return whether a value is not a word, a name, a measure or a placeholder."""
-    if len(value) < _LEAST or MARK in value or _IS_CODE.search(value):
+    if len(value) < _MIN_PASSWORD or MARK in value or _IS_CODE.search(value):
         return False
     if value.isdigit() and len(set(value)) > 1:
         return password and near and 4 <= len(value) <= 12 and not _YEAR.match(value) and value != "123456"  # noqa: PLR2004 - PINs, numbers as passwords
@@ -632,7 +632,7 @@ def _cjk_value(match: re.Match[str], shift: int, password: bool, *, made: bool =
     chosen = (
         password
         and (quoted or made)
-        and len(value) >= _LEAST + 1
+        and len(value) >= _MIN_PASSWORD + 1
         and (_may_be_word(value) or _is_chosen_words(value) or _LONG_PHRASE.fullmatch(value) is not None)
     )
     if value and (chosen or _is_told(value, password, near=True) or is_strong(value)):
@@ -654,9 +654,9 @@ _HEADS = stems_in(
 _NO_CSV = re.compile(r"^\s|[\"'()=.:]|[,;]\s*$")
 _RULED = re.compile(r"[\s|:│┃+=─━┼-]*$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "¦": "|"})
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 _LONGEST_ROW = 4_000  # longer lines are not rows of a table that a person wrote
-_MOST_CELLS = 40
+_MAX_CELLS = 40
 
 
 def _in_columns(scanned: ScannedText) -> Iterator[Found]:
@@ -674,7 +674,7 @@ def _in_columns(scanned: ScannedText) -> Iterator[Found]:
         if value is not None:
             yield starts[number] + value[0], starts[number] + value[1], "password"
         least = number + 1
-        while columns and least < len(lines) and least <= number + _MOST_ROWS and len(lines[least]) <= _LONGEST_ROW:
+        while columns and least < len(lines) and least <= number + _MAX_ROWS and len(lines[least]) <= _LONGEST_ROW:
             row = _plain(lines[least])
             if bar not in row:
                 break
@@ -700,12 +700,12 @@ def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
 
 def _bars(line: str) -> Iterator[str]:
     """Yield the characters that may separate the cells of a line."""
-    if (" | " in line or line.lstrip().startswith("| ")) and line.count("|") <= _MOST_CELLS:
+    if (" | " in line or line.lstrip().startswith("| ")) and line.count("|") <= _MAX_CELLS:
         yield "|"
-    if "\t" in line and line.count("\t") <= _MOST_CELLS:
+    if "\t" in line and line.count("\t") <= _MAX_CELLS:
         yield "\t"
     for sign in ";,":
-        if sign in line and line.count(sign) <= _MOST_CELLS and not _NO_CSV.search(line):
+        if sign in line and line.count(sign) <= _MAX_CELLS and not _NO_CSV.search(line):
             yield sign
 
 

@@ -22,7 +22,7 @@ from memoryd.daydream.speakers import short_hash
 from memoryd.daydream.transcript import read_all
 from memoryd.service import Orchestrator
 
-MOST_BYTES = 200_000_000
+MAX_BYTES = 200_000_000
 USER_CONFIDENCE = 0.9
 AGENT_CONFIDENCE = 0.75
 KEPT_ACTIONS = frozenset({KeepAction.NEW, KeepAction.CONTRADICTS, KeepAction.SUPERSEDES, KeepAction.CONFIRMS})
@@ -225,7 +225,7 @@ def _turns_of(path: Path) -> Iterable[Turn]:
     The result is empty if the log was deleted, or is too large to read while a model waits.
     """
     try:
-        if path.stat().st_size > MOST_BYTES:
+        if path.stat().st_size > MAX_BYTES:
             return
         pieces = list(read_all(path))
         left = frozenset().union(*(piece.left for piece in pieces))  # lines that the user rewound don't count

@@ -10,7 +10,7 @@ import orjson
 from memoryd.core.state import GIVEN_UP, State
 
 READING = "reading"
-_MOST_GIVEN_UP = 20
+_MAX_GIVEN_UP = 20
 _CAREFUL, _GIVE_UP = 2, 3
 
 
@@ -68,4 +68,4 @@ class UnderWay:
         """Record a line that took too long or crashed the process. Only the last few such lines are kept."""
         known = orjson.loads(self._state.note(GIVEN_UP) or "[]")
         entry = {"transcript": transcript, "line": line, "at": at}
-        self._state.set_note(GIVEN_UP, orjson.dumps([*known, entry][-_MOST_GIVEN_UP:]).decode())
+        self._state.set_note(GIVEN_UP, orjson.dumps([*known, entry][-_MAX_GIVEN_UP:]).decode())

@@ -76,7 +76,7 @@ def dream_model(settings: Settings, state: State, clock: Clock, logins: Logins |
 
 PROMPT_VERSION = "relation_v1"
 FEW = 4
-MOST_SHARE = 0.8
+MAX_SHARE = 0.8
 _UNSURE = "unsure"
 _RELATIONS = (*(relation.value for relation in Relation), _UNSURE)
 _ANSWER: dict[str, Any] = {
@@ -158,7 +158,7 @@ def parse(text: str, count: int) -> list[Relation | None] | None:
         return None
     by_pair = {answer["pair"]: answer["relation"] for answer in answers}
     closing = sum(relation == Relation.REPLACES for relation in by_pair.values())
-    if set(by_pair) != set(range(1, count + 1)) or (count >= FEW and closing > MOST_SHARE * count):
+    if set(by_pair) != set(range(1, count + 1)) or (count >= FEW and closing > MAX_SHARE * count):
         return None
     return [None if by_pair[number] == _UNSURE else Relation(by_pair[number]) for number in range(1, count + 1)]
 

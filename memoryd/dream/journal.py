@@ -40,8 +40,8 @@ from memoryd.stores import memory_file
 # The diff of a memory's file: the removed and added lines with a little context.
 
 AROUND = 2
-MOST_LINES = 400
-MOST_CHARACTERS = 2_000
+MAX_LINES = 400
+MAX_CHARACTERS = 2_000
 GAP = "…"
 Line = tuple[str, str]
 
@@ -49,16 +49,16 @@ Line = tuple[str, str]
 def file_lines(before: MemoryItem | None, after: MemoryItem | None) -> list[Line]:
     """Return a diff of the memory's file as (sign, text): "-" removed, "+" added, " " unchanged, "…" omitted.
 
-    Both sides are rendered as memoryd writes them, without bookkeeping fields. Lines are cut at MOST_CHARACTERS, the diff at
-    MOST_LINES.
+    Both sides are rendered as memoryd writes them, without bookkeeping fields. Lines are cut at MAX_CHARACTERS, the diff at
+    MAX_LINES.
     """
     old, new = _lines(before), _lines(after)
     out: list[Line] = []
     for line in _compared(old, new):
-        if len(out) == MOST_LINES:
+        if len(out) == MAX_LINES:
             out.append((GAP, ""))
             break
-        out.append((line[0], line[1][:MOST_CHARACTERS]))
+        out.append((line[0], line[1][:MAX_CHARACTERS]))
     return out
 
 

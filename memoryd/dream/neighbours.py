@@ -40,8 +40,8 @@ SMALL = 64  # the maximum number of rows of a group in which every pair is exami
 LEAF = 512
 WHOLE = 2_048
 TREES = 6
-LEAST_OVERLAP = 0.25
-LEAST_COSINE = 0.6
+MIN_OVERLAP = 0.25
+MIN_COSINE = 0.6
 # The number of pairs compared at once. Both sides of each pair are copied for the comparison.
 PAIRS_AT_ONCE = 8_192
 
@@ -82,7 +82,7 @@ def _code(word: str, vocabulary: dict[str, int]) -> int:
 
 
 def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Return the pairs (i, j), i < j, within groups that share a band and agree in LEAST_OVERLAP of the signature's positions.
+    """Return the pairs (i, j), i < j, within groups that share a band and agree in MIN_OVERLAP of the signature's positions.
 
     Each row of a bucket is paired with the next `neighbours` rows, so similar rows should be sorted close together.
     """
@@ -92,12 +92,12 @@ def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int
         for row in range(ROWS):
             key = (key ^ signature[:, band * ROWS + row]) * np.uint64(0x9E3779B97F4A7C15)
         met = _adjacent(key, neighbours)
-        found = unique_pairs([found, met[_agreement(signature, met) >= LEAST_OVERLAP]], len(key))
+        found = unique_pairs([found, met[_agreement(signature, met) >= MIN_OVERLAP]], len(key))
     return found
 
 
 def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int64]) -> Pairs:
-    """Return the pairs (i, j), i < j, with a word overlap of at least LEAST_OVERLAP, within groups of at most SMALL rows.
+    """Return the pairs (i, j), i < j, with a word overlap of at least MIN_OVERLAP, within groups of at most SMALL rows.
 
     In such small groups, hashing would save little and lose pairs by chance.
     """
@@ -108,7 +108,7 @@ def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int
         for rows in np.split(order, starts[1:])
         if 1 < len(rows) <= SMALL
         for i, j in combinations(rows.tolist(), 2)
-        if jaccard(bags[i], bags[j]) >= LEAST_OVERLAP
+        if jaccard(bags[i], bags[j]) >= MIN_OVERLAP
     ]
     return np.array(found, dtype=np.int64).reshape(-1, 2)
 
@@ -144,7 +144,7 @@ def _agreement(signature: Hashes, pairs: Pairs) -> FloatArray:
 
 
 def pairs_by_meaning(vectors: FloatArray, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Return the pairs (i, j), i < j, of each row and its nearest `neighbours` in the same group that are above LEAST_COSINE."""
+    """Return the pairs (i, j), i < j, of each row and its nearest `neighbours` in the same group that are above MIN_COSINE."""
     found = [no_pairs()]
     for group in np.unique(groups):
         for leaf in _leaves(vectors, np.flatnonzero(groups == group)):
@@ -177,7 +177,7 @@ def _nearest(vectors: FloatArray, rows: NDArray[np.int64], neighbours: int) -> P
     np.fill_diagonal(cosines, -1.0)
     k = min(neighbours, len(rows) - 1)
     best = np.argpartition(-cosines, k - 1, axis=1)[:, :k]
-    near = np.take_along_axis(cosines, best, axis=1) >= LEAST_COSINE
+    near = np.take_along_axis(cosines, best, axis=1) >= MIN_COSINE
     left, right = np.repeat(rows, k)[near.ravel()], rows[best.ravel()][near.ravel()]
     return np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1)
 
@@ -343,7 +343,7 @@ class Neighbourhood:
         cosines = np.full(len(both), np.nan, dtype=np.float32)
         measured = known[both].all(axis=1)
         cosines[measured] = cosines_of(matrix, at[both[measured]])
-        keep = ~(cosines < LEAST_COSINE)
+        keep = ~(cosines < MIN_COSINE)
         return both[keep], cosines[keep]
 
     def _judge(self, a: Claim, b: Claim, cosine: float | None) -> CandidatePair:

@@ -300,7 +300,7 @@ def _weight(claim: Claim, sessions: dict[int, frozenset[str]]) -> float:
 PRUNE = "prune"
 ARCHIVED = "archived"
 EXPIRED = "expired"
-LEAST = 0.05
+MIN_RELEVANCY = 0.05
 STEPS = 20
 
 
@@ -339,7 +339,7 @@ def relevancy_of(item: MemoryItem, age: float, counts: UseCounts, limits: DreamL
     """Compute the relevancy by the formula above. It is between 0.05 and 1."""
     half_life = limits.half_lives[item.kind] * (1 + math.log2(1 + counts.used))
     faded: float = 0.5 ** (age / half_life + counts.contradicted)
-    return max(LEAST, round(faded * STEPS) / STEPS)
+    return max(MIN_RELEVANCY, round(faded * STEPS) / STEPS)
 
 
 def _fade(item: MemoryItem, builder: PlanBuilder, counts: UseCounts, limits: DreamLimits) -> None:

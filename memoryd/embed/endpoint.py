@@ -14,9 +14,9 @@ from memoryd.core.protocols import FloatArray
 from memoryd.core.text import token_count
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
-MOST_TEXTS = 128
-MOST_TOKENS = 50_000
-MOST_CHARACTERS = 24_000
+MAX_TEXTS = 128
+MAX_TOKENS = 50_000
+MAX_CHARACTERS = 24_000
 
 
 class EndpointEmbedder:
@@ -48,7 +48,7 @@ class EndpointEmbedder:
         if not texts:
             return no_rows(self.dimensions)
         # These endpoints reject empty input.
-        cleaned = [clean_text(text, MOST_CHARACTERS).strip() or "." for text in texts]
+        cleaned = [clean_text(text, MAX_CHARACTERS).strip() or "." for text in texts]
         return np.concatenate([self._embed_batch(batch) for batch in _batches(cleaned)])
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
@@ -78,7 +78,7 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
     size = 0
     for text in texts:
         tokens = token_count(text)
-        if batch and (len(batch) == MOST_TEXTS or size + tokens > MOST_TOKENS):
+        if batch and (len(batch) == MAX_TEXTS or size + tokens > MAX_TOKENS):
             yield batch
             batch, size = [], 0
         batch.append(text)

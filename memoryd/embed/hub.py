@@ -15,7 +15,7 @@ from memoryd.core.errors import DependencyError, EmbeddingError
 from memoryd.core.protocols import FloatArray
 from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
-MOST_CHARACTERS = 16_000
+MAX_CHARACTERS = 16_000
 THREADS = 2
 # The library retries for 40 s. Without a pause, every prompt would wait that long again.
 PAUSE_SECONDS = 300.0
@@ -59,7 +59,7 @@ class HubEmbedder:
     def _vectors(self, texts: Sequence[str], method: str) -> FloatArray:
         if not texts:
             return no_rows(self.dimensions)
-        cleaned = [clean_text(text, MOST_CHARACTERS) for text in texts]
+        cleaned = [clean_text(text, MAX_CHARACTERS) for text in texts]
         model = self._load()
         try:
             # One text per batch: with quantised models, a text's vector depends on the other texts in the batch.

@@ -20,7 +20,7 @@ import numpy as np
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray, QueryTokens
 from memoryd.embed.onnx import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     TOKEN_DIGESTS,
     TOKEN_FOLDER,
     WORKERS,
@@ -140,7 +140,7 @@ def _open(projection: FloatArray) -> _Model:
 
 def _ids(model: _Model, texts: Sequence[str]) -> list[list[int]]:
     encodings = model.loaded.tokenizer.encode_batch_fast(
-        [clean_text(text, MOST_CHARACTERS) for text in texts], add_special_tokens=False
+        [clean_text(text, MAX_CHARACTERS) for text in texts], add_special_tokens=False
     )
     return [encoding.ids for encoding in encodings]
 
@@ -168,7 +168,7 @@ def _own_vectors(model: _Model, ids: Sequence[int], first: int) -> FloatArray:
 
 
 def _query_input(model: _Model, text: str) -> tuple[list[int], list[str]]:
-    encoding = model.loaded.tokenizer.encode(clean_text(text, MOST_CHARACTERS), add_special_tokens=False)
+    encoding = model.loaded.tokenizer.encode(clean_text(text, MAX_CHARACTERS), add_special_tokens=False)
     ids = encoding.ids[:QUERY_TOKENS]
     words = encoding.word_ids[:QUERY_TOKENS]
     spans: dict[int, list[int]] = {}

@@ -81,10 +81,10 @@ def verify_files(folder: Path, digests: dict[str, str]) -> None:
             raise EmbeddingError(f"{folder / name} is not the file that was pinned.", fix=FIX)
 
 
-MOST_TOKENS = 512
+MAX_TOKENS = 512
 WORKERS = 2
 # In practice, text beyond this limit is never among the first 512 tokens, and tokenizing megabytes is slow.
-MOST_CHARACTERS = 16_000
+MAX_CHARACTERS = 16_000
 ERRORS_ONLY = 3
 SENTENCE_GRAPH = Path(__file__).with_name("bge_small.onnx")
 # This fusion merges each sum and the following layer norm into one step, which computes number by number and is slower.
@@ -151,7 +151,7 @@ class OnnxEmbedder:
         if not texts:
             return no_rows(self.dimensions)
         loaded = self._load()
-        encodings = loaded.tokenizer.encode_batch_fast([clean_text(text, MOST_CHARACTERS) for text in texts])
+        encodings = loaded.tokenizer.encode_batch_fast([clean_text(text, MAX_CHARACTERS) for text in texts])
         inputs = [encoding.ids for encoding in encodings]
         if len(inputs) == 1:
             states = [_run(loaded, inputs[0])]
@@ -195,7 +195,7 @@ def _load(model: OnnxModel) -> Loaded:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except unusable as error:
         raise EmbeddingError(f"The model {model.name} can't be loaded: {error}", fix="Run 'memoryd doctor'.") from error
-    tokenizer.enable_truncation(MOST_TOKENS)
+    tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
     return Loaded(session, tokenizer, faults)
 

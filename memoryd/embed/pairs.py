@@ -24,8 +24,8 @@ PAIR_DIGESTS = {
 }
 # The later the layer, the less its states show except whether one text answers the other.
 FIRST_LAYER, PAIR_LAYERS = 3, 9
-MOST_TOKENS = 160
-MOST_CHARACTERS = 2_000
+MAX_TOKENS = 160
+MAX_CHARACTERS = 2_000
 PAIR_GRAPH = Path(__file__).with_name("reranker.onnx")
 
 
@@ -42,7 +42,7 @@ class CrossEncoder:
         Raises EmbeddingError.
         """
         loaded = self._load()
-        encoding = loaded.tokenizer.encode(clean_text(first, MOST_CHARACTERS), clean_text(second, MOST_CHARACTERS))
+        encoding = loaded.tokenizer.encode(clean_text(first, MAX_CHARACTERS), clean_text(second, MAX_CHARACTERS))
         kinds = np.asarray(encoding.type_ids, dtype=np.int64)
         feed = {"input_ids": np.asarray([encoding.ids], dtype=np.int64), "kinds": kinds[None]}
         try:
@@ -62,5 +62,5 @@ def _open() -> Loaded:
     folder = bundled_folder(PAIR_FOLDER)
     model = OnnxModel("ms-marco-MiniLM-L-12-int8", 384, digests=PAIR_DIGESTS, folder=folder, graph=PAIR_GRAPH)
     loaded = load_onnx(model)
-    loaded.tokenizer.enable_truncation(MOST_TOKENS)
+    loaded.tokenizer.enable_truncation(MAX_TOKENS)
     return loaded

@@ -76,9 +76,9 @@ class Comparison:
 
 
 CONFLICTS = frozenset({Relation.REPLACES, Relation.CONTRADICTS})
-LEAST_SHARED = 0.25
+MIN_SHARED = 0.25
 FEW_WORDS = 4
-MOST_LONGER = 2
+MAX_LONGER = 2
 RETRACTED = "taken back"
 _CAUSES = frozenset(canonical(word) for word in "root cause reason culprit wrong mistaken".split())
 READ_KEPT = 8_192
@@ -110,7 +110,7 @@ _SORT = re.compile(
 
 _PAST, _PRESENT = frozenset({"was", "were"}), frozenset({"is", "are"})
 _POSSESSIVE = re.compile(r"['’]s?$")
-LEAST_TURNED = 3
+MIN_TURNED = 3
 _DIRECTED = frozenset("from to into before after over above under below".split())
 _COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr qa id env".split()))
 _PRECEDES = re.compile(
@@ -171,7 +171,7 @@ def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     return bool(left & right) or min(len(left), len(right)) <= FEW_WORDS
 
 
-def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int = MOST_LONGER) -> bool:
+def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int = MAX_LONGER) -> bool:
     """Return whether the two statements may be merged.
 
     They may not if a negation, value, name, limit or direction occurs in only one of them. `most_longer` is how many more words
@@ -282,7 +282,7 @@ def _rearranged(a: Reading, b: Reading) -> bool:
     first, second = (
         sorted(_POSSESSIVE.sub("", token) for token in reading.statement.tokens if token not in STOP_WORDS) for reading in (a, b)
     )
-    turned = len(a.terms) >= LEAST_TURNED and _is_turned(a.order, b.order) and not _bound_otherwise(a, b)
+    turned = len(a.terms) >= MIN_TURNED and _is_turned(a.order, b.order) and not _bound_otherwise(a, b)
     return first == second and not turned and not _same_order(a, b)
 
 
@@ -383,4 +383,4 @@ def rephrases(old: Said, new: Said, least: float) -> bool:
 def shares_words(old: str, new: str) -> bool:
     """Check quickly, by common words, whether `compare` or `rephrases` could find the two texts to be the same."""
     a, b = read(old), read(new)
-    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= LEAST_SHARED)
+    return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= MIN_SHARED)

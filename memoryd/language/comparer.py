@@ -41,7 +41,7 @@ NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
 # Pairs with less similar meanings are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
 READ_COSINE = 0.6
-FEWEST_WORDS = 4
+MIN_WORDS = 4
 AGREES = 0.45
 BOTH_USER = 0.55
 UNSURE = 0.3
@@ -141,7 +141,7 @@ def is_brief(said: Said, read: Reading) -> bool:
 
     To the reader, short fragments all look alike unless a word says that something changed.
     """
-    return len(read.statement.tokens) < FEWEST_WORDS and not CJK.search(said.text) and not has_correction(said.text)
+    return len(read.statement.tokens) < MIN_WORDS and not CJK.search(said.text) and not has_correction(said.text)
 
 
 def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:

@@ -27,7 +27,7 @@ SHORTEST_INFLECTED, SHORT_ENDING = 3, 3
 LONGEST_ENDING = 6
 COMPOUND, PART = 8, 4
 # The maximum number of senses per word, and how many of them a gloss contains.
-MOST_SENSES, SENSES = 4, 2
+MAX_SENSES, SENSES = 4, 2
 GLOSSES_KEPT = 8_192  # this is also the size of the cache of keys
 COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
 _ASKING = frozenset({"where", "when", "why", "how", "how many"})
@@ -138,7 +138,7 @@ def _glossary() -> _Glossary:
 
 
 def _senses_of(found: list[tuple[int, str]]) -> Senses:
-    return tuple(dict.fromkeys(english for _, english in sorted(found)))[:MOST_SENSES]
+    return tuple(dict.fromkeys(english for _, english in sorted(found)))[:MAX_SENSES]
 
 
 def _words_of(words: str) -> list[str]:

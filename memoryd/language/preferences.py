@@ -17,7 +17,7 @@ _PREFERS = re.compile(
 )
 _OVER = re.compile(r"^(?P<first>.+?) (?:over|rather than|instead of|to|and not|not) (?P<second>.+)$", re.IGNORECASE)
 _SMALL = frozenset({"a", "an", "the", "my", "your", "our", "his", "her", "their", "in", "to", "be", "of", "for", "with"})
-MOST_EXCHANGED = 2
+MAX_EXCHANGED = 2
 KEPT = 4_096
 
 
@@ -69,4 +69,4 @@ def another_choice(known: str, new: str) -> bool:
     while left and right and left[-1] == right[-1]:
         shared.add(left[-1])
         left, right = left[:-1], right[:-1]
-    return bool(shared - _SMALL) and 0 < len(left) <= MOST_EXCHANGED and 0 < len(right) <= MOST_EXCHANGED
+    return bool(shared - _SMALL) and 0 < len(left) <= MAX_EXCHANGED and 0 < len(right) <= MAX_EXCHANGED

@@ -18,7 +18,7 @@ from memoryd.language.wording import NONE, Statement, mask_values, read
 
 _ORDER = frozenset({"before", "after", "only"})
 NUMBER_WORDS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
-_LEAST = re.compile(
+_AT_LEAST = re.compile(
     r"\b(?:(?:must |should |may |can )?(?:not|never) (?:drop|fall|go|sink|be) (?:below|under)|no(?:t)? less than|at least"
     r"|at a minimum)\b|\bor (?:more|higher|above)\b",
     re.IGNORECASE,
@@ -31,7 +31,7 @@ _PHRASES = (
         "",
     ),
     (re.compile(r"^to avoid:\s*", re.IGNORECASE), "never "),
-    (_LEAST, " atleast "),
+    (_AT_LEAST, " atleast "),
     (re.compile(r"\bno longer\b|\bnot any ?(?:more|longer)\b", re.IGNORECASE), " not "),
     (re.compile(r"\bany ?(?:more|longer)\b", re.IGNORECASE), " "),
     (re.compile(r"\bpull requests?\b|\bmerge requests?\b|\bPRs?\b", re.IGNORECASE), " pullrequest "),

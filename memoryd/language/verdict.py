@@ -28,7 +28,7 @@ CONTAINED = 0.7
 NEAR_OVERLAP = 0.8
 DOUBTFUL_COSINE = 0.86
 REBOUND = 3
-MOST_BOUND = 24
+MAX_BOUND = 24
 # These verbs don't exclude each other: "run lint" does not affect "run the tests".
 _REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
 _OPENERS = frozenset("always never please also and then you we must should first".split())
@@ -413,7 +413,7 @@ def rebound(a: Reading, b: Reading) -> bool:
     """
     common = [term for term in dict.fromkeys(a.order) if term in b.terms]
     named = [term for term in common if term in a.names or term in b.names or term in CHOICES or term in SUBJECTS]
-    if len(common) < REBOUND or not 1 < len(named) <= MOST_BOUND:
+    if len(common) < REBOUND or not 1 < len(named) <= MAX_BOUND:
         return False
     near_a, near_b = _followers(a.order, common), _followers(b.order, common)
     for first in named:

@@ -42,7 +42,7 @@ from memoryd.service import Orchestrator
 
 Compare = Callable[[Said, Said], Comparison]
 # Pairs of a shown memory and a tombstone that are compared by meaning at a session's start. Each takes some 10 ms.
-MOST_COMPARED = 16
+MAX_COMPARED = 16
 
 # Of two contradicting memories only one is injected: the one from the more authoritative source, or else the newer one.
 #
@@ -80,7 +80,7 @@ def _weight(item: MemoryItem) -> tuple[bool, bool, datetime, str]:
 
 FRESH_DAYS = 180.0
 USAGE_STEP = 0.25
-MOST_USAGE = 1.5
+MAX_USAGE = 1.5
 PINNED = 2.0
 DAY = 86400.0
 
@@ -135,7 +135,7 @@ def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> flo
 
 def usage_factor(counts: UseCounts) -> float:
     """Return a factor from 1 for unused memories to 1.5 for frequently used ones."""
-    return min(MOST_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
+    return min(MAX_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
 
 
 class Assurance(IntEnum):
@@ -290,7 +290,7 @@ def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
 def _forgotten(items: Sequence[MemoryItem], tombstones: Sequence[MemoryItem], compare: Compare) -> list[MemoryItem]:
     """Return the items that repeat a forgotten memory in other words. The number of compared pairs is limited."""
     pairs = [(item, tombstone) for item in items for tombstone in tombstones if shares_words(tombstone.content, item.content)]
-    return [item for item, tombstone in pairs[:MOST_COMPARED] if restates(item, tombstone, compare)]
+    return [item for item, tombstone in pairs[:MAX_COMPARED] if restates(item, tombstone, compare)]
 
 
 def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.compare) -> bool:
@@ -324,18 +324,18 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
 
 NEWEST = 200
 LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
-MOST_LASTING = 1_000
+MAX_LASTING = 1_000
 # An explicit search shows weak matches too. An answer worded differently from the question is hardly more likely to match than
 # anything else, so the floor for questions is even lower.
 UNSURE_FLOOR = 0.05
 UNSURE_FLOOR_OF_QUESTION = 0.005
-MOST_UNSURE = 3
+MAX_UNSURE = 3
 
 
 def governance_of(service: Orchestrator, state: State, project: str, now: datetime, budget: int) -> Governance:
     """Return the project's governance, chosen from its newest memories and from all lasting ones (rules, decisions …)."""
     candidates = _found(service, Query(project=project, now=now), NEWEST)
-    candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MOST_LASTING)
+    candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MAX_LASTING)
     tombstones = _found(service, Query(project=project, statuses=(Status.BLACKLISTED,)), NEWEST)
     usage = {id: count_uses(uses) for id, uses in state.ledger.all_uses().items() if id in candidates}
     return govern(candidates.values(), now, budget, usage=usage, forbidden=tombstones.values(), compare=service.compare)
@@ -350,7 +350,7 @@ def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[H
     least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
     sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
-    return sure, unsure[:MOST_UNSURE]
+    return sure, unsure[:MAX_UNSURE]
 
 
 def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:

@@ -39,7 +39,7 @@ CACHE_TRIES = 5
 PROMPT_REASON = "may bear on this prompt"
 HANDOFF_REASON = "where the last session here left off"
 ASKED_HANDOFF_REASON = "where earlier sessions here left off"
-MOST_HANDOFFS = 2
+MAX_HANDOFFS = 2
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
 _SEES_NOTHING = frozenset({"clear", "compact"})
@@ -112,7 +112,7 @@ class Injector:
         if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
             return ""
         others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
-        return self._hand_off(handoffs_for(event.prompt, others, self._clock.now(), MOST_HANDOFFS), ASKED_HANDOFF_REASON)
+        return self._hand_off(handoffs_for(event.prompt, others, self._clock.now(), MAX_HANDOFFS), ASKED_HANDOFF_REASON)
 
     def _hand_off(self, handoffs: Sequence[Handoff], reason: str) -> str:
         for handoff in handoffs:

@@ -30,7 +30,7 @@ BUDGET = 350
 # Maximum number of a session's candidates to consider. The reader's own limits are far lower.
 LOOKED_AT = 300
 # Minimum number of lines for each of the two speakers, if both have candidates.
-LEAST_OF_EACH = 3
+MIN_PER_SPEAKER = 3
 PER_TURN = 3
 # How much more confident a second statement of the same turn must be. A weak statement of another turn covers more ground.
 SAME_TURN = 0.12
@@ -41,7 +41,7 @@ NEAR_CHARACTERS = 40
 NEIGHBOURS = 5
 # This is more than are shown, because later statements may displace some.
 PREPARED = 2 * SHOWN
-LEAST_CHARACTERS = 40
+MIN_CHARACTERS = 40
 # A session that has been inactive for this long is over, even if its end was not reported.
 SILENT_HOURS = 6
 
@@ -171,8 +171,8 @@ class Offering:
 def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
     """Select the most promising candidates to show, without duplicates, from several turns and from both speakers."""
     choice = _Choice(items, most)
-    choice.take(min(LEAST_OF_EACH, most), by_user=True)
-    choice.take(min(LEAST_OF_EACH, most), by_user=False)
+    choice.take(min(MIN_PER_SPEAKER, most), by_user=True)
+    choice.take(min(MIN_PER_SPEAKER, most), by_user=False)
     choice.take(most)
     return sorted(choice.chosen, key=_promise)
 
@@ -230,7 +230,7 @@ def _fitted(lines: Sequence[OfferLine], note: str, budget: int) -> str:
 
     The result is empty if that is too short to be useful.
     """
-    low, high = LEAST_CHARACTERS, max(len(line.item.content) for line in lines) + 1
+    low, high = MIN_CHARACTERS, max(len(line.item.content) for line in lines) + 1
     if token_count(_text(lines, note, low)) > budget:
         return ""
     while high - low > 1:

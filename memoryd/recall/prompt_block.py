@@ -94,7 +94,7 @@ def _least_cost(item: MemoryItem) -> int:
     """Return a lower bound on the tokens of the item's line. Only plain text is certain to keep its length."""
     text = item.content
     sure = len(" ".join(text.split())) if text.isascii() and text.isprintable() else 0
-    return token_count(_LEAST_HEAD) + min(sure, ITEM_CHARACTERS // 2) // 4
+    return token_count(_MIN_HEAD) + min(sure, ITEM_CHARACTERS // 2) // 4
 
 
-_LEAST_HEAD = f"- [] ({min((kind.value for kind in Kind), key=len)}, 2026-01-01, imported)"
+_MIN_HEAD = f"- [] ({min((kind.value for kind in Kind), key=len)}, 2026-01-01, imported)"

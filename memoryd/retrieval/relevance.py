@@ -51,7 +51,7 @@ TASK_WEIGHT = 0.35
 LONG_WORDS = 40
 # A prompt of this many words tells a story. It is close to every memory about its subject, whether or not it asks for the memory.
 STORY_WORDS = 30
-MOST_LACKING = 4
+MAX_LACKING = 4
 # Characters per word piece (a shorter word is one piece), and the weight of a piece that only the key has, relative to an unknown
 # word. Most such pieces are fairly rare. A single CJK character counts half of the pair to which it belongs.
 PIECE = 3
@@ -230,7 +230,7 @@ class KeyMatch:
         asks: Whether the query is a question; most keys are, so a question is closer to them than an instruction.
         length: Logarithm of the number of words (at most LONG_WORDS), since less of a long query is found.
         long: Whether the query is so long that it tells a story.
-        lacking: How many properties that the query asks for (at most MOST_LACKING) neither the statement nor a key has.
+        lacking: How many properties that the query asks for (at most MAX_LACKING) neither the statement nor a key has.
         foreign: Whether the query is in a script that the embedder does not know.
     """
 
@@ -316,7 +316,7 @@ class KeyMatcher:
         missing = self._asked - terms
         if any(name.startswith("how ") for name in missing) and any(term[:1].isdigit() for term in terms):
             missing = frozenset(name for name in missing if not name.startswith("how "))
-        return min(MOST_LACKING, len(missing))
+        return min(MAX_LACKING, len(missing))
 
 
 def _closeness(cosines: Sequence[float]) -> float | None:

@@ -33,7 +33,7 @@ from memoryd.retrieval.relevance import asks_question
 # A listing question consists only of words for kinds and times. A question that names a subject is searched instead. Questions
 # about where work stopped use set phrases, with which any prompt may begin.
 
-MOST_WORDS = 12
+MAX_WORDS = 12
 _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
     {
         Kind.TODO: frozenset(
@@ -168,8 +168,8 @@ def span_of_handoffs(text: str, now: datetime) -> Span | None:
 
 def asked_listing(text: str, now: datetime) -> Listing | None:
     """Return the kinds and the time that a question asks for, or None if it names a subject or asks for neither."""
-    folded = text[: 40 * MOST_WORDS].casefold()
-    if len(folded.split()) > MOST_WORDS or len(text) > len(folded) + 40:
+    folded = text[: 40 * MAX_WORDS].casefold()
+    if len(folded.split()) > MAX_WORDS or len(text) > len(folded) + 40:
         return None
     left_off = asks_left_off(folded)
     folded = _LEFT_OFF.sub(" todo ", folded) if left_off else folded
@@ -285,7 +285,7 @@ _CUES = tuple(rule for rule in RULES if rule.name not in CERTAIN and rule.name !
 FEATURES = (*(rule.name for rule in _CUES), "words", "entities", "question_mark", "signs")
 # Components of a 384-dimensional unit vector are about 0.05. Unscaled, the penalty would shrink their weights to nothing.
 EMBEDDING_SCALE = 4.0
-MOST_LENGTH_WORDS = 64
+MAX_LENGTH_WORDS = 64
 _REASON = "similar queries are best answered that way (learned, {:.0%} sure)"
 
 Embed = Callable[[str], FloatArray]
@@ -352,7 +352,7 @@ def features(text: str, vector: FloatArray) -> FloatArray:
     letters = max(1, len(text))
     own = [
         *(float(rule.fits(query)) for rule in _CUES),
-        math.log(1 + min(MOST_LENGTH_WORDS, len(text.split()))) / math.log(1 + MOST_LENGTH_WORDS),
+        math.log(1 + min(MAX_LENGTH_WORDS, len(text.split()))) / math.log(1 + MAX_LENGTH_WORDS),
         min(1.0, sum(map(len, find_entities(text))) / letters),
         float(text.rstrip().endswith(("?", "？"))),
         sum(not (c.isalnum() or c.isspace()) for c in text) / letters,

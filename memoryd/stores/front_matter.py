@@ -33,7 +33,7 @@ _LEADING_BLANK = re.compile(r"(?:[ \t]*\r?\n)*")
 _WIDE = 1_000_000
 # Nested aliases multiply: n of them can expand to e^(n/e) copies.
 _MAX_ALIASES = 12
-_MOST_DIGITS = 1_000
+_MAX_DIGITS = 1_000
 _SHORT = 100
 LINES_KEPT = 2_000
 
@@ -85,7 +85,7 @@ class _Loader(_BaseLoader):
 
 def _short_number(construct: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def checked(loader: Any, node: Any) -> Any:
-        if len(node.value) > _MOST_DIGITS:
+        if len(node.value) > _MAX_DIGITS:
             raise yaml.constructor.ConstructorError(None, None, "a number with too many digits", node.start_mark)
         return construct(loader, node)
 

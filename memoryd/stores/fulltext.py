@@ -123,7 +123,7 @@ _PLACED = (
 _ADD_RUNS = "INSERT INTO runs (run) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING number, run"
 _RUNS_WITH = "SELECT runs.run FROM grams CROSS JOIN runs ON runs.number = grams.rowid WHERE grams MATCH ?"
 # If a word part occurs in more runs than this, the shortest ones are enough.
-MOST_RUNS = 64
+MAX_RUNS = 64
 _BY_SHELF = "SELECT payload, scope, project, rowid FROM memory ORDER BY scope != 'user', project, rowid LIMIT ? OFFSET ?"
 _ROWS_PER_PAGE = 10_000
 Range = tuple[int, int]
@@ -207,7 +207,7 @@ def ranges(db: Database, query: Query) -> Sequence[Range]:
 def runs_with(db: Database, word: str) -> list[str]:
     """Return at most 64 runs that contain the word, shortest first."""
     found = [run for (run,) in db.execute(_RUNS_WITH, (grams(word),)) if word in run]
-    return sorted(found, key=lambda run: (len(run), run))[:MOST_RUNS]
+    return sorted(found, key=lambda run: (len(run), run))[:MAX_RUNS]
 
 
 # Full-text search: BM25 as computed by FTS5, and the share of the query that each hit covers.

@@ -164,7 +164,7 @@ def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: 
 
 # Neighbourhood of a memory or entity for display. It is bounded, has the nearest nodes first, and treats all branches equally.
 
-MOST = 200
+MAX_SHOWN = 200
 # Share of the remaining capacity for each level before the last. Otherwise the first level would use all of it.
 NEAR_SHARE = 0.6
 
@@ -205,7 +205,7 @@ def subgraph(db: Database, centre: str, query: Query, types: Sequence[LinkType],
     neighbours = Neighbours(db, query, types)
     found, level = {centre: 0}, [centre]
     for step in range(1, depth + 1):
-        room = min(most, MOST) - len(found)
+        room = min(most, MAX_SHOWN) - len(found)
         taken = _take(neighbours, level, found, room if step == depth else round(room * NEAR_SHARE))
         found |= dict.fromkeys(taken, step)
         level = taken

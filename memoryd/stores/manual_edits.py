@@ -14,7 +14,7 @@ from memoryd.core.text import overlap_coefficient, words
 from memoryd.core.types import MemoryItem
 from memoryd.stores.markdown import SyncReport
 
-MOST_FORBIDDEN = 20
+MAX_FORBIDDEN = 20
 OVERLAP = 0.5
 
 
@@ -55,7 +55,7 @@ class ManualEdits:
         wanted = set(words(content))
         scored = [(overlap_coefficient(wanted, set(words(item.content))), item) for item in self._ledger.deleted(project)]
         close = sorted(((score, item) for score, item in scored if score >= OVERLAP), key=lambda pair: (-pair[0], pair[1].id))
-        return [item for _, item in close[:MOST_FORBIDDEN]]
+        return [item for _, item in close[:MAX_FORBIDDEN]]
 
 
 def _differs(old: MemoryItem | None, new: MemoryItem) -> bool:

@@ -30,7 +30,7 @@ PRODUCTS = 180_000
 # Blocks that are unpacked and multiplied in one call. This keeps calls few, while the data still fits the CPU cache.
 AT_ONCE = 8
 # Four bits hold the numbers -7 to 7, which are stored as 1 to 15.
-MOST, MIDDLE = 7, 8
+MAX_LEVEL, MIDDLE = 7, 8
 USUAL = 0.98
 _UPSERT = """
 INSERT INTO tokens (id, model, digest, source, before, vectors) VALUES (?, ?, ?, ?, ?, ?)
@@ -234,13 +234,13 @@ def to_blob(vectors: FloatArray) -> bytes:
 def _scales(vectors: FloatArray, peaks: FloatArray) -> NDArray[np.float16]:
     """Choose the better of two scales for each vector: one that fits the largest number, and one that clips the top 2 %."""
     usual = np.quantile(np.abs(vectors), USUAL, axis=1)
-    choices = [np.maximum(values / MOST, np.finfo(np.float16).tiny).astype("<f2") for values in (peaks, usual)]
+    choices = [np.maximum(values / MAX_LEVEL, np.finfo(np.float16).tiny).astype("<f2") for values in (peaks, usual)]
     errors = [((_rounded(vectors, scales) * _wide(scales) - vectors) ** 2).sum(axis=1) for scales in choices]
     return np.where(errors[0] <= errors[1], *choices).astype("<f2")
 
 
 def _rounded(vectors: FloatArray, scales: NDArray[np.float16]) -> FloatArray:
-    return np.asarray(np.clip(np.rint(vectors / _wide(scales)), -MOST, MOST))
+    return np.asarray(np.clip(np.rint(vectors / _wide(scales)), -MAX_LEVEL, MAX_LEVEL))
 
 
 def _wide(scales: NDArray[np.float16]) -> FloatArray:

@@ -26,7 +26,7 @@ from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs
 
 FILTERS_KEPT = 32
 # Maximum number of changed rows applied to a cached filter. Above it, the filter is evaluated from scratch.
-MOST_CHANGED = 2_000
+MAX_CHANGED = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class FilterCache:
             self._matrix = matrix
             self._known.clear()
         elif version != matrix.version and self._known:
-            changed = self._rows(f"SELECT rowid FROM {self._table} WHERE version > ? LIMIT ?", version, MOST_CHANGED + 1)
-            if len(changed) > MOST_CHANGED:
+            changed = self._rows(f"SELECT rowid FROM {self._table} WHERE version > ? LIMIT ?", version, MAX_CHANGED + 1)
+            if len(changed) > MAX_CHANGED:
                 self._known.clear()
             else:
                 self._known = {key: self._refresh(entry, matrix, changed, version) for key, entry in self._known.items()}
@@ -91,7 +91,7 @@ class FilterCache:
 MATRIX_BYTES = 160 * 2**20
 READ_BATCH = 4_096
 # Maximum number of changed rows that a search adds to the HNSW index. If there are more, they are left to `rebuild_ann`.
-MOST_BEHIND = 1_000
+MAX_BEHIND = 1_000
 # Rows that can be compared, which this model wrote with a blob of the right length. Parameters: model, bytes.
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
 
@@ -221,7 +221,7 @@ class VectorCaches:
         if ann is None:
             return None
         behind = self._db.value(f"SELECT count(*) FROM {self._table} WHERE version > ?", (ann.version,))
-        if behind > MOST_BEHIND or ann.dimensions != state.dimensions or _is_bloated(ann, state):
+        if behind > MAX_BEHIND or ann.dimensions != state.dimensions or _is_bloated(ann, state):
             self._ann = None
             return None
         self._update(ann, state)

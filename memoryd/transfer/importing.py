@@ -25,10 +25,10 @@ from memoryd.stores.front_matter import parse
 BATCH = 500
 SHOWN_LINES = 20
 SHOWN_MEMBERS = 100
-MOST_OF_NAME = 200
+MAX_NAME_CHARACTERS = 200
 INDEX_FILE = "MEMORY.md"
 MAX_LINE = 4_000_000
-MOST_FOLDERS = 20_000
+MAX_FOLDERS = 20_000
 _WORKTREES = "--claude-worktrees-"
 _SLUG_BREAK = re.compile(r"[^A-Za-z0-9]")
 _BULLET = re.compile(r"^\s*[-*+]\s+(?P<text>.+)$")
@@ -109,7 +109,7 @@ def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterato
     for entry in archive:
         if reason := _why_not_taken(entry):
             if len(left_out) < SHOWN_MEMBERS:
-                left_out.append({"path": entry.name[:MOST_OF_NAME], "reason": reason})
+                left_out.append({"path": entry.name[:MAX_NAME_CHARACTERS], "reason": reason})
             counts["broken"] += 1
         elif entry.name.startswith("items/"):
             stream = archive.extractfile(entry)
@@ -219,7 +219,7 @@ def _folder_of_slug(slug: str) -> str:
     found: list[Path] = []
     repository: list[Path] = []
     waiting = [Path("/")]
-    for _ in range(MOST_FOLDERS):
+    for _ in range(MAX_FOLDERS):
         if not waiting:
             break
         folder = waiting.pop()

@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 # A line of a session as a reader of it is shown it, and what continues it.
 SAID = re.compile(r"^\[(\d+)\] (USER|ASSISTANT)[^:\n]{0,40}: (.*(?:\n[ \t]+.*)*)", re.MULTILINE)
-MOST_KEPT = 40
+MAX_KEPT = 40
 LIKES = re.compile(r"\b(?:hate|prefer|love|never|always)\b")
 # What a session should know at its start, as a model would tell from the rest.
 LASTS = re.compile(r"\b(?:Biscuit|Paediatrics)\b")
@@ -167,7 +167,7 @@ def completion(body: Body) -> Body:
         for number, sentence in said
         if len(sentence.split()) > 2
     ]
-    answer = json.dumps({"candidates": kept[:MOST_KEPT]})
+    answer = json.dumps({"candidates": kept[:MAX_KEPT]})
     return {
         "id": "scripted",
         "object": "chat.completion",

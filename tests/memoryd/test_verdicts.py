@@ -9,7 +9,7 @@ import pytest
 
 from memoryd.core import decision_log
 from memoryd.core.db import Database
-from memoryd.core.decision_log import KEPT, MOST_OF_A_SESSION, REFUSED, TEXT_CHARS, LoggedDecision
+from memoryd.core.decision_log import KEPT, MAX_PER_SESSION, REFUSED, TEXT_CHARS, LoggedDecision
 from memoryd.core.ledger import UseKind
 from memoryd.core.state import Cursor, Run, State
 from memoryd.core.types import Refused, Source, Turn, TurnKind
@@ -38,12 +38,12 @@ def test_a_session_keeps_a_bounded_number_and_refused_ones_go_first(state: State
     for _ in range(5):
         finish(state, *(LoggedDecision(REFUSED, "weak", f"text {n}") for n in range(100)))
     left = state.verdicts("s1")
-    assert len(left) == MOST_OF_A_SESSION
+    assert len(left) == MAX_PER_SESSION
     assert left[0].outcome == KEPT
 
 
 def test_all_sessions_together_are_bounded(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decision_log, "MOST", 3)
+    monkeypatch.setattr(decision_log, "MAX_DECISIONS", 3)
     for number in range(5):
         finish(state, LoggedDecision(REFUSED, "weak", f"text {number}"), session=f"s{number}")
     assert [bool(state.verdicts(f"s{number}")) for number in range(5)] == [False, False, True, True, True]

@@ -130,10 +130,10 @@ SEEDS = (
     "&amp;",
     "\ufeff",
 )
-LEAST_SECONDS = 0.02
+MIN_SECONDS = 0.02
 # Growth by 8 costs a linear function 8 times as much, a quadratic one 64 times: the bound lies between, at n to the 1.5.
-MOST_EXPONENT = 1.5
-MOST_SECONDS = 1.5
+MAX_EXPONENT = 1.5
+MAX_SECONDS = 1.5
 INFINITE = 9.9
 _CALLS = itertools.count()
 
@@ -210,12 +210,12 @@ def repeated(seed: str, characters: int) -> str:
 def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1) -> tuple[float, float]:
     """Return the power of the text's length with which the cost grows, and the seconds for eight times `characters`.
 
-    0 if even that takes less than LEAST_SECONDS, which is not significant. INFINITE when one such text already takes too long.
+    0 if even that takes less than MIN_SECONDS, which is not significant. INFINITE when one such text already takes too long.
     """
-    if (first := seconds(function, repeated(seed, characters))) > MOST_SECONDS:
+    if (first := seconds(function, repeated(seed, characters))) > MAX_SECONDS:
         return INFINITE, first
     last = seconds(function, repeated(seed, 8 * characters))
-    if last < LEAST_SECONDS:
+    if last < MIN_SECONDS:
         return 0.0, last
     sizes = [characters * factor for factor in (1, 2, 4, 8)]
     times = [min(seconds(function, repeated(seed, size)) for _ in range(tries)) for size in sizes]
@@ -227,6 +227,6 @@ def steep(function: TextFunction, seed: str, characters: int) -> str:
     """Return the problem with the function's cost for this seed, or an empty text. A suspicion is measured again."""
     for tries in (1, 3, 5):
         power, cost = exponent(function, seed, characters, tries)
-        if power <= MOST_EXPONENT:
+        if power <= MAX_EXPONENT:
             return ""
     return f"{function.name} of {seed!r}: {cost:.2f} s for {8 * characters} characters, growing by the power {power:.1f}"

@@ -9,7 +9,7 @@ from memoryd.console.contract import Context, Nav, Page, Reply, Route
 from memoryd.core.text import visible
 from memoryd.core.types import LinkType
 
-MOST = 60
+MAX_SHOWN = 60
 LABEL = 80
 LONGEST = 300
 TYPES = {type.value: type.value.lower().replace("_", " ") for type in LinkType}
@@ -34,7 +34,7 @@ async def index(ctx: Context) -> Reply:
     if not about:
         found = await ctx.call("names", k=40)
         return await ctx.page("graph.html", names=found["names"], picture=None, rows=[], hidden=0, **request)
-    seen = await ctx.call("graph", about=about, depth=depth, types=chosen, most=MOST, project=ctx.project)
+    seen = await ctx.call("graph", about=about, depth=depth, types=chosen, most=MAX_SHOWN, project=ctx.project)
     drawn = picture(seen)
     if ctx.wants_json:
         return ctx.json(drawn)

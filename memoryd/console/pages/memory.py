@@ -19,7 +19,7 @@ SCOPES = {"user": "me, everywhere", "project": "this project", "team": "this pro
 POLARITIES = {"know": "Know", "do": "Do", "dont": "Don't"}
 LONGEST = 20_000
 LONGEST_TAGS = 2_000
-MOST_STEPS = 50
+MAX_STEPS = 50
 SAVED = "Saved."
 SAVED_NEWER = "Saved as a newer statement; the older wording remains available under History."
 
@@ -119,7 +119,7 @@ async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
 async def _now(ctx: Context, id: str) -> dict[str, Any]:
     """Return the current version, which is the memory or its replacement. `memory` is None if neither exists."""
     try:
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             seen = await ctx.call("get_memory", id=id)
             newer = (await ctx.call("why", id=id))["replaced_by"] if seen["memory"]["status"] == Status.SUPERSEDED else []
             if not newer:

@@ -12,7 +12,7 @@ from memoryd.core.errors import InputError
 from memoryd.core.types import Kind
 
 SHOWN = 100
-MOST = 200
+MAX_REVIEWED = 200
 KEEP, FORGET, SORT, SEEN = "keep", "forget", "kind", "seen"
 
 
@@ -27,7 +27,7 @@ async def index(ctx: Context) -> Reply:
 async def decide(ctx: Context) -> Reply:
     """Apply the chosen action to the selected memories."""
     act = ctx.form.choice("act", (KEEP, FORGET, SORT, SEEN), "")
-    ids = ctx.form.texts("id", 40)[:MOST]
+    ids = ctx.form.texts("id", 40)[:MAX_REVIEWED]
     if act == SEEN:
         await ctx.call("reviewed", project=ctx.project, until=ctx.form.required("until", limit=40))
         return ctx.redirect("/review", "Everything up to then counts as seen.")

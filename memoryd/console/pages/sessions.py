@@ -13,7 +13,7 @@ from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
 from memoryd.core.errors import InputError
 
 LISTED = 50
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 EVENTS = 100
 OUTCOMES = (KEPT, PROPOSED, KNOWN, REFUSED)
 NAME = 200
@@ -21,10 +21,10 @@ NAME = 200
 
 async def index(ctx: Context) -> Reply:
     """List sessions, latest first."""
-    limit = ctx.query.count("limit", LISTED, low=1, high=MOST_LISTED)
+    limit = ctx.query.count("limit", LISTED, low=1, high=MAX_LISTED)
     found = await ctx.call("sessions", limit=limit, project="" if ctx.project == ALL else ctx.project)
     days = [(day, list(rows)) for day, rows in groupby(found["sessions"], key=lambda row: str(row["last"])[:10])]
-    more = min(MOST_LISTED, limit + 2 * LISTED) if found["left_out"] and limit < MOST_LISTED else 0
+    more = min(MAX_LISTED, limit + 2 * LISTED) if found["left_out"] and limit < MAX_LISTED else 0
     return await ctx.page("sessions.html", days=days, left=found["left_out"], more=more)
 
 

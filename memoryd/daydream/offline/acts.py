@@ -21,7 +21,7 @@ from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
 MAX_WORDS = 60
-LEAST_WORDS = 5
+MIN_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -743,7 +743,7 @@ def corrected(text: str, before: str) -> str:
     """Return a correction without its denial. Its subject is named as in the corrected text `before`."""
     match = _DENIAL.match(text)
     rest = text[match.end() :] if match else text
-    if size(rest) < LEAST_WORDS - 1:
+    if size(rest) < MIN_WORDS - 1:
         return text
     pronoun = _PRONOUN.match(rest)
     about = _about(rest, before) if pronoun else ""

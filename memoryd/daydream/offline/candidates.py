@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypedDict
 
 from memoryd.core.types import Candidate, Kind, Polarity, Scope, Source, Status, Turn
-from memoryd.daydream.offline.acts import LEAST_WORDS, Act, worded
+from memoryd.daydream.offline.acts import MIN_WORDS, Act, worded
 from memoryd.daydream.offline.findings import Finding
 from memoryd.daydream.offline.observed import Observation
 from memoryd.daydream.offline.sentences import sentences, size
@@ -55,21 +55,21 @@ def chosen(text: str) -> str:
     "Let's take option 2: use a file" yields "use a file".
     """
     pick, colon, option = text.partition(": ")
-    return without_marks(option) if colon and size(pick) <= PICK_WORDS and picked(pick) and size(option) >= LEAST_WORDS else text
+    return without_marks(option) if colon and size(pick) <= PICK_WORDS and picked(pick) and size(option) >= MIN_WORDS else text
 
 
 def without_opener(text: str, wanted: bool) -> str:
     """Remove introductory words without content. "I think" is only removed if something is `wanted`."""
     rest = _LABEL.sub("", text)
     rest = _HEDGE.sub("", rest) if wanted else rest
-    return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= LEAST_WORDS else text
+    return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= MIN_WORDS else text
 
 
 def without_questions(text: str) -> str:
     """Remove questions before and after a statement. A text that only consists of questions is unchanged."""
     parts = sentences(text)
     said = [n for n, part in enumerate(parts) if not asks(part)]
-    if not said or len(said) == len(parts) or sum(size(parts[n]) for n in said) < LEAST_WORDS:
+    if not said or len(said) == len(parts) or sum(size(parts[n]) for n in said) < MIN_WORDS:
         return text
     return " ".join(parts[said[0] : said[-1] + 1])
 

@@ -79,7 +79,7 @@ _I = re.IGNORECASE
 MAX_CHARS = 560
 # The number of sentences after a cause in which a fix is searched for.
 REACH = 3
-MOST_LISTED = 2
+MAX_LISTED = 2
 # The number of words of its cause that a separate fix must name.
 SHARED = 2
 
@@ -356,6 +356,6 @@ def _joined(parts: Sequence[Sentence], indexes: Sequence[int]) -> str:
     texts = [worded(_LEAD_IN.sub("", parts[number].text)) for number in indexes]
     after = indexes[-1] + 1
     if parts[indexes[-1]].text.endswith((":", "：")):  # a list follows
-        listed = [part.text.rstrip(".:。;；：") for part in parts[after : after + MOST_LISTED] if part.bullet]
+        listed = [part.text.rstrip(".:。;；：") for part in parts[after : after + MAX_LISTED] if part.bullet]
         texts[-1:] = [f"{texts[-1].rstrip('.。')}: {'; '.join(listed)}."] if listed else []
     return shorten(" ".join(texts), MAX_CHARS)

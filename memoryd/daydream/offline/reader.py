@@ -40,7 +40,7 @@ from memoryd.language.stems import roots
 
 # Statements that were left out. Counts are kept by reason, together with the texts of the most promising statements.
 
-MOST = 60
+MAX_SKIPPED = 60
 _CHARS = 600
 
 
@@ -57,7 +57,7 @@ class Skipped:
         self._counts[reason] += 1
         self._number += 1
         entry = (score, -self._number, unit, reason)
-        (heapq.heappush if len(self._nearest) < MOST else heapq.heappushpop)(self._nearest, entry)
+        (heapq.heappush if len(self._nearest) < MAX_SKIPPED else heapq.heappushpop)(self._nearest, entry)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -79,7 +79,7 @@ def _refused(unit: Unit, reason: str) -> Refused:
 # A model that settles proposals reads eight for every three prompts of the user, as measured in docs/quality.md.
 PER_PROMPT, PER_THREE = 3, 8
 # The minimum log odds of a proposal. On labelled logs it costs no recall, and it leaves room for later prompts.
-LEAST = -2.7
+MIN_LOG_ODDS = -2.7
 # Two statements are the same if `WITHIN` of the key words of one are contained in the other's, or if their token F1 is `ALIKE`.
 WITHIN, ALIKE = 0.8, 0.5
 
@@ -104,7 +104,7 @@ def best(
     for score, unit in sorted(scored, key=lambda pair: -pair[0]):
         if any(same(unit.words, other) for other in words):
             skipped.add(unit, "repeated", score)
-        elif score < LEAST:
+        elif score < MIN_LOG_ODDS:
             skipped.add(unit, "weak", score)
         elif len(out) >= most:
             skipped.add(unit, "enough of this prompt", score)
@@ -154,7 +154,7 @@ class Judge:
 
 log = logging.getLogger(__name__)
 # The number of findings of the assistant that may become active per prompt. The last ones are the most reliable.
-MOST_FINDINGS = 2
+MAX_FINDINGS = 2
 # Two words count as forms of one word if this number of their first letters agrees.
 
 
@@ -277,7 +277,7 @@ class _Session:
             new = list(_found_to_hold(turn, parts, turns[:number], turns[number + 1 :]))
             found = [one for one in found if not any(roots(one.content) & roots(other.content) for other in new)]
             found += [replace(one, revises=tuple(revised)) for one in new]
-        self._kept += found[-MOST_FINDINGS:]
+        self._kept += found[-MAX_FINDINGS:]
         self._kept += [of_observation(one) for one in observations(turns, self._commands)]
 
     def _is_taken_back(self, claim: str) -> bool:

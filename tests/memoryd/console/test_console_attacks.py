@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.console.listener import MOST_CONNECTIONS, Listener, bind
+from memoryd.console.listener import MAX_CONNECTIONS, Listener, bind
 from memoryd.console.markdown import render
 from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
 from memoryd.core.codec import item_to_dict
@@ -377,7 +377,7 @@ def test_half_requests_neither_fill_the_house_nor_stay(port: int, monkeypatch: p
         half.append(connection)
     request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % port
     assert talk(port, request).split(b" ")[1] == b"401"
-    assert len(half) > 2 * MOST_CONNECTIONS
+    assert len(half) > 2 * MAX_CONNECTIONS
     until(lambda: closed(half) == len(half))
 
 

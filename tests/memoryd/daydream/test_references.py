@@ -10,7 +10,7 @@ import pytest
 
 from memoryd.core.config import Settings
 from memoryd.core.types import Candidate, Evidence, Kind, LinkType, MemoryItem, Passage, Source, Status, Turn, TurnKind
-from memoryd.daydream.model_reader import MOST, choose_related, find_related
+from memoryd.daydream.model_reader import MAX_RELATED, choose_related, find_related
 from memoryd.daydream.reconcile import KeepAction, Keeper
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
@@ -114,7 +114,7 @@ def test_the_memories_shown_are_few_and_begin_with_those_of_the_same_lines(tmp_p
     item = MemoryItem("Something worded otherwise entirely.", kind=Kind.NOTE, project="p1", session="s2", created_at=AT)
     same = store.write(replace(item, status=Status.CANDIDATE, evidence=Evidence(lines=("u1",))))
     todo = store.write(replace(item, content="Write the changelog.", kind=Kind.TODO, session="s1"))
-    for number in range(2 * MOST):
+    for number in range(2 * MAX_RELATED):
         store.write(replace(item, content=f"The staging cluster number {number} is slow.", session="s1"))
     store.write(replace(item, content="The staging cluster of others is slow.", session="s1", project="p2"))
     turns = (
@@ -124,8 +124,8 @@ def test_the_memories_shown_are_few_and_begin_with_those_of_the_same_lines(tmp_p
     passage = replace(PASSAGE, turns=turns)
     found = find_related(store, passage)
     assert [item.id for item in found[:2]] == [same, todo]
-    assert 2 < len(found) <= MOST and len({item.id for item in found}) == len(found)
+    assert 2 < len(found) <= MAX_RELATED and len({item.id for item in found}) == len(found)
     assert {item.project for item in found} == {"p1"}
     chosen = choose_related(store.all(), passage)
-    assert chosen[0].id == todo and 1 < len(chosen) <= MOST
+    assert chosen[0].id == todo and 1 < len(chosen) <= MAX_RELATED
     store.close()

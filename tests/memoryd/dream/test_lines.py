@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core.types import MemoryItem
-from memoryd.dream.journal import GAP, MOST_LINES, file_lines
+from memoryd.dream.journal import GAP, MAX_LINES, file_lines
 
 ITEM = MemoryItem(content="The parser is ours.\n\nSince May.", id="mem_000000000001", project="shop")
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=40)
@@ -31,7 +31,7 @@ def test_a_new_memory_comes_whole_and_one_that_is_gone_goes_whole() -> None:
 def test_bookkeeping_is_no_change_and_a_long_one_is_cut() -> None:
     assert not [sign for sign, _ in file_lines(ITEM, replace(ITEM, backends=("vector",))) if sign in "+-"]
     long = file_lines(None, replace(ITEM, content="\n".join(map(str, range(1_000)))))
-    assert (len(long), long[-1]) == (MOST_LINES + 1, (GAP, ""))
+    assert (len(long), long[-1]) == (MAX_LINES + 1, (GAP, ""))
 
 
 @given(texts, texts)

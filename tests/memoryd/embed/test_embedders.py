@@ -20,7 +20,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import ConfigError, DependencyError, EmbeddingError, ModelError
 from memoryd.embed import make_embedder, warm
 from memoryd.embed import onnx as bundled_module
-from memoryd.embed.endpoint import MOST_TEXTS, EndpointEmbedder
+from memoryd.embed.endpoint import MAX_TEXTS, EndpointEmbedder
 from memoryd.embed.hub import PAUSE_SECONDS, HubEmbedder
 from memoryd.embed.onnx import BGE_SMALL, DIGESTS, OnnxEmbedder, OnnxModel, bundled_folder, verify_files
 from memoryd.embed.vectors import unit_rows
@@ -231,10 +231,10 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_an_endpoint_gets_bounded_batches_and_no_empty_text(endpoint: list[Any]) -> None:
     embedder = EndpointEmbedder("m", "http://x", "", 5)
-    texts = ["", *[str(i) * (i % 9 + 1) for i in range(2 * MOST_TEXTS)], "y" * 300_000]
+    texts = ["", *[str(i) * (i % 9 + 1) for i in range(2 * MAX_TEXTS)], "y" * 300_000]
     vectors = embedder.embed(texts)
     assert vectors.shape == (len(texts), 2) and np.allclose(np.linalg.norm(vectors, axis=1), 1)
-    assert [len(call) <= MOST_TEXTS for call in endpoint] == [True] * len(endpoint)
+    assert [len(call) <= MAX_TEXTS for call in endpoint] == [True] * len(endpoint)
     sent = [text for call in endpoint for text in call]
     assert sent[0] == "." and sent[1:-1] == texts[1:-1] and len(sent[-1]) == 24_000
     assert embedder.embed([]).shape == (0, 2)

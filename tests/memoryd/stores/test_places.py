@@ -37,7 +37,7 @@ def a_random_item(number: int, chance: Random) -> MemoryItem:
 def test_after_any_writes_a_filter_leaves_what_a_new_search_finds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(vector_cache, "MOST_CHANGED", most)
+    monkeypatch.setattr(vector_cache, "MAX_CHANGED", most)
     chance, path = random.Random(4), tmp_path / "vector.db"
     store, other = VectorStore(path, ClusterEmbedder()), VectorStore(path, ClusterEmbedder())
     store.write_many([a_random_item(number, chance) for number in range(1, 80)])

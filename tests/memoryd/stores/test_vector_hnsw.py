@@ -117,7 +117,7 @@ def test_a_file_that_is_far_behind_is_not_used(
     hnswlib: Any, store: VectorStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.rebuild_ann()
-    monkeypatch.setattr(vector_cache, "MOST_BEHIND", 5)
+    monkeypatch.setattr(vector_cache, "MAX_BEHIND", 5)
     store.write_many([item(COUNT + n) for n in range(6)])
     again = open_store(path)
     assert not uses_ann(again) and again.ann_missing() and recall(again) == 1.0

@@ -34,7 +34,7 @@ from tests.memoryd.console.browser.browsing import (  # noqa: E402
 
 HEIGHTS = {390: 844, 1440: 900}
 QUALITIES = (80, 65, 50, 35)
-MOST_BYTES = 60_000
+MAX_BYTES = 60_000
 SAID = (
     "Always run make check before a commit.",
     "Could you look at the tests of the parser first, please?",
@@ -162,14 +162,14 @@ def still(page: Any) -> None:
 
 
 def picture(page: Any, target: Path, png: bool) -> None:
-    """Take a screenshot of at most MOST_BYTES, with the best quality that fits."""
+    """Take a screenshot of at most MAX_BYTES, with the best quality that fits."""
     if png:
         page.screenshot(path=target.with_suffix(".png"), full_page=True)
         return
     devtools = page.context.new_cdp_session(page)
     for quality in QUALITIES:
         data = base64.b64decode(devtools.send("Page.captureScreenshot", {"format": "webp", "quality": quality})["data"])
-        if len(data) <= MOST_BYTES:
+        if len(data) <= MAX_BYTES:
             break
     target.with_suffix(".webp").write_bytes(data)
 
