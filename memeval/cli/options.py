@@ -71,6 +71,8 @@ answer_options = _all([
                  help="con: notes first; con-session: a note of each session first."),
     click.option("--abstain-below", type=float, metavar="P",
                  help="Ask the model how sure it is, and withhold an answer below P (0 to 1; 0: only ask)."),
+    click.option("--epochs", type=click.IntRange(1, 100), default=1, show_default=True,
+                 help="Answer and judge each question this often; intervals then cover the variance between the answers."),
     click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the answering model."),
 ])  # fmt: skip
 
@@ -194,6 +196,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         granularity=values["granularity"] or "",
         reader=values.get("reader", "direct"),
         abstain_below=values.get("abstain_below"),
+        epochs=values.get("epochs", 1),
         variant=values["variant"] or "",
         data=data_of(benchmark, values),
         seed=values["seed"],

@@ -97,6 +97,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
         "answer_prompt": values["answer_prompt"],
         "reader": values["reader"],
         "abstain_below": values["abstain_below"],
+        "epochs": values["epochs"],
         "top_k": values["top_k"] or old.top_k,
         "granularity": values["granularity"] or old.granularity,
     }

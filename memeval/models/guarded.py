@@ -24,10 +24,14 @@ from memoryd.core.types import Completion, Message, Usage
 
 
 class Account:
-    """Attributes model calls to payers and adds up their usage. It is thread-safe."""
+    """Attributes model calls to payers and adds up their usage. It is thread-safe.
 
-    def __init__(self, payer: str = "") -> None:
+    Calls of a later `epoch` are not answered from the cache of an earlier one, because each epoch asks the model again.
+    """
+
+    def __init__(self, payer: str = "", epoch: int = 1) -> None:
         self.payer = payer
+        self.epoch = epoch
         self.usage = Usage()
         self._lock = Lock()
 
@@ -41,9 +45,9 @@ _account: ContextVar[Account | None] = ContextVar("memeval_account", default=Non
 
 
 @contextmanager
-def paid_by(payer: str) -> Iterator[Account]:
+def paid_by(payer: str, epoch: int = 1) -> Iterator[Account]:
     """Attribute the model calls that this thread makes in the block to `payer`, and yield the account."""
-    account = Account(payer)
+    account = Account(payer, epoch)
     token = _account.set(account)
     try:
         yield account
@@ -117,15 +121,16 @@ class GuardedModel(Model):
     ) -> Completion:
         """Return the cached completion, or request a new one and cache it."""
         account = _account.get() or Account()
-        made = self._complete(account.payer, messages, schema, max_tokens)
+        made = self._complete(account, messages, schema, max_tokens)
         account.add(made.usage)
         return made
 
     def _complete(
-        self, payer: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None
+        self, account: Account, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None
     ) -> Completion:
-        key = call_key(self._model.name, messages, schema, max_tokens, self._model.cache_salt)
-        if (known := self._cache.get(key, payer)) is not None:
+        salt = self._model.cache_salt + (f"#epoch {account.epoch}" if account.epoch > 1 else "")
+        key = call_key(self._model.name, messages, schema, max_tokens, salt)
+        if (known := self._cache.get(key, account.payer)) is not None:
             return known
         estimate = self._model.estimate(messages, max_tokens)
         with self._budget.reserve(None if estimate is None else estimate * self._excess) as settle:
@@ -134,7 +139,7 @@ class GuardedModel(Model):
             )
             usage = made.usage if made.usage.calls else replace(made.usage, calls=1)
             made = replace(made, usage=usage)
-            self._cache.put(key, payer, made)
+            self._cache.put(key, account.payer, made)
             if estimate and usage.cost_usd:
                 self._excess = max(self._excess, usage.cost_usd / estimate)
             settle(made.usage.cost_usd)

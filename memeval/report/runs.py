@@ -63,6 +63,8 @@ class MetricCell:
     by_type: Mapping[str, MetricCell]
     by_category: Mapping[str, MetricCell]
     task_averaged: float | None = None
+    epochs: tuple[float, ...] = ()
+    """The value of each epoch, if questions were answered several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,6 +413,7 @@ def _cell(node: _Node) -> MetricCell:
         by_type=_cells(node.maybe("by_type")),
         by_category=_cells(node.maybe("by_category")),
         task_averaged=number(node.data.get("task_averaged")),
+        epochs=tuple(map(float, epochs.data.get("values", ()))) if (epochs := node.maybe("epochs")) else (),
     )
 
 

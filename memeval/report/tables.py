@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import stdev
 
 from memeval.report.runs import MetricCell, RunResult, number, primary_metric, widest_metric
 from memeval.report.table import NONE, Table, dollars, interval, percent, seconds
@@ -93,6 +94,9 @@ def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Ta
     name = run.primary
     if name is not None and "." not in name and (averaged := run.metrics[name].task_averaged) is not None:
         rows.append((f"{name}, task-averaged", percent(averaged), "mean over the benchmark's own types"))
+    if name is not None and len(epochs := run.metrics[name].epochs) > 1:
+        shown = ", ".join(map(percent, epochs))
+        rows.append((f"{name}, sd between epochs", percent(stdev(epochs)), f"{len(epochs)} epochs: {shown}"))
     abstention = run.find("abstention") or {}
     judged = abstention.get("judged") or {}
     if judged:

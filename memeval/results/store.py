@@ -92,7 +92,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The subject of a record, which is a case or one of its questions. `part` numbers batches."""
+    """The subject of a record, which is a case or one of its questions. `part` numbers batches or epochs."""
 
     phase: Phase
     case_id: str

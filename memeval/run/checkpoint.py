@@ -62,7 +62,7 @@ def is_complete(store: RunStore, phase: Phase) -> bool:
 
 
 def _pending(store: RunStore, phase: Phase) -> list[QuestionRow]:
-    there = {(key.case_id, key.question_id) for key in store.keys(phase)}
+    there = {(key.case_id, key.question_id) for key in store.keys(phase) if not key.part}
     return [row for row in store.questions() if (row.case_id, row.question_id) not in there]
 
 

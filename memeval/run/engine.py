@@ -173,7 +173,9 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
     path = results.find(run) / "run.db"
     if damage(path):
         records = read(path).records
-        _count(records.values(), budget, {(key.case_id, key.question_id) for key in records if not key.part})
+        for phase in ORDER[:4]:
+            some = [record for key, record in records.items() if key.phase is phase]
+            _count(some, budget, {(one.key.case_id, one.key.question_id) for one in some if not one.key.part})
         return
     with results.open(run) as store:
         for phase in ORDER[:4]:
@@ -182,7 +184,7 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
 
 
 def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str, str]] = ()) -> None:
-    """Add the cost of records. The batches of an item are left out if the item is also recorded as a whole."""
+    """Add the cost of records of a phase. The batches or epochs of an item are left out if the whole item is recorded."""
     for record in records:
         batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
         cost = record.payload.get("usage", {}).get("cost_usd")

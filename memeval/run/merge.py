@@ -60,7 +60,7 @@ def check_several(names: Sequence[str]) -> None:
 
 def check_judged(store: RunStore, expected: set[tuple[str, str]], *, of: str, fix: str) -> None:
     """Check that every expected question is evaluated. Raises RunError."""
-    judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE)}
+    judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE) if not key.part}
     if missing := len(expected - judged):
         raise RunError(f"Run {store.path.parent.name} has {missing} {of} to go.", fix=fix)
 

@@ -365,6 +365,22 @@ def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -
             yield data
 
 
+def over_epochs(epochs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Merge the scores of a question's epochs. The value is the mean, in which an unclear verdict counts as 0."""
+    found = [{score["metric"]: score for score in scores} for scores in epochs]
+    return [_over_epochs([scores[name] for scores in found if name in scores], len(epochs)) for name in found[0]]
+
+
+def _over_epochs(scores: Sequence[Mapping[str, Any]], epochs: int) -> dict[str, Any]:
+    usage = {"usage": total_usage(scores)} if any("usage" in score for score in scores) else {}
+    values = [score["value"] for score in scores if score["value"] is not None]
+    if not values:
+        return {**scores[0], **usage}
+    unclear = f"{epochs - len(values)} of {epochs} epochs without a clear verdict" if len(values) < epochs else ""
+    per_epoch = [score["value"] or 0.0 for score in scores]
+    return {**scores[0], "value": sum(values) / epochs, "status": "scored", "reason": unclear, "epochs": per_epoch, **usage}
+
+
 def score_status(score: Score) -> str:
     """Return the status of a score. A score without a value is `skipped` if its reason states that the protocol asks for none."""
     if score.value is not None:

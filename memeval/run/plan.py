@@ -266,6 +266,8 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
 
     A run that reuses the search of another run does not need the provider's key.
     """
+    if plan.settings.epochs > 1 and not plan.settings.answering_model:
+        raise ConfigError("--epochs repeats answers, and nothing answers here.", fix="Give --answering-model.")
     provider = make_provider(plan, context)
     if searches and provider.capabilities.check:
         provider.check()

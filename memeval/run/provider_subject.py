@@ -382,15 +382,34 @@ class _Phases:
         before = Key(Phase.SEARCH, row.case_id, row.question_id)
         if self._inherit_failure(key, before):
             return
-        started = time.perf_counter()
+        pieces, epochs = self._found(before)[: self._plan.top_k], self._plan.settings.epochs
+
+        def ask(epoch: int, payer: Key) -> tuple[dict[str, Any], float]:
+            started = time.perf_counter()
+            with paid_by(self._payer(payer), epoch):
+                made = phases.answer(model, self._reading, _question(row), pieces)
+            return answer_to_json(made), made.seconds or time.perf_counter() - started
+
         try:
-            with paid_by(self._payer(key)):
-                made = phases.answer(model, self._reading, _question(row), self._found(before)[: self._plan.top_k])
+            if epochs == 1:
+                payload, seconds = ask(1, key)
+            else:
+                records = [self._epoch(key, epoch, ask) for epoch in range(1, epochs + 1)]
+                answers = [dict(record.payload) for record in records]
+                payload, seconds = {**answers[0], "epochs": answers}, sum(record.seconds for record in records) / epochs
+                payload["usage"] = usage_to_json(total_usage(usage_from_json(one["usage"]) for one in answers))
         except (ProviderError, ModelError) as error:
             self._failed(key, error)
             return
-        cost = made.usage.cost_usd
-        self._finish(key, answer_to_json(made), made.seconds or time.perf_counter() - started, cost=cost)
+        self._finish(key, payload, seconds, cost=payload["usage"]["cost_usd"])
+
+    def _epoch(self, key: Key, epoch: int, do: Callable[[int, Key], tuple[dict[str, Any], float]]) -> Record:
+        """Do one epoch of a question, unless an earlier start of the run has done it. An epoch is a part of the whole record."""
+        part = replace(key, part=f"{epoch:06d}")
+        if (there := self._run.store.get(part)) is not None:
+            return there
+        payload, seconds = do(epoch, part)
+        return self._run.done(part, payload, seconds)
 
     @property
     def _reading(self) -> phases.Reading:
@@ -442,12 +461,7 @@ class _Phases:
                 scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.top_k]))
         try:
             if answered is not None and answered.status is Status.DONE:
-                hypothesis = answer_from_json(answered.payload, answered.seconds)
-                with paid_by(self._payer(key)):
-                    scores += phases.answer_scores(question, hypothesis, judges)
-                if pieces:
-                    shown = format_memories(pieces[: self._plan.top_k], as_json=self._plan.settings.reader == "con")
-                    scores.append(phases.efficiency_score(hypothesis, shown))
+                scores += self._judged(key, question, answered, judges, pieces)
         except (ProviderError, ModelError) as error:
             self._failed(key, error, {"scores": scores, "usage": phases.total_usage(scores)})
             return
@@ -459,6 +473,29 @@ class _Phases:
             scores={s["metric"]: s["value"] for s in scores if s["value"] is not None},
             cost=usage["cost_usd"],
         )
+
+    def _judged(
+        self, key: Key, question: Question, answered: Record, judges: Sequence[Judge], pieces: Sequence[Retrieved]
+    ) -> list[dict[str, Any]]:
+        """Return the scores of the answer, or the mean scores of the answers of all epochs."""
+        shown = format_memories(pieces[: self._plan.top_k], as_json=self._plan.settings.reader == "con") if pieces else ""
+
+        def judge(payload: Mapping[str, Any], payer: Key, epoch: int = 1) -> list[dict[str, Any]]:
+            hypothesis = answer_from_json(payload, answered.seconds)
+            with paid_by(self._payer(payer), epoch):
+                scores = list(phases.answer_scores(question, hypothesis, judges))
+            return [*scores, phases.efficiency_score(hypothesis, shown)] if pieces else scores
+
+        if "epochs" not in answered.payload:
+            return judge(answered.payload, key)
+
+        def judge_epoch(epoch: int, payer: Key) -> tuple[dict[str, Any], float]:
+            started = time.perf_counter()
+            scores = judge(answered.payload["epochs"][epoch - 1], payer, epoch)
+            return {"scores": scores, "usage": phases.total_usage(scores)}, time.perf_counter() - started
+
+        numbers = range(1, len(answered.payload["epochs"]) + 1)
+        return phases.over_epochs([self._epoch(key, epoch, judge_epoch).payload["scores"] for epoch in numbers])
 
     # Records
 

@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from statistics import stdev
 from typing import Any
 
 from memeval import stats
@@ -136,6 +137,7 @@ def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
         key: {name: _without_value(one) for name, one in cell[key].items()} for key in ("by_type", "by_category") if key in cell
     }
     averaged = {"task_averaged": None} if "task_averaged" in cell else {}
+    cell = {key: value for key, value in cell.items() if key != "epochs"}
     return {**cell, "value": None, "interval": None, **averaged, **groups}
 
 
@@ -222,15 +224,23 @@ def _clusters(questions: Sequence[Mapping[str, Any]]) -> int | None:
 def _answer(record: Record | None) -> dict[str, Any] | None:
     if record is None or record.status is not Status.DONE:
         return None
-    kept = ("text", "model", "prompt_hash", "confidence", "withheld")
-    return {key: record.payload[key] for key in kept if key in record.payload}
+    epochs = [_answer_of(one) for one in record.payload.get("epochs", ())]
+    return {**_answer_of(record.payload), **({"epochs": epochs} if epochs else {})}
+
+
+def _answer_of(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: payload[key] for key in ("text", "model", "prompt_hash", "confidence", "withheld") if key in payload}
 
 
 def _scores(record: Record | None) -> list[dict[str, Any]]:
     if record is None:
         return []
     return [
-        {key: score[key] for key in ("metric", "value", "status", "reason", "judge") if key in score and score[key] != ""}
+        {
+            key: score[key]
+            for key in ("metric", "value", "status", "reason", "judge", "epochs")
+            if key in score and score[key] != ""
+        }
         for score in record.payload.get("scores", ())
     ]
 
@@ -274,27 +284,44 @@ def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any
     The task average is over the benchmark's own types. LongMemEval has six, which include their `_abs` questions.
     """
     rated = [(question, _rated(name, question, score)) for question, score in pairs]
-    by_type = accuracy(Outcome(question["id"], question["type"], *one) for question, one in rated)
-    by_task = accuracy(Outcome(question["id"], question["category"] or question["type"], *one) for question, one in rated)
+    by_type = accuracy(Outcome(question["id"], question["type"], *one[:2]) for question, one in rated)
+    by_task = accuracy(Outcome(question["id"], question["category"] or question["type"], *one[:2]) for question, one in rated)
     return {
         **_cell(by_type.overall, rated, seed),
         "task_averaged": by_task.task_averaged,
+        **_between_epochs(rated),
         "by_type": _groups("type", by_type.groups, rated, seed),
         "by_category": _groups("category", _by_category(rated), rated, seed),
     }
 
 
-Rated = Sequence[tuple[Mapping[str, Any], tuple[float | None, str]]]
+Rating = tuple[float | None, str, Sequence[float]]
+"""The value of a question, the status, and the values of the epochs if there are several."""
+Rated = Sequence[tuple[Mapping[str, Any], Rating]]
 
 
-def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | None) -> tuple[float | None, str]:
+def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | None) -> Rating:
     """Return the value and status of a question.
 
     Without a score, the question failed before this metric or the metric does not apply.
     """
     if score is not None:
-        return score["value"], score["status"]
-    return None, "failed" if _failed_before(name, question) else "skipped"
+        return score["value"], score["status"], score.get("epochs", ())
+    return None, "failed" if _failed_before(name, question) else "skipped", ()
+
+
+def _observations(rated: Rated) -> list[tuple[str, Sequence[float]]]:
+    """Return the cluster of each counted question with its values, one for each epoch. Without a value they are 0."""
+    count = max((len(one[2]) for _, one in rated), default=0) or 1
+    return [(question["cluster"], one[2] or [one[0] or 0.0] * count) for question, one in rated if one[1] != "skipped"]
+
+
+def _between_epochs(rated: Rated) -> dict[str, Any]:
+    """Return the value of each epoch and their standard deviation, if questions were answered more than once."""
+    if not any(one[2] for _, one in rated):
+        return {}
+    values = [sum(column) / len(column) for column in zip(*(each for _, each in _observations(rated)), strict=True)]
+    return {"epochs": {"values": values, "sd": stdev(values)}}
 
 
 def _failed_before(name: str, question: Mapping[str, Any]) -> bool:
@@ -325,11 +352,11 @@ def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[st
 
 def _by_category(rated: Rated) -> Mapping[str, AnswerRow]:
     named = [pair for pair in rated if pair[0]["category"]]
-    return accuracy(Outcome(question["id"], question["category"], *one) for question, one in named).groups
+    return accuracy(Outcome(question["id"], question["category"], *one[:2]) for question, one in named).groups
 
 
 def _groups(key: str, cells: Mapping[str, AnswerRow], rated: Rated, seed: int) -> dict[str, Any]:
-    members: dict[str, list[tuple[Mapping[str, Any], tuple[float | None, str]]]] = defaultdict(list)
+    members: dict[str, list[tuple[Mapping[str, Any], Rating]]] = defaultdict(list)
     for pair in rated:
         members[pair[0][key]].append(pair)
     return {name: _cell(cell, members[name], seed) for name, cell in cells.items()}
@@ -337,7 +364,7 @@ def _groups(key: str, cells: Mapping[str, AnswerRow], rated: Rated, seed: int) -
 
 def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
     """Return the counts, both means, and the interval of `value`. Failed and unscored questions count as 0 in `value`."""
-    counted = [(question["cluster"], one[0] or 0.0) for question, one in rated if one[1] != "skipped"]
+    counted = [(cluster, value) for cluster, values in _clustered(_observations(rated)) for value in values]
     return {
         "value": cell.accuracy,
         "value_scored": cell.accuracy_scored,
@@ -348,6 +375,14 @@ def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
         "skipped": cell.skipped,
         "interval": interval_of(counted, seed),
     }
+
+
+def _clustered(observations: Sequence[tuple[str, Sequence[float]]]) -> Sequence[tuple[str, Sequence[float]]]:
+    """Make each question a cluster of its epochs if the questions have no several clusters of their own."""
+    several = len({cluster for cluster, _ in observations}) > 1
+    if several or not any(len(values) > 1 for _, values in observations):
+        return observations
+    return [(str(number), values) for number, (_, values) in enumerate(observations)]
 
 
 def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
@@ -380,7 +415,11 @@ def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
     answered = [q for q in questions if q["answer"] is not None]
     if not answered:
         return None
-    counts = abstention((says_nothing_known(q["answer"]["text"]), q["type"] == QuestionType.ABSTENTION) for q in answered)
+    counts = abstention(
+        (says_nothing_known(answer["text"]), q["type"] == QuestionType.ABSTENTION)
+        for q in answered
+        for answer in q["answer"].get("epochs", [q["answer"]])
+    )
     by_pattern = {**asdict(counts), "questions": len(answered), "precision": counts.precision, "recall": counts.recall}
     return {**by_pattern, "judged": _judged_abstention(answered)}
 

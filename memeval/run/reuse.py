@@ -19,7 +19,7 @@ from memeval.run.plan import Plan, capabilities_of
 DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
     Phase.INGEST: ("benchmark", "provider", "data", "variant", "provider_options", "benchmark_options", "selection"),
     Phase.SEARCH: ("search_k", "granularity", "top_k", "threshold"),
-    Phase.ANSWER: ("answering_model", "answer_prompt", "reader", "model_options", "abstain_below"),
+    Phase.ANSWER: ("answering_model", "answer_prompt", "reader", "model_options", "abstain_below", "epochs"),
     Phase.EVALUATE: ("judge", "judge_model", "judge_prompt", "judge_model_options", "embedder"),
 })  # fmt: skip
 """Settings that affect each phase."""

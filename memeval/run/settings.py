@@ -150,7 +150,7 @@ class Settings:
 
     The answering model reads `top_k` pieces. `search_k` pieces are requested (0 means enough for the retrieval metrics),
     and pieces with a score below `threshold` are left out. With `abstain_below` the model says how sure it is (0 to 1), and an
-    answer with a lower confidence is withheld.
+    answer with a lower confidence is withheld. Each question is answered and judged `epochs` times.
     Without an answering model the answer phase is left out. Without an embedder the metric relevancy is left out.
     """
 
@@ -167,6 +167,7 @@ class Settings:
     granularity: str = ""
     reader: str = "direct"
     abstain_below: float | None = None
+    epochs: int = 1
     variant: str = ""
     data: str = ""
     seed: int = 0
@@ -184,6 +185,8 @@ class Settings:
                 raise ConfigError(f"{name} {value!r} is not known.", fix=f"Known: {', '.join(known)}.")
         if self.top_k < 1 or self.search_k < 0:
             raise ConfigError("--top-k must be 1 or more.", fix="Correct it.")
+        if self.epochs < 1:
+            raise ConfigError(f"--epochs {self.epochs} answers nothing.", fix="Give 1 or more.")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise ConfigError(f"--threshold {self.threshold} is not a valid score.", fix="Give a finite number.")
         if self.abstain_below is not None and not 0 <= self.abstain_below <= 1:
