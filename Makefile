@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 CLAUDE_VERSION := 2.1.332
 CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
 
+# Tests start many processes, which would each compile every module without these caches.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-all coverage check e2e wheel docs bench install clean
 
 help: ## show this menu

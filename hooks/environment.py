@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 11)
 MARKER = "memoryd-ready"
+INTERPRETER = "interpreter"
 SOURCES = ("memoryd", "memeval", "pyproject.toml", "README.md", "LICENSE")
 DIGESTED = (".py", ".toml", ".json", ".md", ".yaml")
 
@@ -79,11 +80,38 @@ def developer_python(root: str) -> "str | None":
     return python if any(installed.match(name) for p in places if os.path.isdir(p) for name in os.listdir(p)) else None
 
 
+def installed_package(root: str) -> "tuple[str, str] | None":
+    """Return the interpreter and the package's folder that `memoryd install-claude` recorded, or None for another installation.
+
+    Such a plugin uses the environment from which it was installed, and has no sources to build another one.
+    """
+    try:
+        with open(os.path.join(root, INTERPRETER), encoding="utf-8") as stream:
+            python, package = stream.read().splitlines()[:2]
+    except (OSError, ValueError):
+        return None
+    return python, package
+
+
+def package_problem(root: str) -> str:
+    """Return why the environment of an installed package can't be used, or an empty string."""
+    installed = installed_package(root)
+    if installed is None or all(map(os.path.exists, installed)):
+        return ""
+    return (
+        f"memoryd was removed from the environment of {installed[0]}. Install it again and run 'memoryd install-claude',"
+        " or remove the plugin: claude plugin uninstall memoryd@memoryd"
+    )
+
+
 def find_ready(env: "Mapping[str, str]", home: str) -> "str | None":
     """Return the interpreter that can run memoryd now, or None."""
     if env.get("MEMORYD_PYTHON"):
         return env["MEMORYD_PYTHON"]
     root = plugin_root()
+    installed = installed_package(root)
+    if installed:
+        return None if package_problem(root) else installed[0]
     python = developer_python(root)
     if python:
         return python

@@ -146,6 +146,9 @@ def setup_message(home: str, env: "Mapping[str, str]") -> str:
     """Return the message for the user at the start of a session if the environment is not ready, or an empty string."""
     if environment.find_ready(env, home):
         return start_problem(home)
+    problem = environment.package_problem(environment.plugin_root())
+    if problem:
+        return f"Memory is off: {problem}"
     log = os.path.join(home, "logs", "launcher.log")
     status = environment.read_status(env, home)
     if status.get("state") == "failed":

@@ -75,6 +75,9 @@ def ensure(env: "Mapping[str, str]", home: str, wait: bool) -> str:
 
     If `wait` is false, don't wait for another running build. Raises SetupError.
     """
+    problem = environment.package_problem(environment.plugin_root())
+    if problem:
+        raise SetupError(problem)
     data = environment.data_folder(env, home)
     os.makedirs(data, 0o700, exist_ok=True)
     lock = _lock(os.path.join(data, "setup.lock"), wait)

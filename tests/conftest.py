@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -22,3 +23,21 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull
     # The checkout may belong to another user.
     os.environ.update(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _bundled_models_are_loaded_once() -> Iterator[None]:
+    """Share the bundled models, which no test changes, among the embedders of this process. Loading one takes 0.2 s."""
+    from memoryd.embed import onnx
+
+    load = onnx._load
+    shared: dict[str, onnx.Loaded] = {}
+
+    def load_once(model: onnx.OnnxModel) -> onnx.Loaded:
+        if model.folder is not None and not model.folder.is_relative_to(onnx.bundled_folder().parent):
+            return load(model)
+        return shared.get(repr(model)) or shared.setdefault(repr(model), load(model))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx, "_load", load_once)
+        yield

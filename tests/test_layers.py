@@ -56,6 +56,7 @@ def modules(package: str) -> dict[str, ast.Module]:
     }
 
 
+@cache
 def imported(name: str, tree: ast.Module) -> set[str]:
     out: set[str] = set()
     for node in ast.walk(tree):

@@ -24,6 +24,7 @@ MODULES = {
     "sessions": "sessions",
     "settings": "config setup",
     "console": "console",
+    "install": "install-claude",
     "processes": "daemon mcp hook completion",
 }
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names.split()}

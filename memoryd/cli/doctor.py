@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from memoryd.cli.install import FOLDER, find_source
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
 from memoryd.core.errors import MemorydError
@@ -62,6 +63,7 @@ def run_checks(settings: Settings) -> list[Check]:
         _daemon,
         _processes,
         _client,
+        _plugin,
     ]
     return [check for group in groups for check in _safely(group, settings)]
 
@@ -235,3 +237,12 @@ def _client(settings: Settings) -> Iterator[Check]:
     yield Check(
         "claude", numbers >= OLD_CLIENT, f"version {version or 'unknown'}", "Update Claude Code: memoryd needs 2.0 or newer."
     )
+
+
+def _plugin(settings: Settings) -> Iterator[Check]:
+    """Find files of `memoryd install-claude` that are from another version of the package."""
+    if not (settings.home / FOLDER).exists():
+        return
+    outdated = find_source(settings.home).outdated
+    detail = f"{len(outdated)} files are not those of this version" if outdated else "its files are those of this version"
+    yield Check("plugin", not outdated, detail, "memoryd install-claude")

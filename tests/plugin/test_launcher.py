@@ -288,3 +288,23 @@ def test_a_python_that_is_too_old_is_named(launchers: Launchers, tmp_path: Path)
     command = [sys.executable, "-I", "-B", "-c", code, str(old / "python3")]
     said = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
     assert "3.11 or newer (found 3.8)" in said
+
+
+def test_a_plugin_from_a_package_runs_in_the_environment_of_the_package(launchers: Launchers, tmp_path: Path) -> None:
+    python = tmp_path / "python-of-the-package"
+    python.write_text('#!/bin/sh\necho "package: $*"\n')
+    python.chmod(0o755)
+    (launchers.plugin / "interpreter").write_text(f"{python}\n{launchers.plugin / 'memoryd'}\n")
+    assert launchers.run("status")[:2] == (0, "package: -I -m memoryd status\n")
+    assert launchers.builds() == 0
+
+
+def test_a_plugin_whose_package_was_removed_says_so_and_builds_nothing(launchers: Launchers, tmp_path: Path) -> None:
+    (launchers.plugin / "interpreter").write_text(f"{sys.executable}\n{tmp_path / 'removed'}\n")
+    code, _, said = launchers.run("status")
+    assert code == 1
+    assert "memoryd install-claude" in said
+    assert launchers.builds() == 0
+    hook = ["sh", str(launchers.plugin / "hooks" / "hook.sh"), "SessionStart"]
+    answer = subprocess.run(hook, input=b'{"session_id": "s"}', env=launchers.env, capture_output=True, check=True).stdout
+    assert "memoryd install-claude" in json.loads(answer)["systemMessage"]

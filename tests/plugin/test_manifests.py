@@ -136,3 +136,16 @@ def test_the_plugin_stays_small() -> None:
     sizes = {name: (ROOT / name).stat().st_size for name in names if name and (ROOT / name).is_file()}
     assert {name: size for name, size in sizes.items() if size > LARGEST_FILE_BYTES} == {}
     assert sum(sizes.values()) < 20 * LARGEST_FILE_BYTES
+
+
+def test_the_wheel_holds_every_file_of_the_plugin_in_its_place() -> None:
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["data-files"]
+    packed = {
+        path.relative_to(ROOT).as_posix(): f"{target}/{path.name}"
+        for target, patterns in data.items()
+        for pattern in patterns
+        for path in ROOT.glob(pattern)
+    }
+    listed = ["git", "ls-files", "-z", "--", ".claude-plugin", "hooks", "plugin", "plugin.json", "pyproject.toml"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    assert packed == {name: f"share/memoryd/claude-plugin/{name}" for name in names if name}

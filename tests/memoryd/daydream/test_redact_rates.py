@@ -84,6 +84,8 @@ def test_the_time_grows_with_the_length_and_no_faster(part: str) -> None:
         return time.thread_time() - start
 
     redact("warm up 1234567890")
-    short, long = min(seconds(12_500) for _ in range(2)), min(seconds(50_000) for _ in range(2))
+    if (long := seconds(50_000)) < 0.1:
+        return
+    short, long = min(seconds(12_500) for _ in range(2)), min(long, seconds(50_000))
     assert long < max(0.1, 9 * short)
     assert long < 1, "0.2 s alone on the machine it was measured on"

@@ -1,0 +1,245 @@
+"""The command that installs the plugin in Claude Code, for those who installed memoryd as a package."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+import memoryd
+from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.core.config import Settings, find_home
+from memoryd.core.errors import ConflictError, DependencyError, MemorydError
+from memoryd.core.files import write_atomic
+
+PLUGIN = "memoryd@memoryd"
+MARKETPLACE = "memoryd"
+FOLDER = "claude-plugin"
+IN_THE_PACKAGE = "share/memoryd/claude-plugin"  # pyproject.toml installs the plugin's files there
+INTERPRETER = "interpreter"  # hooks/environment.py reads this file
+CLIENT_SECONDS = 120.0
+
+
+class ClaudeError(MemorydError):
+    """Claude Code refused to change its plugins."""
+
+    code = "claude"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change. `what` says it to the user."""
+
+    what: str
+    do: Callable[[], object]
+
+
+class ClaudePlugins:
+    """The user's plugins, read and changed with `claude plugin`."""
+
+    def __init__(self, command: str) -> None:
+        found = shutil.which(command)
+        if found is None:
+            raise DependencyError(
+                f"Claude Code was not found: there is no command {command!r}.",
+                fix="Install Claude Code, or name its command: memoryd config claude_command PATH",
+            )
+        self._command = found
+
+    def run(self, *arguments: str) -> str:
+        """Run `claude plugin …` and return its standard output. Raises ClaudeError."""
+        shown = " ".join(["claude plugin", *arguments])
+        try:
+            done = subprocess.run(
+                [self._command, "plugin", *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=CLIENT_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ClaudeError(f"{shown!r} failed: {error}", fix="Check that 'claude --version' works.") from error
+        if done.returncode:
+            said = " ".join((done.stderr or done.stdout).split())[-300:] or f"exit code {done.returncode}"
+            raise ClaudeError(f"{shown!r} failed: {said}", fix="memoryd needs Claude Code 2.0 or newer: claude update")
+        return done.stdout
+
+    def _listed(self, *arguments: str) -> list[dict[str, Any]]:
+        try:
+            value = orjson.loads(self.run(*arguments, "--json"))
+            return [entry for entry in value if isinstance(entry, dict)]
+        except (ValueError, TypeError) as error:
+            shown = " ".join(["claude plugin", *arguments, "--json"])
+            raise ClaudeError(f"{shown!r} did not print a list.", fix="Update Claude Code: claude update") from error
+
+    def marketplace(self) -> str:
+        """Return the folder or address of the marketplace `memoryd`, or an empty string."""
+        for entry in self._listed("marketplace", "list"):
+            if entry.get("name") == MARKETPLACE:
+                return str(entry.get("path") or entry.get("repo") or entry.get("url") or entry.get("source"))
+        return ""
+
+    def plugin(self) -> dict[str, Any] | None:
+        """Return what the client knows of the plugin that is installed for the user, or None."""
+        return next((entry for entry in self._listed("list") if entry.get("id") == PLUGIN and entry.get("scope") == "user"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The plugin's files: a clone, used in place, or copies of the installed package's files with their interpreter."""
+
+    folder: Path
+    files: dict[str, bytes] | None
+
+    def is_at(self, address: str) -> bool:
+        """Return whether the address of a marketplace is this folder. The client may have resolved links in it."""
+        return Path(address).is_absolute() and Path(address).resolve() == self.folder.resolve()
+
+    @property
+    def outdated(self) -> list[str]:
+        """Names of the files to write."""
+        return [name for name, data in (self.files or {}).items() if not _holds(self.folder / name, data)]
+
+    def write(self) -> None:
+        """Write each file that differs, atomically since a session may be using it, and remove files of other versions."""
+        assert self.files is not None
+        for name in self.outdated:
+            target = self.folder / name
+            write_atomic(target, self.files[name])
+            if name.startswith("plugin/bin/"):
+                target.chmod(0o700)
+        for path in self.folder.rglob("*"):
+            if path.is_file() and path.relative_to(self.folder).as_posix() not in self.files:
+                path.unlink()
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
+
+
+def find_source(home: Path) -> Source:
+    """Return the plugin's files. Raises DependencyError if this installation has none, or the plugin could not run from it."""
+    package = Path(memoryd.__file__).resolve().parent
+    if (package.parent / ".claude-plugin" / "marketplace.json").is_file():
+        return Source(package.parent, None)
+    files = _packaged_files()
+    if not files:
+        raise DependencyError(
+            f"This installation of memoryd, in {package}, lacks the plugin's files.",
+            fix="Install memoryd from its wheel, or use a clone: claude plugin marketplace add <folder>",
+        )
+    _check_interpreter()
+    files[INTERPRETER] = f"{sys.executable}\n{package}\n".encode()
+    return Source(home / FOLDER, files)
+
+
+def _packaged_files() -> dict[str, bytes]:
+    try:
+        listed: Iterable[importlib.metadata.PackagePath] = importlib.metadata.distribution("memoryd").files or ()
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    found = {}
+    for path in listed:
+        _, inside, name = path.as_posix().partition(f"{IN_THE_PACKAGE}/")
+        if inside and "__pycache__" not in name:
+            found[name] = Path(str(path.locate())).read_bytes()
+    return found
+
+
+def _check_interpreter() -> None:
+    """Check that the plugin can use this interpreter: it runs it in isolated mode, and long after this command."""
+    fix = "Install memoryd with 'uv tool install memoryd' or 'pipx install memoryd', and run this command from there."
+    if "archive-v0" in Path(sys.prefix).parts:
+        raise DependencyError(f"The environment {sys.prefix} is a temporary one of uvx.", fix=fix)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", "import memoryd"], capture_output=True, stdin=subprocess.DEVNULL, check=False
+    )
+    if done.returncode:
+        raise DependencyError(
+            f"{sys.executable} finds memoryd through PYTHONPATH or --user only, which the plugin doesn't use.",
+            fix=fix,
+        )
+
+
+def installing(claude: ClaudePlugins, source: Source, settings: Settings) -> list[Step]:
+    """Return the steps that are still necessary to have the plugin in the client."""
+    steps = []
+    if source.outdated:
+        steps.append(Step(f"Write the plugin's files to {source.folder}", source.write))
+    registered = claude.marketplace()
+    if not source.is_at(registered):
+        instead = f", instead of {registered}" if registered else ""
+        what = f"Add the marketplace {MARKETPLACE!r} to your settings of Claude Code: {source.folder}{instead}"
+        steps.append(Step(what, lambda: claude.run("marketplace", "add", str(source.folder))))
+    plugin = claude.plugin()
+    if plugin is None:
+        options = [] if settings.home == find_home({}) else ["--config", f"home={settings.home}"]
+        with_home = f" with the home folder {settings.home}" if options else ""
+        what = f"Install the plugin {PLUGIN} for you, in all projects{with_home}"
+        steps.append(Step(what, lambda: claude.run("install", PLUGIN, *options)))
+    elif not plugin.get("enabled", True):
+        steps.append(Step(f"Switch the plugin {PLUGIN} on", lambda: claude.run("enable", PLUGIN)))
+    return steps
+
+
+def removing(claude: ClaudePlugins, source: Source) -> list[Step]:
+    """Return the steps that remove the plugin. Raises ConflictError if the client has it from elsewhere."""
+    registered = claude.marketplace()
+    if registered and not source.is_at(registered):
+        raise ConflictError(
+            f"Claude Code has memoryd from {registered}, not from {source.folder}.",
+            fix=f"To remove that one: claude plugin uninstall {PLUGIN}, then claude plugin marketplace remove {MARKETPLACE}",
+        )
+    steps = []
+    if claude.plugin() is not None:
+        steps.append(Step(f"Uninstall the plugin {PLUGIN}", lambda: claude.run("uninstall", PLUGIN)))
+    if registered:
+        what = f"Remove the marketplace {MARKETPLACE!r} from your settings of Claude Code"
+        steps.append(Step(what, lambda: claude.run("marketplace", "remove", MARKETPLACE)))
+    if source.files is not None and source.folder.exists():
+        steps.append(Step(f"Delete the plugin's files in {source.folder}", lambda: shutil.rmtree(source.folder)))
+    return steps
+
+
+@click.command("install-claude")
+@click.option("--undo", is_flag=True, help="Remove the plugin again. Memories are kept.")
+@click.option("--dry-run", "dry", is_flag=True, help="Only print what would be changed.")
+@json_option
+@pass_context
+def install_claude(context: Context, /, undo: bool, dry: bool) -> None:
+    """Install memoryd's plugin in Claude Code, and print each change.
+
+    Run it again after an update of the package. It changes your user settings of Claude Code only, with 'claude plugin'.
+    """
+    source = find_source(context.settings.home)
+    claude = ClaudePlugins(context.settings.claude_command)
+    steps = removing(claude, source) if undo else installing(claude, source, context.settings)
+    for step in steps:
+        if not context.output.as_json:
+            context.output.line(f"{'would: ' if dry else ''}{step.what}")
+        if not dry:
+            step.do()
+    if context.show({"steps": [step.what for step in steps], "done": not dry, "folder": str(source.folder)}):
+        return
+    if undo:
+        context.output.note("Memories are kept." if steps else "The plugin is not installed.")
+    elif not steps:
+        context.output.note(f"Everything is in place: {source.folder}")
+    elif not dry:
+        context.output.note("Sessions that start from now on are remembered.")
+
+
+COMMANDS = (install_claude,)
