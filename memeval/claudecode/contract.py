@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
@@ -74,7 +75,9 @@ class Step:
     """One session to run. `folder` is its working folder relative to the sequence's work folder and is the same in every arm.
 
     `session` is the conversation of a replay. `question` carries the gold for grading and the row of the report, and is never
-    shown to the client, which sees only `prompt` and the folder. `flags` are passed to the client (tools, permissions).
+    shown to the client, which sees only `prompt`, `system` and the folder. `prompt` is what a user would type, and `system` holds
+    the benchmark's instructions, which are appended to the client's system prompt. `flags` are passed to the client (tools,
+    permissions). `at` is the time at which the session takes place, if the data have one.
     """
 
     id: str
@@ -85,6 +88,8 @@ class Step:
     session: Session | None = None
     flags: tuple[str, ...] = ()
     payload: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    system: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memeval.benchmarks.opening import known_options, open_benchmark
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
+from memeval.claudecode.memories import without_ids
 from memeval.claudecode.sandbox import came_upon
-from memeval.claudecode.seeding import CLOSING
+from memeval.claudecode.seeding import CLOSING, aware, end_of
 from memeval.core.errors import ConfigError, DataError, ModelError
 from memeval.core.protocols import Benchmark, Judge
 from memeval.core.types import EMPTY, Answer, Case, Question, Score, Session, Turn
@@ -29,9 +31,18 @@ TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--al
 """The same in every arm: the built-in memory is read and written with the file tools; what isn't there can be allowed."""
 WITHOUT_MODEL = "contains"
 ASKING = (
-    "Answer this question about me and our earlier conversations as shortly as you can. "
-    'If you don\'t know, say "No information available".\n\n{when}{question}'
+    "Answer this question about me, the user, and our earlier conversations as shortly as you can. "
+    'If you don\'t know, say "No information available".'
 )
+"""Instructions for a question. They are in the system prompt, because the plugin recalls by what the user types."""
+REPLAYING = (
+    "The conversation so far was recorded earlier, and you had no tools in it. If you keep a memory, save now what you would "
+    "have saved in the course of it."
+)
+"""Instructions for a replayed session, so that a memory that the model writes itself gets its chance in every arm."""
+LATER = timedelta(hours=1)
+"""Time between the last conversation and a question without a date."""
+NOW = "It is {at:%A, %Y-%m-%d %H:%M} now."
 
 
 @family("conversation")
@@ -96,12 +107,21 @@ class Conversations(Family):
                 yield StepSequence(case.id, (*_replays(case), *self._questions(case, questions)))
 
     def _questions(self, case: Case, questions: Sequence[Question]) -> Iterator[Step]:
+        ends = [end_of(session, number) for number, session in enumerate(case.sessions)]
+        last = max(ends) + LATER if ends else None
         for question in questions:
-            when = f"(It is {question.at:%Y-%m-%d %H:%M} now.)\n" if question.at else ""
-            prompt = ASKING.format(when=when, question=question.text)
             measured = question_payload(self._plan, question, case)
             payload = {key: measured[key] for key in ("targets", "dates")}
-            yield Step(question.id, StepKind.QUESTION, prompt, question=question, flags=TOOLS, payload=payload)
+            yield Step(
+                id=question.id,
+                kind=StepKind.QUESTION,
+                prompt=question.text,
+                question=question,
+                flags=TOOLS,
+                payload=payload,
+                system=_dated(ASKING, question.at),
+                at=aware(question.at) if question.at else last,
+            )
 
     def prepare(self, step: Step, work: Path) -> None:
         """Create an empty folder."""
@@ -112,7 +132,7 @@ class Conversations(Family):
         if step.question is None or not result.ok:
             return ()
         why = came_upon(result, [self._options.data, self._options.context.sources.cache])
-        answer = Answer(result.text, "claude-code", "", result.usage, result.seconds)
+        answer = Answer(without_ids(result.text), "claude-code", "", result.usage, result.seconds)
         scores: list[Score] = []
         for judge in self._make_judges():
             try:
@@ -160,7 +180,14 @@ def _replays(case: Case) -> Iterator[Step]:
             session=_named(session),
             flags=TOOLS,
             payload={"number": number},
+            system=_dated(REPLAYING, session.at),
+            at=end_of(session, number),
         )
+
+
+def _dated(instructions: str, at: datetime | None) -> str:
+    """Return the instructions with the time of the session, which the client itself can't know."""
+    return f"{instructions}\n{NOW.format(at=at)}" if at else instructions
 
 
 def _named(session: Session) -> Session:

@@ -91,6 +91,15 @@ def used(given: Sequence[Given], result: SessionResult) -> list[dict[str, str]]:
     return out
 
 
+_IN_BRACKETS = re.compile(r"\s?[\[(`]{1,2}mem_[0-9a-f]{12}(?:[,; ]{1,2}mem_[0-9a-f]{12}){0,20}[\])`]{1,2}")
+_BARE = re.compile(r"\s?\bmem_[0-9a-f]{12}\b")
+
+
+def without_ids(text: str) -> str:
+    """Remove the ids of memories, so that a judge can't recognise the arm by them or take their digits for an answer."""
+    return _BARE.sub("", _IN_BRACKETS.sub("", text)).strip()
+
+
 def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Map lines of a replayed log to their session and turn."""
     return {

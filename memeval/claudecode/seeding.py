@@ -51,10 +51,8 @@ def write_log(session: Session, session_id: str, folder: Path, cwd: Path, versio
 
 def _lines(session: Session, session_id: str, cwd: Path, version: str, number: int) -> Iterator[dict[str, Any]]:
     parent: str | None = None
-    start = session.at or _NO_TIME + timedelta(days=number)
-    for place, turn in enumerate(session.turns):
+    for place, (turn, said) in enumerate(zip(session.turns, times_of(session, number), strict=True)):
         own = stable_id(session_id, str(place))
-        said = turn.at if turn.at and turn.at != session.at else start + timedelta(seconds=20 * place)
         yield {
             "parentUuid": parent,
             "isSidechain": False,
@@ -69,6 +67,23 @@ def _lines(session: Session, session_id: str, cwd: Path, version: str, number: i
             "timestamp": _utc(said),
         }
         parent = own
+
+
+def times_of(session: Session, number: int) -> list[datetime]:
+    """Return the time of each message, in UTC. Messages without a time of their own are 20 seconds apart."""
+    start = session.at or _NO_TIME + timedelta(days=number)
+    own = [turn.at if turn.at and turn.at != session.at else None for turn in session.turns]
+    return [aware(at or start + timedelta(seconds=20 * place)) for place, at in enumerate(own)]
+
+
+def end_of(session: Session, number: int) -> datetime:
+    """Return the time at which a replayed session ends."""
+    return max(times_of(session, number), default=aware(session.at or _NO_TIME + timedelta(days=number)))
+
+
+def aware(moment: datetime) -> datetime:
+    """Return the time in UTC. Times of the data without a zone are taken to be in UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _message(turn: Turn, own: str) -> dict[str, Any]:
@@ -87,8 +102,7 @@ def _message(turn: Turn, own: str) -> dict[str, Any]:
 
 
 def _utc(moment: datetime) -> str:
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 _PROJECT = re.compile(r"^project: .*$", re.MULTILINE)

@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from threading import Lock, Semaphore
 from typing import Any
@@ -29,7 +30,7 @@ from memeval.claudecode import memories
 from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
 from memeval.claudecode.client import FIXES, ClaudeCode, Stream
 from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, Step, StepSequence, ToolCall
-from memeval.claudecode.daemon import MemoryDaemon
+from memeval.claudecode.daemon import MemoryDaemon, Written
 from memeval.claudecode.memories import MEMORY_ID, Given
 from memeval.claudecode.sandbox import State
 from memeval.core.calls import Budget, RetryPolicy, Stop
@@ -38,6 +39,7 @@ from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
 from memeval.results.store import RunStore
+from memoryd.core.clock import CLOCK_ENV, to_iso
 from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.types import Usage
@@ -141,6 +143,7 @@ class SessionRunner:
         if not self._setup.arm.has_plugin:
             result, stream = self._session(step, place, environment, resume)
             return self._seen(result, stream, place, before)
+        environment |= clock_of(step.at)
         daemon = MemoryDaemon(place.state, environment)
         try:
             daemon.start()
@@ -166,7 +169,7 @@ class SessionRunner:
             cwd=place.cwd,
             model=self._model,
             environment=environment,
-            flags=(*step.flags, *self._setup.flags),
+            flags=(*step.flags, *system_flags(step), *self._setup.flags),
             resume=resume,
             session_id="" if resume else place.session_id,
             max_turns=self._conditions.max_turns,
@@ -200,34 +203,48 @@ class SessionRunner:
             given = [*memories.loaded(before), *given]
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
-    def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
-        """Import logs through the plugin without a client session."""
-        daemon = MemoryDaemon(place.state, self.environment(place.state))
+    def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place) -> StepOutcome:
+        """Import logs through the plugin without a client session, each at its own time."""
         started = time.monotonic()
+        known: Mapping[str, str] | None = None
+        settled = Written()
+        failing: list[Any] = []
         with self._slots:
-            self._stop.check()
-            try:
-                daemon.start()
-                known = daemon.memories()
-                for log in logs:
+            for log, at in logs:
+                self._stop.check()
+                daemon = MemoryDaemon(place.state, self.environment(place.state) | clock_of(at))
+                try:
+                    daemon.start()
+                    known = daemon.memories() if known is None else known
                     daemon.remember_log(log)
-                settled = daemon.settle(self._conditions.settle_timeout)
-            except ProviderError as error:
-                failed = SessionResult(
-                    "", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]
-                )
-                return StepOutcome(failed)
-            finally:
-                daemon.stop()
+                    settled = daemon.settle(self._conditions.settle_timeout)
+                except ProviderError as error:
+                    failed = SessionResult(
+                        "", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]
+                    )
+                    return StepOutcome(failed)
+                finally:
+                    daemon.stop()
+                failing = list(settled.failing)
         result = SessionResult("", seconds=round(time.monotonic() - started, 3))
-        written = {"plugin": memories.changed(known, settled.memories)}
-        return StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": list(settled.failing)})
+        written = {"plugin": memories.changed(known or {}, settled.memories)}
+        return StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": failing})
 
     def environment(self, state: State) -> dict[str, str]:
         """Return all environment variables of a session."""
         settings = self._conditions.plugin_settings
         own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
         return {**self._environment, **state.variables(), **self._setup.variables, **own}
+
+
+def clock_of(at: datetime | None) -> dict[str, str]:
+    """Return the variable that gives memoryd's daemon the time of a step. A step without one has the machine's time."""
+    return {CLOCK_ENV: to_iso(at)} if at else {}
+
+
+def system_flags(step: Step) -> tuple[str, ...]:
+    """Return the flags that append the step's instructions to the client's system prompt."""
+    return ("--append-system-prompt", step.system) if step.system else ()
 
 
 SHOWN_TEXT = 2000
@@ -288,7 +305,7 @@ def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
         yield {**record.payload["trajectory"], "seconds": record.seconds}
 
 
-FORM = 1
+FORM = 2
 _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to): .*$|transcript: [^,}]*", re.MULTILINE)
 
 
@@ -355,7 +372,8 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
 
 def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
     """Return the SHA-256 cache key of a session. `decides` holds the values that all sessions of a cell share."""
-    content = [FORM, dict(decides), step.prompt, step.folder, list(step.flags), session_id, sorted(memory)]
+    asked = [step.prompt, step.system, clock_of(step.at), step.folder, list(step.flags)]
+    content = [FORM, dict(decides), *asked, session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 

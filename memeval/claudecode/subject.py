@@ -468,7 +468,8 @@ class _Chain:
 
     def _import(self, place: Place) -> StepOutcome:
         place.cwd.mkdir(parents=True, exist_ok=True)
-        logs = [self._write_log(one, place.state, place.cwd) for one in self._sequence.steps if one.kind is StepKind.REPLAY]
+        replays = [one for one in self._sequence.steps if one.kind is StepKind.REPLAY]
+        logs = [(self._write_log(one, place.state, place.cwd), one.at) for one in replays]
         return self._work.sessions.import_logs(logs, place)
 
     def _ask(self, step: Step) -> None:

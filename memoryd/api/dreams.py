@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 
 from memoryd.api.parameters import ALL, count, flag, memory_id, request, text, texts
 from memoryd.api.registry import Caller, Shown, Tool, operation
+from memoryd.core.clock import SimulatedClock
 from memoryd.core.codec import is_id, item_to_dict
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.text import one_line
@@ -335,8 +336,10 @@ def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> 
 def slots(runtime: Runtime) -> list[Slot]:
     """Return the recurring work: the nightly dream, and the check for an early dream on an idle machine."""
     at = runtime.settings.dream_time
+    # Sessions at simulated times may be months apart, without a machine that slept through the nights between.
+    last_run = None if isinstance(runtime.clock, SimulatedClock) else runtime.sweep.last_run()
     return [
-        Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=runtime.sweep.last_run()),
+        Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=last_run),
         Slot("dream when idle", lambda: _when_idle(runtime), every_seconds=IDLE_CHECK_SECONDS),
     ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from memoryd.core.errors import InputError
@@ -10,12 +12,33 @@ from memoryd.core.errors import InputError
 SKEW = timedelta(minutes=5)
 
 
+CLOCK_ENV = "MEMORYD_CLOCK"
+
+
 class SystemClock:
     """Clock that returns the machine's time."""
 
     def now(self) -> datetime:
         """Return the current time as an aware datetime in UTC."""
         return datetime.now(UTC)
+
+
+class SimulatedClock:
+    """Clock that runs from a given time, so that a replayed session is remembered as of its own date."""
+
+    def __init__(self, start: datetime) -> None:
+        self._start = start
+        self._begun = time.monotonic()
+
+    def now(self) -> datetime:
+        """Return the start plus the time that has passed since then."""
+        return self._start + timedelta(seconds=time.monotonic() - self._begun)
+
+
+def clock_from(environ: Mapping[str, str]) -> SystemClock | SimulatedClock:
+    """Return the machine's clock, or the simulated one that the environment asks for. Raises InputError."""
+    start = environ.get(CLOCK_ENV, "")
+    return SimulatedClock(from_iso(start)) if start else SystemClock()
 
 
 def to_iso(moment: datetime) -> str:

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from memoryd.core.clock import SystemClock
+from memoryd.core.clock import SystemClock, clock_from
 from memoryd.core.config import Settings, find_home, load_settings
 from memoryd.core.deadline import Watchdog
-from memoryd.core.errors import ConfigError, MemorydError
+from memoryd.core.errors import ConfigError, InputError, MemorydError
 from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.daemon.contract import ApiLike
@@ -26,14 +26,15 @@ def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiL
     """Create the API. Imported here because the daemon is already listening by now."""
     from memoryd.api.dispatch import Api
 
-    return Api(settings, SystemClock(), take_from(os.environ), info, Watchdog(LONGEST_READING_SECONDS))
+    return Api(settings, clock_from(os.environ), take_from(os.environ), info, Watchdog(LONGEST_READING_SECONDS))
 
 
 def main() -> int:
     """Serve the home folder that the environment names. Return 2 if a setting is invalid."""
     try:
         settings = load_settings()
-    except ConfigError as error:
+        clock_from(os.environ)
+    except (ConfigError, InputError) as error:
         sys.stderr.write(f"{error}\n")
         _note_problem(error)
         return 2
@@ -45,7 +46,7 @@ def serve(settings: Settings) -> int:
     return run_daemon(settings, _make_api, SystemClock())
 
 
-def _note_problem(error: ConfigError) -> None:
+def _note_problem(error: MemorydError) -> None:
     """Record the error, so that the hook shows it to the user at the start of the next session."""
     with contextlib.suppress(MemorydError):  # the home folder itself may be invalid
         paths = Paths(find_home(os.environ))
