@@ -11,13 +11,28 @@ from typing import Any
 from memeval.claudecode.contract import Arm
 from memeval.core.errors import ConfigError
 from memeval.core.types import EMPTY
+from memoryd.core.config import Settings
 
 MODES: dict[str, tuple[Arm, ...]] = {
-    "off": (Arm.OFF,),
-    "builtin": (Arm.BUILTIN,),
-    "plugin": (Arm.PLUGIN,),
-    "both": (Arm.BOTH,),
+    **{str(arm): (arm,) for arm in Arm},
     "all": (Arm.OFF, Arm.BUILTIN, Arm.PLUGIN),
+    "controls": (Arm.OFF, Arm.BLANK, Arm.PLUGIN, Arm.PLACEBO, Arm.NOTES, Arm.HISTORY),
+    "harm": (Arm.OFF, Arm.PLUGIN, Arm.ABSENT, Arm.SUPERSEDED, Arm.CONTRADICTORY, Arm.ADJACENT),
+}
+MEANINGS: dict[Arm, str] = {
+    Arm.OFF: "no memory",
+    Arm.BLANK: "the plugin with nothing remembered: what its presence costs",
+    Arm.BUILTIN: "Claude Code's own memory",
+    Arm.PLUGIN: "the plugin",
+    Arm.BOTH: "Claude Code's own memory and the plugin",
+    Arm.DREAMED: "the plugin, after its nightly dream",
+    Arm.HISTORY: "no memory, and the whole history in the system prompt",
+    Arm.NOTES: "no memory, and a CLAUDE.md as long as what the plugin may inject",
+    Arm.PLACEBO: "the plugin with nothing remembered, and unrelated memories as long as what the plugin injected",
+    Arm.ABSENT: "the plugin, whose history lacks the sessions with the answer",
+    Arm.SUPERSEDED: "the plugin, whose history also has an earlier, different answer",
+    Arm.CONTRADICTORY: "the plugin, whose history has a wrong answer instead of the right one",
+    Arm.ADJACENT: "the plugin, whose history has the answer of somebody else instead",
 }
 PLUGIN_TOOLS = "mcp__plugin_memoryd_memoryd__*"
 AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
@@ -46,6 +61,7 @@ class ArmSetup:
     def differences(self, replayed: str) -> dict[str, Any]:
         """Describe how the arm differs from the others. The text goes into the result and to the user."""
         return {
+            "memory": MEANINGS[self.arm],
             "built_in_memory": self.arm.has_builtin,
             "plugin": self.arm.has_plugin,
             "history": replayed,
@@ -61,6 +77,7 @@ def arms_of(mode: str) -> tuple[Arm, ...]:
         if part not in MODES:
             raise ConfigError(f"There is no mode {part!r}.", fix=f"Known: {', '.join(MODES)}.")
         chosen += [arm for arm in MODES[part] if arm not in chosen]
+    chosen.sort(key=lambda arm: arm is Arm.PLACEBO)  # its texts are as long as those that the plugin's arm injected
     return tuple(chosen)
 
 
@@ -121,6 +138,20 @@ class Conditions:
     workers: int = 1
     embedder: str = "bge-small"
     plugin_settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+
+    def imports(self, arm: Arm) -> bool:
+        """Return whether logs are imported. Only the plugin can read logs; a model has to see the conversation."""
+        return self.ingest == TRANSCRIPTS and arm.has_plugin and not arm.has_builtin
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Return how much the plugin may inject with a prompt."""
+        return int(self.plugin_settings.get("prompt_budget", Settings(home=Path()).prompt_budget))
+
+    @property
+    def injected_tokens(self) -> int:
+        """Return how much the plugin may inject at the start of a session and with its first prompt."""
+        return self.prompt_tokens + int(self.plugin_settings.get("session_budget", Settings(home=Path()).session_budget))
 
     def to_json(self) -> dict[str, Any]:
         """Convert the conditions to JSON. The number of workers is omitted because it does not affect the result."""

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from memeval.claudecode import families
-from memeval.claudecode.arms import TRANSCRIPTS
+from memeval.claudecode.arms import MEANINGS, TRANSCRIPTS
 from memeval.claudecode.command import Command
 from memeval.claudecode.contract import Arm, Family, Step, StepKind, StepSequence
 from memeval.claudecode.families import FamilyOptions
@@ -73,10 +73,7 @@ def announce(group: str, command: Command) -> None:
     """Print the id of the command and how its arms differ."""
     click.echo(f"Run {group}; resume it with --resume {group}", err=True)
     for arm in dict.fromkeys(Arm(name) for name, _ in command.cells):
-        own = "Claude Code's own memory" if arm.has_builtin else ""
-        plugin = "the plugin" if arm.has_plugin else ""
-        memory = " and ".join(part for part in (own, plugin) if part) or "no memory"
-        click.echo(f"  {arm}: {memory}; history: {history_of(arm, command.conditions)}", err=True)
+        click.echo(f"  {arm}: {MEANINGS[arm]}; history: {history_of(arm, command.conditions)}", err=True)
 
 
 def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -149,7 +146,7 @@ class Estimate:
 
 def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
     """Return the steps that need a client session. Nothing is replayed without memory, and an import does not need a session."""
-    skip = arm is Arm.OFF or (imported and not arm.has_builtin)
+    skip = not arm.remembers or (imported and arm.has_plugin and not arm.has_builtin)
     return [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
 
 

@@ -26,9 +26,18 @@ class Arm(StrEnum):
     """The memory that a session has."""
 
     OFF = "off"
+    BLANK = "blank"
     BUILTIN = "builtin"
     PLUGIN = "plugin"
     BOTH = "both"
+    DREAMED = "dreamed"
+    HISTORY = "history"
+    NOTES = "notes"
+    PLACEBO = "placebo"
+    ABSENT = "absent"
+    SUPERSEDED = "superseded"
+    CONTRADICTORY = "contradictory"
+    ADJACENT = "adjacent"
 
     @property
     def has_builtin(self) -> bool:
@@ -38,7 +47,20 @@ class Arm(StrEnum):
     @property
     def has_plugin(self) -> bool:
         """Return whether memoryd is loaded."""
-        return self in (Arm.PLUGIN, Arm.BOTH)
+        return self not in (Arm.OFF, Arm.BUILTIN, Arm.HISTORY, Arm.NOTES)
+
+    @property
+    def remembers(self) -> bool:
+        """Return whether something is carried from session to session, so that a history is replayed in this arm."""
+        return self not in (Arm.OFF, Arm.BLANK, Arm.PLACEBO, Arm.HISTORY)
+
+    @property
+    def is_harm(self) -> bool:
+        """Return whether the memory of this arm is made not to hold the answer, or to hold a wrong one."""
+        return self in HARMS
+
+
+HARMS = frozenset({Arm.ABSENT, Arm.SUPERSEDED, Arm.CONTRADICTORY, Arm.ADJACENT})
 
 
 class StepKind(StrEnum):

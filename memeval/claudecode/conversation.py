@@ -15,6 +15,7 @@ from typing import Any
 
 from memeval.benchmarks.opening import known_options, open_benchmark
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepKind, StepRecord, StepSequence
+from memeval.claudecode.controls import MISLED, is_misled
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.memories import without_ids
 from memeval.claudecode.sandbox import came_upon
@@ -139,6 +140,9 @@ class Conversations(Family):
                 scores += judge.score(step.question, answer)
             except ModelError as error:
                 scores.append(Score(judge.name, None, str(error), judge.name))
+        misled = is_misled(step, answer.text)
+        if misled is not None:
+            scores.append(Score(MISLED, float(misled), f"memory was made to say: {step.payload['misleading']}", MISLED))
         return tuple(replace(score, value=None, reason=why) for score in scores) if why else tuple(scores)
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:

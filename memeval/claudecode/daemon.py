@@ -26,6 +26,7 @@ from memoryd.daemon.client import Client, start_daemon
 
 PAUSE_SECONDS = 0.05
 WARM_SECONDS = 60.0
+DREAM_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,13 @@ class MemoryDaemon:
             self._client.call("daydream", {"transcript": str(log)})
         except MemorydError as error:
             raise ProviderError(f"memoryd could not read a session's log: {error.message}", fix=error.fix) from error
+
+    def dream(self) -> None:
+        """Run the nightly dream and wait until it ends."""
+        try:
+            self._client.call("dream", {"dry_run": False}, timeout=DREAM_SECONDS)
+        except MemorydError as error:
+            raise ProviderError(f"memoryd could not dream: {error.message}", fix=error.fix) from error
 
     def memories(self) -> dict[str, str]:
         """Return the text of each memory file by id."""

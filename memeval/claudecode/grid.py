@@ -18,15 +18,17 @@ from typing import Any
 
 from memeval import stats
 from memeval.claudecode.command import Command, GridRow
-from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord
+from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord, StepSequence
+from memeval.claudecode.controls import arm_sequences
 from memeval.claudecode.result import main_metric, step_records
-from memeval.claudecode.sessions import Outage
+from memeval.claudecode.sessions import Outage, injected_tokens
 from memeval.claudecode.subject import ClientSubject, Machine
 from memeval.report.runs import QuestionResult, RunResult, parse_run
 from memeval.results.files import ResultsDir
 from memeval.run import engine
 from memeval.run.checkpoint import Run
 from memeval.run.progress import Progress
+from memeval.run.settings import Selection
 from memeval.stats import Comparison
 from memoryd.core.files import write_atomic
 
@@ -36,16 +38,20 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
     slots, outage = Semaphore(command.conditions.workers), Outage()
     files: dict[GridRow, Path] = {}
     without: dict[GridRow, list[StepRecord]] = {}
+    injected: dict[GridRow, Mapping[str, int]] = {}
     early: list[ClientSubject] = []
     for cell in (cell for cell in command.all_cells() if cell.benchmark in families):
         family = families[cell.benchmark]
-        sequences = list(family.sequences(command.selection))
+        sequences = cell_sequences(family, cell, command.selection)
         baseline = without.get(cell.baseline, [])
-        subject = ClientSubject(machine, group, command, cell, family, sequences, slots, outage, baseline)
+        given = injected.get(replace(cell, arm=Arm.PLUGIN), {})
+        subject = ClientSubject(machine, group, command, cell, family, sequences, slots, outage, baseline, given)
         with _open(machine, subject) as run:
             file = engine.perform(run, subject, machine.context.stop, progress)
             assert file is not None
             files[cell] = file
+            if cell.arm is Arm.PLUGIN:
+                injected[cell] = injected_tokens(run.store)
             if cell.arm is Arm.OFF:
                 without[cell] = step_records(run, sequences)
             elif not baseline:
@@ -55,6 +61,19 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
             with Run.resume(machine.results, subject.run_id) as run:
                 engine.report(run, replace(subject, without=without[subject.cell.baseline]))
     return write_summary(machine.results, group, command, files.values())
+
+
+def cell_sequences(family: Family, cell: GridRow, selection: Selection) -> list[StepSequence]:
+    """Return the sequences of a cell: those of the benchmark, with the history that its arm has. Raises ConfigError."""
+    chosen = list(family.sequences(selection))
+    return arm_sequences(cell.arm, chosen, list(family.sequences(Selection()))) if cell.arm.is_harm else chosen
+
+
+def check_arms(command: Command, families: Mapping[str, Family]) -> None:
+    """Check that each arm has tasks, before any session is paid for. Raises ConfigError."""
+    for cell in command.all_cells():
+        if cell.benchmark in families and cell.arm.is_harm and cell.repeat == 1:
+            cell_sequences(families[cell.benchmark], cell, command.selection)
 
 
 def _open(machine: Machine, subject: ClientSubject) -> Run:

@@ -19,6 +19,8 @@ _LINE = re.compile(r"\[?(mem_[0-9a-f]{12})\]?(?: \([^)\n]*\))? ?(.*)")
 _EVIDENCE = re.compile(r"^evidence: .*?lines: \[([^\]]*)\]", re.MULTILINE)
 PLUGIN_TOOL = "mcp__plugin_memoryd_memoryd__"
 READING = frozenset({"recall", "get_memory", "related", "timeline", "list_memories", "governance"})
+WHOLE = frozenset({"history", "notes"})
+"""Channels of texts that are given whole. They count as tokens of memory, but there is nothing to rank."""
 USED_SHARE = 0.6
 """Share of a memory's distinctive words that must occur in the answer for its content to count as used."""
 
@@ -116,7 +118,7 @@ def pieces(given: Sequence[Given], files: Mapping[str, str], sources: Mapping[st
     Each has the turns from which it was derived.
     """
     out: dict[str, Retrieved] = {}
-    for place, one in enumerate(given):
+    for place, one in enumerate(one for one in given if one.via not in WHOLE):
         origin = [sources[line] for line in _evidence(files.get(one.id, "")) if line in sources]
         out.setdefault(
             one.id or f"{one.via}:{place}",

@@ -14,7 +14,7 @@ from typing import Any
 from memeval.claudecode.command import Command, GridRow, group_file, load_command, save_command
 from memeval.claudecode.contract import Arm, Family, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, opened, with_tasks
-from memeval.claudecode.grid import write_summary
+from memeval.claudecode.grid import cell_sequences, write_summary
 from memeval.claudecode.result import CellReport, step_records
 from memeval.claudecode.sandbox import short_hash
 from memeval.core.errors import ConfigError, RunError, UnknownRunError
@@ -122,9 +122,9 @@ def _cells(
     results: ResultsDir, commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]
 ) -> Iterator[MergedCell]:
     for name, family in families.items():
-        every = tuple(family.sequences(whole.selection))
-        parts = {group: _chosen(family, command) for group, command in commands.items()}
         for cell in (cell for cell in whole.all_cells() if cell.benchmark == name):
+            every = _chosen(family, whole, cell)
+            parts = {group: _chosen(family, command, cell) for group, command in commands.items()}
             runs = {group: cell.run_id(group) for group, part in parts.items() if part}
             with ExitStack() as stack:
                 stores = {group: stack.enter_context(_opened(results, group, run)) for group, run in runs.items()}
@@ -133,10 +133,10 @@ def _cells(
             yield MergedCell(cell, every, tuple(runs.values()))
 
 
-def _chosen(family: Family, command: Command) -> tuple[StepSequence, ...]:
-    """Return the part that belongs to a shard. It may be empty for a benchmark with few tasks."""
+def _chosen(family: Family, command: Command, cell: GridRow | None = None) -> tuple[StepSequence, ...]:
+    """Return the part that belongs to a shard, as the arm of a cell has it. It may be empty for a benchmark with few tasks."""
     try:
-        return tuple(family.sequences(command.selection))
+        return tuple(cell_sequences(family, cell, command.selection) if cell else family.sequences(command.selection))
     except ConfigError:
         return ()
 

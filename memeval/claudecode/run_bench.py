@@ -33,7 +33,7 @@ from memeval.claudecode.command import (
 )
 from memeval.claudecode.contract import Family
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, check, opened, with_tasks
-from memeval.claudecode.grid import perform
+from memeval.claudecode.grid import check_arms, perform
 from memeval.claudecode.processes import Processes
 from memeval.claudecode.result import check_embedder
 from memeval.claudecode.sandbox import check_apart, check_root, default_root, interpreter, outside_path, stage
@@ -55,7 +55,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--benchmark", "-b", "benchmarks", multiple=True, help="Name, or all: those that have what they need. Repeatable.")
-@click.option("--mode", default="all", show_default=True, help="off, builtin, plugin, both, or all (off, builtin, plugin).")
+@click.option("--mode", default="all", show_default=True, help="Arms, separated by commas; all means off, builtin, plugin.")
 @click.option("--model", default=GRID_MODELS[0], show_default=True, help="Model of the sessions.")
 @click.option("--grid", is_flag=True, help="Haiku with memory, then Haiku, Sonnet and Opus without; --mode names the memory.")
 @click.option("--grid-models", default=",".join(GRID_MODELS), show_default=True, help="The grid's small, middle and large model.")
@@ -137,6 +137,7 @@ def _main(values: Mapping[str, Any]) -> None:
     check(families)
     if values["dry_run"]:
         families = with_tasks(families, asked.selection, note)
+        check_arms(asked, families)
         console.show_plan(asked, families, as_json=values["as_json"])
         return
     _perform(values, results, context, group, asked, families, budgets)
@@ -166,6 +167,7 @@ def _perform(
                     raise ConfigError(f"{name} needs {need.name}.", fix=need.fix)
         families = with_tasks(families, asked.selection, note)
         check_memory(results, asked, families)
+        check_arms(asked, families)
         count_paid(results, group, budgets)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")

@@ -119,14 +119,16 @@ class SessionRunner:
         self._outage = outage
         self._policy = RetryPolicy(conditions.retries, conditions.backoff, maximum=600.0)
 
-    def run(self, step: Step, place: Place, resume: str = "", chance: Callable[[], float] = lambda: 1.0) -> StepOutcome:
+    def run(
+        self, step: Step, place: Place, resume: str = "", *, dream: bool = False, chance: Callable[[], float] = lambda: 1.0
+    ) -> StepOutcome:
         """Run a step. None of its processes outlive the call. Raises StoppedError, BudgetError, or ModelError in an outage."""
         attempt = 0
         spent = Usage()
         while True:
             with self._slots:
                 self._stop.check()
-                outcome = self._once(step, place, resume)
+                outcome = self._once(step, place, resume, dream=dream)
                 self._stop.check()
             spent += outcome.result.usage
             if outcome.result.error not in TRANSIENT or attempt >= self._conditions.retries:
@@ -137,7 +139,7 @@ class SessionRunner:
         self._outage.note(outcome.result)
         return replace(outcome, attempts=attempt + 1, result=replace(outcome.result, usage=spent))
 
-    def _once(self, step: Step, place: Place, resume: str) -> StepOutcome:
+    def _once(self, step: Step, place: Place, resume: str, *, dream: bool) -> StepOutcome:
         environment = self.environment(place.state)
         before = place.state.builtin_memory()
         if not self._setup.arm.has_plugin:
@@ -149,7 +151,7 @@ class SessionRunner:
             daemon.start()
             known = daemon.memories()
             result, stream = self._session(step, place, environment, resume)
-            settled = daemon.settle(self._conditions.settle_timeout)
+            settled = self._settled(daemon, dream=dream)
         except ProviderError as error:
             failed = SessionResult("", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN])
             return StepOutcome(failed)
@@ -163,13 +165,20 @@ class SessionRunner:
             daydreams={"failing": list(settled.failing), "seconds": settled.waited},
         )
 
+    def _settled(self, daemon: MemoryDaemon, *, dream: bool) -> Written:
+        settled = daemon.settle(self._conditions.settle_timeout)
+        if not dream:
+            return settled
+        daemon.dream()
+        return daemon.settle(self._conditions.settle_timeout)
+
     def _session(self, step: Step, place: Place, environment: Mapping[str, str], resume: str) -> tuple[SessionResult, Stream]:
         spec = SessionSpec(
             prompt=step.prompt,
             cwd=place.cwd,
             model=self._model,
             environment=environment,
-            flags=(*step.flags, *system_flags(step), *self._setup.flags),
+            flags=(*step.flags, *system_flags(step, place.state.folder), *self._setup.flags),
             resume=resume,
             session_id="" if resume else place.session_id,
             max_turns=self._conditions.max_turns,
@@ -203,21 +212,21 @@ class SessionRunner:
             given = [*memories.loaded(before), *given]
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
-    def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place) -> StepOutcome:
+    def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place, *, dream: bool = False) -> StepOutcome:
         """Import logs through the plugin without a client session, each at its own time."""
         started = time.monotonic()
         known: Mapping[str, str] | None = None
         settled = Written()
         failing: list[Any] = []
         with self._slots:
-            for log, at in logs:
+            for number, (log, at) in enumerate(logs, 1):
                 self._stop.check()
                 daemon = MemoryDaemon(place.state, self.environment(place.state) | clock_of(at))
                 try:
                     daemon.start()
                     known = daemon.memories() if known is None else known
                     daemon.remember_log(log)
-                    settled = daemon.settle(self._conditions.settle_timeout)
+                    settled = self._settled(daemon, dream=dream and number == len(logs))
                 except ProviderError as error:
                     failed = SessionResult(
                         "", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]
@@ -242,9 +251,20 @@ def clock_of(at: datetime | None) -> dict[str, str]:
     return {CLOCK_ENV: to_iso(at)} if at else {}
 
 
-def system_flags(step: Step) -> tuple[str, ...]:
-    """Return the flags that append the step's instructions to the client's system prompt."""
-    return ("--append-system-prompt", step.system) if step.system else ()
+MAX_ARGUMENT_BYTES = 60_000
+"""Longer instructions go through a file, since systems limit the length of an argument (to 128 KiB on Linux)."""
+
+
+def system_flags(step: Step, folder: Path | None = None) -> tuple[str, ...]:
+    """Return the flags that append the step's instructions to the client's system prompt. Long ones are written to `folder`."""
+    if not step.system:
+        return ()
+    data = step.system.encode()
+    if folder is None or len(data) <= MAX_ARGUMENT_BYTES:
+        return ("--append-system-prompt", step.system)
+    file = folder / "instructions.txt"
+    file.write_bytes(data)
+    return ("--append-system-prompt-file", str(file))
 
 
 SHOWN_TEXT = 2000
@@ -303,6 +323,12 @@ def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
             yield {**record.payload["trajectory"], "seconds": record.seconds}
     for record in store.whole_records(Phase.ANSWER):
         yield {**record.payload["trajectory"], "seconds": record.seconds}
+
+
+def injected_tokens(store: RunStore) -> dict[str, int]:
+    """Return how many tokens the plugin injected into each question or task of a run, by its name within the run."""
+    payloads = (record.payload["trajectory"] for record in store.whole_records(Phase.ANSWER))
+    return {f"{one['sequence']}/{one['step']}": int(one["injected"]["tokens"]) for one in payloads}
 
 
 FORM = 2

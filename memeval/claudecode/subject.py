@@ -17,7 +17,7 @@ from threading import Semaphore
 from typing import Any
 
 from memeval.claudecode import memories
-from memeval.claudecode.arms import TRANSCRIPTS, ArmSetup, Conditions
+from memeval.claudecode.arms import ArmSetup, Conditions
 from memeval.claudecode.client import ClaudeCode
 from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import (
@@ -30,6 +30,17 @@ from memeval.claudecode.contract import (
     StepKind,
     StepRecord,
     StepSequence,
+)
+from memeval.claudecode.controls import (
+    MAX_HISTORY_TOKENS,
+    NOTES_FILE,
+    conversation_of,
+    curating,
+    cut_notes,
+    history_of_logs,
+    history_of_sessions,
+    placebo_flags,
+    said_in,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
 from memeval.claudecode.processes import end_leftovers
@@ -48,6 +59,7 @@ from memeval.claudecode.sessions import (
 )
 from memeval.core.calls import Budget, Stop
 from memeval.core.errors import ConfigError, DataError, DependencyError
+from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import question_to_json, retrieved_to_json, usage_to_json
 from memeval.results.files import ResultsDir
@@ -85,7 +97,8 @@ class Machine:
 class ClientSubject:
     """One cell of the grid.
 
-    All cells of a command share `slots` and `outage`. `without` holds the records of the same model without memory.
+    All cells of a command share `slots` and `outage`. `without` holds the records of the same model without memory. `injected`
+    is how many tokens the plugin's arm injected for each step, if it ran before.
     """
 
     machine: Machine
@@ -97,6 +110,7 @@ class ClientSubject:
     slots: Semaphore
     outage: Outage
     without: Sequence[StepRecord] = ()
+    injected: Mapping[str, int] = field(default_factory=lambda: EMPTY)
 
     @property
     def report(self) -> CellReport:
@@ -212,11 +226,12 @@ class ClientSubject:
             primed=self._primer(),
             cache=machine.cache if command.cache else SessionCache(None),
             decides=self._decides(),
+            injected=self.injected,
         )
 
     def _primer(self) -> Primer | None:
         results, source, arm = self.machine.results, self.command.memory_from, self.cell.arm
-        if not source or arm is Arm.OFF:
+        if not source or not arm.remembers:
             return None
         return make_primer(results, source_cell(results, source, self.cell.benchmark, arm), self.sequences)
 
@@ -237,12 +252,12 @@ class ClientSubject:
 
     def _steps(self) -> int:
         arm = self.cell.arm
-        imported = self.command.conditions.ingest == TRANSCRIPTS and not arm.has_builtin
+        imported = self.command.conditions.imports(arm)
         total = 0
         for sequence in self.sequences:
             replays = sum(step.session is not None for step in sequence.steps)
             total += sum(step.question is not None for step in sequence.steps)
-            total += 0 if arm is Arm.OFF else min(1, replays) if imported else replays
+            total += 0 if not arm.remembers else min(1, replays) if imported else replays
         return total
 
     def result(self, run: Run) -> dict[str, Any]:
@@ -267,9 +282,13 @@ def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
 
 def history_of(arm: Arm, conditions: Conditions) -> str:
     """Return how conversation history gets into the memory of this arm."""
-    if arm is Arm.OFF:
+    if arm is Arm.HISTORY:
+        return "whole in the system prompt"
+    if arm is Arm.NOTES:
+        return "read by the model, which rewrites its notes after each session"
+    if not arm.remembers:
         return "none: nothing of it could be remembered"
-    return "imported from session logs" if conditions.ingest == TRANSCRIPTS and not arm.has_builtin else "replayed in sessions"
+    return "imported from session logs" if conditions.imports(arm) else "replayed in sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,11 +312,12 @@ class CellWork:
     primed: Callable[[State, Path], None] | None = None
     cache: SessionCache = SessionCache(None)
     decides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    injected: Mapping[str, int] = field(default_factory=lambda: EMPTY)
 
     @property
     def replays(self) -> bool:
         """Return whether this arm replays history, which it does only if it has a memory."""
-        return self.arm is not Arm.OFF
+        return self.arm.remembers
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
         """Return the session id of a step. It is the same in every arm and run because memory ids are derived from it."""
@@ -374,7 +394,7 @@ class _Chain:
     @property
     def _imports(self) -> bool:
         """Return whether logs are imported. The built-in memory can't read logs because its model has to see the conversation."""
-        return self._work.conditions.ingest == TRANSCRIPTS and not self._work.arm.has_builtin
+        return self._work.conditions.imports(self._work.arm)
 
     def _carried_done(self) -> tuple[str, ...]:
         """Return the leading steps that carry memory and have records, up to the first one without a record."""
@@ -410,6 +430,9 @@ class _Chain:
         outcome, grades = self._carried_out(step, place)
         if not outcome.result.ok and outcome.result.error not in (ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT):
             self.box.begin(done)  # roll back to the state before the session
+        if not self._work.replays and self._work.arm.has_plugin:
+            self.box.now.remove()  # nothing is remembered from task to task
+            self.box.now.make()
         self.box.keep((*done, step.id))
         if step.question is None:
             self._record_replay(step, outcome)
@@ -421,10 +444,49 @@ class _Chain:
             return self._import(place), ()
         if step.kind is StepKind.REPLAY:
             return self._replay(step, place), ()
-        if self._work.arm is not Arm.OFF:
-            outcome = self._prepared(step, place)
-            return outcome, self._grade(step, outcome)
-        return self._off_task(step, place)
+        if self._work.arm is Arm.OFF:
+            return self._off_task(step, place)
+        outcome = self._prepared(self._equipped(step, place), place)
+        grades = self._grade(step, outcome)
+        if self._work.arm is Arm.NOTES and outcome.result.transcript is not None:
+            notes = self._curate(step, place, said_in(outcome.result.transcript))
+            result = replace(outcome.result, usage=outcome.result.usage + notes.result.usage)
+            outcome = replace(outcome, result=result, written=notes.written)
+        return outcome, grades
+
+    def _equipped(self, step: Step, place: Place) -> Step:
+        """Return a question or task with what its arm adds to it."""
+        arm, conditions = self._work.arm, self._work.conditions
+        if arm is Arm.PLACEBO:
+            tokens = self._work.injected.get(step_name(self._sequence, step), conditions.prompt_tokens)
+            return replace(step, flags=(*step.flags, *placebo_flags(tokens)))
+        if arm is not Arm.HISTORY:
+            return step
+        history = history_of_sessions(self._sequence.steps) or history_of_logs(self._earlier_logs(place))
+        return replace(step, system="\n\n".join(filter(None, (step.system, history))))
+
+    def _earlier_logs(self, place: Place) -> Iterator[Path]:
+        for step in self._sequence.steps:
+            log = place.state.transcript(self._ids[step.id])
+            if step.kind is StepKind.TASK and self._recorded(step) and log is not None:
+                yield log
+
+    def _whole(self, step: Step, state: State) -> tuple[memories.Given, ...]:
+        """Return the texts that the arm gives whole, so that they count as tokens of memory."""
+        notes = state.config / NOTES_FILE
+        if self._work.arm is Arm.NOTES and notes.is_file():
+            return (memories.Given("notes", notes.read_text("utf-8")),)
+        return (memories.Given("history", step.system),) if self._work.arm is Arm.HISTORY else ()
+
+    def _curate(self, step: Step, place: Place, conversation: str) -> StepOutcome:
+        """Let the model rewrite its notes after a session."""
+        budget = self._work.conditions.injected_tokens
+        session = replace(place, cwd=self.box.work / "notes", session_id=stable_id(place.session_id, "notes"), restore=_nothing)
+        session.cwd.mkdir(parents=True, exist_ok=True)
+        outcome = self._work.sessions.run(curating(step, conversation, budget), session)
+        if outcome.result.ok:
+            (place.state.config / NOTES_FILE).write_text(cut_notes(outcome.result.text, budget), "utf-8")
+        return replace(outcome, written={"notes": memories.changed({}, {NOTES_FILE: outcome.result.text})})
 
     def _off_task(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
         """Run a task without memory. Only its answer and grades are needed later. An ungraded task is not cached."""
@@ -454,12 +516,23 @@ class _Chain:
             self._work.family.prepare(step, self.box.work)
         except (DataError, DependencyError) as error:
             return StepOutcome(SessionResult("", error=ErrorKind.UNPREPARED, message=error.message, fix=error.fix), attempts=0)
-        return self._work.sessions.run(step, place)
+        if (tokens := estimate_tokens(step.system)) > MAX_HISTORY_TOKENS:
+            message = f"The history of about {tokens:,} tokens does not fit into the prompt."
+            return StepOutcome(SessionResult("", error=ErrorKind.UNPREPARED, message=message), attempts=0)
+        outcome = self._work.sessions.run(step, place, dream=self._dreams_after(step))
+        return replace(outcome, given=(*self._whole(step, place.state), *outcome.given))
 
     def _replay(self, step: Step, place: Place) -> StepOutcome:
         place.cwd.mkdir(parents=True, exist_ok=True)
+        if self._work.arm is Arm.NOTES:
+            return self._curate(step, place, conversation_of(step))
         self._write_log(step, place.state, place.cwd)
-        return self._work.sessions.run(step, place, resume=place.session_id)
+        return self._work.sessions.run(step, place, resume=place.session_id, dream=self._dreams_after(step))
+
+    def _dreams_after(self, step: Step) -> bool:
+        """Return whether a night follows: after the last conversation, and after each task."""
+        carried = [one.id for one in self._sequence.steps if one.kind is StepKind.REPLAY]
+        return self._work.arm is Arm.DREAMED and (step.kind is StepKind.TASK or step.id in carried[-1:])
 
     def _write_log(self, step: Step, state: State, cwd: Path) -> Path:
         assert step.session is not None
@@ -470,18 +543,18 @@ class _Chain:
         place.cwd.mkdir(parents=True, exist_ok=True)
         replays = [one for one in self._sequence.steps if one.kind is StepKind.REPLAY]
         logs = [(self._write_log(one, place.state, place.cwd), one.at) for one in replays]
-        return self._work.sessions.import_logs(logs, place)
+        return self._work.sessions.import_logs(logs, place, dream=self._work.arm is Arm.DREAMED)
 
     def _ask(self, step: Step) -> None:
         state = self.box.fork(step.id)
         try:
-            self._work.family.prepare(step, self.box.work)
             place = Place(state, self.box.work / step.folder, self._ids[step.id], lambda: self._fork_again(step))
+            step = self._equipped(step, place)
             key = session_key(self._work.decides, step, place.session_id, remembered(state, self.box.root))
             if (known := self._work.cache.get(key, self._payer(step))) is not None:
                 outcome = known[0]
             else:
-                outcome = self._work.sessions.run(step, place)
+                outcome = self._prepared(step, place)
                 self._work.cache.put(key, self._payer(step), outcome)
             self._record(step, outcome, self._grade(step, outcome))
         finally:
@@ -559,6 +632,15 @@ class _Chain:
             evaluated = {"scores": scores, "usage": usage_to_json(judged)}
             self._work.run.done(key(Phase.EVALUATE), evaluated, status=status, error=f"[answer] {error}" if error else "")
         self._work.progress.advance(self._work.label, _ended(result, headline(scores)))
+
+
+def step_name(sequence: StepSequence, step: Step) -> str:
+    """Return the name of a step within its cell."""
+    return f"{sequence.id}/{step.id}"
+
+
+def _nothing() -> None:
+    """Restore nothing, since a session that writes notes changes no state."""
 
 
 def _cut(piece: Retrieved) -> Retrieved:
