@@ -23,6 +23,7 @@ from memeval.core.types import Case, Phase, Question, QuestionType, Retrieved, S
 from memeval.report.table import cost_so_far
 from memeval.report.terminal import print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
+from memeval.results.store import RunStore
 from memeval.run.checkpoint import is_running
 from memeval.run.plan import OF_RUNS, make_plan, make_provider, open_data, with_settings
 from memeval.run.provider_subject import bare_plan, refuse_client_run
@@ -232,8 +233,19 @@ def run_status(ctx: Context, name: str) -> dict[str, Any]:
         questions = len(store.questions())
         result = store.meta("result_file")
         cost = cost_so_far(*store.spent())
+        if store.outdated:
+            tell(_older(store, folder.name))
     state = "running" if is_running(folder) else "finished" if finished else "stopped"
     return {"run": folder.name, "state": state, "questions": questions, **phases, "cost": cost, "result": result}
+
+
+def _older(store: RunStore, run: str) -> RunError:
+    version = (store.meta("provenance") or {}).get("memeval_version")
+    return RunError(
+        f"Run {run} was made by an older memeval{f' ({version})' if version else ''}; its run.db lacks step {store.outdated} and "
+        "is left as it is.",
+        fix=f"`memeval eval --resume {run}` updates it, once its runner has ended.",
+    )
 
 
 def _count(counts: dict[str, int]) -> str:

@@ -12,19 +12,45 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from memeval.core.calls import Budget, RetryPolicy, Stop, with_retries
+from memeval.core.errors import MemevalError
 from memeval.core.protocols import Model
 from memoryd.core.files import write_atomic
 from memoryd.core.types import Completion, Message, Usage
 
+LONGEST = 200_000
+"""Characters of a message or reply that are recorded. Longer ones lose their middle, and the record says how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What was sent to a model and what it replied. `error` says why there is no reply."""
+
+    model: str
+    messages: Sequence[Message]
+    reply: str = ""
+    error: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values for a record."""
+        sent = [{"role": message.role, "content": _clipped(message.content)} for message in self.messages]
+        error = {"error": self.error} if self.error else {}
+        return {"model": self.model, "messages": sent, "reply": _clipped(self.reply), **error}
+
+
+def _clipped(text: str) -> str:
+    half = LONGEST // 2
+    left_out = len(text) - 2 * half
+    return text if left_out <= 0 else f"{text[:half]}\n[… {left_out:,} characters left out …]\n{text[-half:]}"
+
 
 class Account:
-    """Attributes model calls to payers and adds up their usage. It is thread-safe.
+    """Attributes model calls to payers, adds up their usage and keeps what was said. It is thread-safe.
 
     Calls of a later `epoch` are not answered from the cache of an earlier one, because each epoch asks the model again.
     """
@@ -33,12 +59,23 @@ class Account:
         self.payer = payer
         self.epoch = epoch
         self.usage = Usage()
+        self._exchanges: list[Exchange] = []
         self._lock = Lock()
 
     def add(self, usage: Usage) -> None:
         """Count a call."""
         with self._lock:
             self.usage += usage
+
+    def keep(self, exchange: Exchange) -> None:
+        """Keep what was said in a call."""
+        with self._lock:
+            self._exchanges.append(exchange)
+
+    def recorded(self) -> dict[str, Any]:
+        """Return the entry `calls` for a record's payload. It is empty if no model was called."""
+        with self._lock:
+            return {"calls": [exchange.to_json() for exchange in self._exchanges]} if self._exchanges else {}
 
 
 _account: ContextVar[Account | None] = ContextVar("memeval_account", default=None)
@@ -121,8 +158,13 @@ class GuardedModel(Model):
     ) -> Completion:
         """Return the cached completion, or request a new one and cache it."""
         account = _account.get() or Account()
-        made = self._complete(account, messages, schema, max_tokens)
+        try:
+            made = self._complete(account, messages, schema, max_tokens)
+        except MemevalError as error:
+            account.keep(Exchange(self.name, messages, error=error.message))
+            raise
         account.add(made.usage)
+        account.keep(Exchange(made.model or self.name, messages, made.text))
         return made
 
     def _complete(

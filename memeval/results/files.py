@@ -67,8 +67,8 @@ class ResultsDir:
         return members or [str(self.find(run))]
 
     def open(self, run: str) -> RunStore:
-        """Open the store of a run."""
-        return RunStore(self.find(run) / "run.db")
+        """Open the store of a run for reading. The file is never changed, since a runner of another version may be using it."""
+        return RunStore(self.find(run) / "run.db", read_only=True)
 
     def choose_file(self, version: str, benchmark: str, stamp: str) -> Path:
         """Return an unused path for a result, relative to the root."""

@@ -59,11 +59,17 @@ def row_sum(*values: Any) -> int:
 def migrate(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
     """Apply missing migrations and return their names. Raises RunError for a database of a newer version."""
     db.execute("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)")
+    missing_steps(db, name, steps)
+    return [step.__name__ for step in steps if _apply(db, step)]
+
+
+def missing_steps(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
+    """Return the migrations that the database lacks. Raises RunError for a database of a newer version."""
     done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
     known = [step.__name__ for step in steps]
     if unknown := sorted(done - set(known)):
         raise RunError(f"{name} was made by a newer memeval (step {unknown[0]}).", fix="Update memeval.")
-    return [step.__name__ for step in steps if _apply(db, step)]
+    return [step for step in known if step not in done]
 
 
 def _apply(db: sqlite3.Connection, step: Step) -> bool:
@@ -125,7 +131,9 @@ class QuestionRow:
 class RunStore:
     """The open or newly created run.db. Raises RunError if the file is not such a database.
 
-    With `read_only`, neither the schema nor the journal mode is written, so that a run of another process can be inspected.
+    With `read_only`, neither the schema nor the journal mode is written, so that a run of another process can be inspected,
+    which may be one of an older version. `outdated` is then the first migration that the file lacks, or an empty string. A
+    file of a newer version is refused.
     """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
@@ -142,6 +150,7 @@ class RunStore:
                 self._db.execute("PRAGMA synchronous=NORMAL")
                 migrate(self._db, str(path))
             self._db.execute("SELECT count(*) FROM meta")
+            self.outdated = next(iter(missing_steps(self._db, str(path))), "")
         except sqlite3.DatabaseError as error:
             self._db.close()
             raise RunError(
@@ -273,6 +282,15 @@ class RunStore:
                 "DELETE FROM records WHERE phase = ? AND case_id = ? AND question_id = ?",
                 (key.phase, key.case_id, key.question_id),
             )
+
+    def newest(self, limit: int) -> list[Key]:
+        """Return the questions with a record, most recently worked on first. The keys are those of their latest record."""
+        rows = self._rows(
+            "SELECT phase, case_id, question_id, MAX(at) AS latest FROM records WHERE question_id != '' AND part = '' "
+            "GROUP BY case_id, question_id ORDER BY latest DESC, case_id, question_id LIMIT ?",
+            (limit,),
+        )
+        return [Key(Phase(row[0]), row[1], row[2]) for row in rows]
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Count records by phase and status. Batches are not counted."""

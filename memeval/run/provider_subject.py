@@ -20,7 +20,7 @@ from memeval.core.precisionmembench import precision_scores
 from memeval.core.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.core.types import EMPTY, Case, Phase, Question, Retrieved
 from memeval.metrics import total_usage
-from memeval.models.guarded import paid_by
+from memeval.models.guarded import Account, paid_by
 from memeval.prompts import format_memories
 from memeval.registry import Catalog
 from memeval.results.codec import answer_from_json, answer_to_json, question_from_json, usage_from_json, usage_to_json
@@ -362,8 +362,9 @@ class _Phases:
             with paid_by(self._payer(key)) as account:
                 payload = self._retried(lambda: phases.search(provider, self._scope(row.case_id), _question(row), wanted))
         except (ProviderError, ModelError) as error:
-            self._failed(key, error)
+            self._failed(key, error, account.recorded())
             return
+        payload |= account.recorded()
         if account.usage != Usage():
             payload["usage"] = usage_to_json(account.usage)
         self._finish(key, payload, time.perf_counter() - started, cost=account.usage.cost_usd)
@@ -383,23 +384,25 @@ class _Phases:
         if self._inherit_failure(key, before):
             return
         pieces, epochs = self._found(before)[: self._plan.top_k], self._plan.settings.epochs
+        account = Account()
 
         def ask(epoch: int, payer: Key) -> tuple[dict[str, Any], float]:
+            nonlocal account
             started = time.perf_counter()
-            with paid_by(self._payer(payer), epoch):
+            with paid_by(self._payer(payer), epoch) as account:
                 made = phases.answer(model, self._reading, _question(row), pieces)
-            return answer_to_json(made), made.seconds or time.perf_counter() - started
+            return {**answer_to_json(made), **account.recorded()}, made.seconds or time.perf_counter() - started
 
         try:
             if epochs == 1:
                 payload, seconds = ask(1, key)
             else:
                 records = [self._epoch(key, epoch, ask) for epoch in range(1, epochs + 1)]
-                answers = [dict(record.payload) for record in records]
+                answers = [{name: value for name, value in record.payload.items() if name != "calls"} for record in records]
                 payload, seconds = {**answers[0], "epochs": answers}, sum(record.seconds for record in records) / epochs
                 payload["usage"] = usage_to_json(total_usage(usage_from_json(one["usage"]) for one in answers))
         except (ProviderError, ModelError) as error:
-            self._failed(key, error)
+            self._failed(key, error, account.recorded())
             return
         self._finish(key, payload, seconds, cost=payload["usage"]["cost_usd"])
 
@@ -448,6 +451,7 @@ class _Phases:
         searched = self._run.store.get(Key(Phase.SEARCH, row.case_id, row.question_id))
         answered = self._run.store.get(Key(Phase.ANSWER, row.case_id, row.question_id))
         pieces: list[Retrieved] = []
+        said: dict[str, Any] = {}
         if searched is not None and searched.status is Status.DONE:
             pieces = phases.found(searched.payload)
             cut_offs = self._plan.benchmark.retrieval.k
@@ -461,29 +465,41 @@ class _Phases:
                 scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.top_k]))
         try:
             if answered is not None and answered.status is Status.DONE:
-                scores += self._judged(key, question, answered, judges, pieces)
+                scores += self._judged(key, question, answered, judges, pieces, said)
         except (ProviderError, ModelError) as error:
-            self._failed(key, error, {"scores": scores, "usage": phases.total_usage(scores)})
+            self._failed(key, error, {"scores": scores, "usage": phases.total_usage(scores), **said})
             return
         usage = phases.total_usage(scores)
         self._finish(
             key,
-            {"scores": scores, "usage": usage},
+            {"scores": scores, "usage": usage, **said},
             time.perf_counter() - started,
             scores={s["metric"]: s["value"] for s in scores if s["value"] is not None},
             cost=usage["cost_usd"],
         )
 
     def _judged(
-        self, key: Key, question: Question, answered: Record, judges: Sequence[Judge], pieces: Sequence[Retrieved]
+        self,
+        key: Key,
+        question: Question,
+        answered: Record,
+        judges: Sequence[Judge],
+        pieces: Sequence[Retrieved],
+        said: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Return the scores of the answer, or the mean scores of the answers of all epochs."""
+        """Return the scores of the answer, or the mean scores of the answers of all epochs.
+
+        What the judges were sent is added to `said`, except for that of complete epochs, which have records of their own.
+        """
         shown = format_memories(pieces[: self._plan.top_k], as_json=self._plan.settings.reader == "con") if pieces else ""
 
         def judge(payload: Mapping[str, Any], payer: Key, epoch: int = 1) -> list[dict[str, Any]]:
             hypothesis = answer_from_json(payload, answered.seconds)
-            with paid_by(self._payer(payer), epoch):
-                scores = list(phases.answer_scores(question, hypothesis, judges))
+            with paid_by(self._payer(payer), epoch) as account:
+                try:
+                    scores = list(phases.answer_scores(question, hypothesis, judges))
+                finally:
+                    said.update(account.recorded())
             return [*scores, phases.efficiency_score(hypothesis, shown)] if pieces else scores
 
         if "epochs" not in answered.payload:
@@ -492,7 +508,8 @@ class _Phases:
         def judge_epoch(epoch: int, payer: Key) -> tuple[dict[str, Any], float]:
             started = time.perf_counter()
             scores = judge(answered.payload["epochs"][epoch - 1], payer, epoch)
-            return {"scores": scores, "usage": phases.total_usage(scores)}, time.perf_counter() - started
+            calls, spent = {"calls": said.pop("calls")} if said else {}, phases.total_usage(scores)
+            return {"scores": scores, "usage": spent, **calls}, time.perf_counter() - started
 
         numbers = range(1, len(answered.payload["epochs"]) + 1)
         return phases.over_epochs([self._epoch(key, epoch, judge_epoch).payload["scores"] for epoch in numbers])

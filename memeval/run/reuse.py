@@ -50,7 +50,7 @@ def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
     """Adopt the source run. This can be repeated after a crash. Raises RunError if the source no longer matches."""
     folder, first = Path(wanted["folder"]), Phase(wanted["first"])
     _check_source(plan, folder, first)
-    with RunStore(folder / "run.db") as source:
+    with RunStore(folder / "run.db", read_only=True) as source:
         run.adopt(source, folder, first)
 
 
@@ -86,7 +86,7 @@ def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
 
 def _check_source(plan: Plan, folder: Path, first: Phase) -> None:
     """Check that the source run's phases before `first` match the plan. Raises RunError."""
-    with RunStore(folder / "run.db") as source:
+    with RunStore(folder / "run.db", read_only=True) as source:
         _check_settings(plan, source, folder.name, first)
         check_specs(source, plan, f"run {folder.name}")
         for phase in ORDER[: ORDER.index(first)]:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from memoryd.console.fields import Fields
-from memoryd.console.replies import Nav, Reply
+from memoryd.console.replies import Nav, Reply, Site
 from memoryd.console.sessions import ALL, Flash, Session
 from memoryd.console.templates import Templates, is_own, link
 from memoryd.core.errors import ConflictError, InputError, MemorydError, NotFoundError
@@ -35,6 +35,11 @@ class SharedContext:
     nav: Sequence[Nav]
     call: CallApi
     faults: Sequence[str] = ()
+
+    @property
+    def site(self) -> Site:
+        """The program that the pages belong to."""
+        return self.templates.site
 
 
 @dataclass
@@ -118,6 +123,8 @@ class Context:
         return await self.page("error.html", status=status, error=error)
 
     async def _projects(self) -> list[dict[str, Any]]:
+        if not self.shared.site.projects:
+            return []
         answer = await self.try_call("project_names")
         known: list[dict[str, Any]] = answer.get("projects", [])
         if self.project != ALL and all(entry["id"] != self.project for entry in known):

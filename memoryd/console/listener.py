@@ -14,9 +14,8 @@ from collections.abc import Iterator
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from memoryd.console.safety import MAX_HEAD_BYTES, AsgiApp
+from memoryd.console.safety import LOOPBACK, MAX_HEAD_BYTES, AsgiApp
 
-LOOPBACK = "127.0.0.1"
 BACKLOG = 16  # asyncio accepts up to this many connections before any of them can be closed
 AT_ONCE = 64
 MAX_CONNECTIONS = 48

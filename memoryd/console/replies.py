@@ -1,4 +1,4 @@
-"""The responses of handlers, and the entries of the navigation."""
+"""The responses of handlers, the entries of the navigation, and the program that the pages belong to."""
 
 from __future__ import annotations
 
@@ -18,6 +18,26 @@ class Reply:
     media_type: str = HTML
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     events: AsyncIterator[bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The program that the pages belong to.
+
+    Attributes:
+        name: The name on every page.
+        reopen: The command that gives a new link.
+        bug: What to do about an unexpected error.
+        projects: Whether the pages have the switch between memoryd's projects.
+    """
+
+    name: str = "memoryd"
+    reopen: str = "memoryd console"
+    bug: str = "This is a bug in memoryd: see logs/daemon.log in its home folder, and 'memoryd doctor'."
+    projects: bool = True
+
+
+MEMORYD = Site()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+LOOPBACK = "127.0.0.1"
 MAX_BODY_BYTES = 512 * 1024
 MAX_QUERY_BYTES = 8 * 1024
 MAX_PATH_BYTES = 1024

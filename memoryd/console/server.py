@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from memoryd.console import pages, plugins
-from memoryd.console.assets import Assets
-from memoryd.console.context import SharedContext
-from memoryd.console.listener import LOOPBACK, Listener, bind
+from memoryd.console.listener import Listener, bind
+from memoryd.console.safety import LOOPBACK
 from memoryd.console.sessions import ALL, TICKET_SECONDS, Sessions
-from memoryd.console.templates import Templates
-from memoryd.console.web import Web
+from memoryd.console.web import Hooks, console_app
 from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.daemon.core import Core
 
@@ -44,15 +42,8 @@ class ConsoleServer:
 
     def _web(self, port: int) -> Any:
         found, faults = plugins.load(plugins.installed(), pages.PAGES)
-        every = [*pages.PAGES, *found]
-        folders = {page.name: page.folder for page in every if page.folder is not None}
-        assets = Assets({name: folder / "static" for name, folder in folders.items()})
-        templates = Templates(assets, {name: folder / "templates" for name, folder in folders.items()})
-        nav = sorted((page.nav for page in every if page.nav is not None), key=lambda entry: (entry.order, entry.label))
-        shared = SharedContext(templates, nav, self._core.call, faults)
-        web = Web(shared, assets, self._sessions, f"memoryd-{port}", self._core.touch, self._core.report_error)
-        routes = [route for page in every for route in page.routes]
-        return web.app(routes, [f"{LOOPBACK}:{port}", f"localhost:{port}"])
+        hooks = Hooks(self._core.call, self._core.touch, self._core.report_error)
+        return console_app([*pages.PAGES, *found], self._sessions, port, hooks, faults=faults)
 
     async def _project(self, cwd: str) -> str:
         """Return the project of the folder from which the console was opened, or "all" if that project is unknown."""

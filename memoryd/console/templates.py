@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from memoryd.console import markdown
 from memoryd.console.assets import Assets
+from memoryd.console.replies import MEMORYD, Site
 from memoryd.core.clock import from_iso
 from memoryd.core.errors import DaemonError, InputError
 from memoryd.core.text import visible
@@ -23,9 +24,10 @@ _OWN = re.compile(r"/(?![/\\])[!-~]*")
 
 
 class Templates:
-    """Renders templates. `folders` maps the pages of other packages to their folders."""
+    """Renders templates, which know the program as `site`. `folders` maps the pages of other packages to their folders."""
 
-    def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None) -> None:
+    def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None, site: Site = MEMORYD) -> None:
+        self.site = site
         others = {name: FileSystemLoader(folder) for name, folder in (folders or {}).items()}
         self._environment = Environment(
             loader=ChoiceLoader([FileSystemLoader(FOLDER), PrefixLoader(others)]),
@@ -45,7 +47,7 @@ class Templates:
             labelled=lambda name: (name, str(name).replace("_", " ")),
             segment=lambda text: quote(str(text), safe=""),
         )
-        self._environment.globals.update(static=assets.url, link=link, back_link=back_link)
+        self._environment.globals.update(static=assets.url, link=link, back_link=back_link, site=site)
 
     def render(self, name: str, values: Mapping[str, Any]) -> bytes:
         """Render a template as UTF-8. Raises DaemonError if template and values don't match, which is a bug."""
@@ -53,7 +55,7 @@ class Templates:
             return self._environment.get_template(name).render(values).encode("utf-8", "replace")
         except TemplateError as error:
             raise DaemonError(
-                f"The page '{name}' can't be rendered: {error}", fix="This is a bug in memoryd; please report it."
+                f"The page '{name}' can't be rendered: {error}", fix=f"This is a bug in {self.site.name}; please report it."
             ) from error
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.applications import Starlette
@@ -15,13 +16,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route as WebRoute
 
 from memoryd.console.assets import KEEP, Assets
-from memoryd.console.context import JSON, Context, Failing, SharedContext
-from memoryd.console.contract import Route
+from memoryd.console.context import JSON, CallApi, Context, Failing, SharedContext
+from memoryd.console.contract import Page, Route
 from memoryd.console.fields import Fields, from_form, from_json, from_query
-from memoryd.console.replies import Reply
-from memoryd.console.safety import AsgiApp, BodyTooLarge, Guard
+from memoryd.console.replies import MEMORYD, Reply, Site
+from memoryd.console.safety import LOOPBACK, AsgiApp, BodyTooLarge, Guard
 from memoryd.console.sessions import ALL, THEMES, Session, Sessions
-from memoryd.console.templates import is_own
+from memoryd.console.templates import Templates, is_own
 from memoryd.core.codec import is_id
 from memoryd.core.errors import DaemonError, InputError, MemorydError, NotFoundError
 
@@ -29,12 +30,36 @@ FORM = "application/x-www-form-urlencoded"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf"
 GZIP_BYTES = 800
-UNEXPECTED = "This is a bug in memoryd: see logs/daemon.log in its home folder, and 'memoryd doctor'."
 _logger = logging.getLogger(__name__)
 _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}")
 _NO_STORE = {"cache-control": "no-store"}
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """What a server does for its pages.
+
+    `call` calls the API, `touch` notes that the console is in use, and `failing` reports an unexpected exception.
+    """
+
+    call: CallApi
+    touch: Callable[[], None]
+    failing: Failing
+
+
+def console_app(
+    pages: Sequence[Page], sessions: Sessions, port: int, hooks: Hooks, *, site: Site = MEMORYD, faults: Sequence[str] = ()
+) -> AsgiApp:
+    """Build the application that serves `pages` on a loopback port. `faults` are shown on every page."""
+    folders = {page.name: page.folder for page in pages if page.folder is not None}
+    assets = Assets({name: folder / "static" for name, folder in folders.items()})
+    templates = Templates(assets, {name: folder / "templates" for name, folder in folders.items()}, site)
+    nav = sorted((page.nav for page in pages if page.nav is not None), key=lambda entry: (entry.order, entry.label))
+    shared = SharedContext(templates, nav, hooks.call, faults)
+    web = Web(shared, assets, sessions, f"{site.name}-{port}", hooks.touch, hooks.failing)
+    return web.app([route for page in pages for route in page.routes], [f"{LOOPBACK}:{port}", f"localhost:{port}"])
 
 
 class Web:
@@ -127,7 +152,7 @@ class Web:
             except Exception as error:
                 _logger.exception("console page %s failed", route.path)
                 self._failing(f"console {route.path}", error)
-                unexpected = DaemonError(f"This page failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED)
+                unexpected = DaemonError(f"This page failed unexpectedly ({type(error).__name__}).", fix=self._shared.site.bug)
                 reply = await context.failure(unexpected)
             return _response(reply)
 
@@ -141,7 +166,7 @@ class Web:
             if not context.session.is_csrf(request.headers.get(CSRF_HEADER) or context.form.text(CSRF_FIELD, limit=200)):
                 raise InputError("This form has expired.", fix="Reload the page and repeat the change.")
         project = context.query.text("project", limit=200)
-        if project and project != context.session.project:
+        if project and project != context.session.project and self._shared.site.projects:
             await _choose_project(context, project)
         return await route.handler(context)
 

@@ -5,12 +5,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memeval.cli.app import build
 from memeval.core.errors import RunError
 from memeval.core.types import Phase, Question, QuestionType, Retrieved
 from memeval.results import codec
+from memeval.results.files import ResultsDir
 from memeval.results.store import STEPS, Key, QuestionRow, Record, RunStore, Status, migrate
 
 
@@ -92,3 +95,54 @@ def test_questions_and_pieces_survive_json(text: str, names: list[str], kind: Qu
     assert codec.question_from_json(codec.question_to_json(question)) == question
     piece = Retrieved(text, 0.25, tuple(names), (), at, {"b": 1})
     assert codec.retrieved_from_json(codec.retrieved_to_json(piece)) == piece
+
+
+def older(folder: Path) -> Path:
+    """Create a run.db as an older memeval made it, before rows had checksums."""
+    folder.mkdir(parents=True)
+    db = sqlite3.connect(folder / "run.db", isolation_level=None)
+    migrate(db, "run.db", STEPS[:1])
+    db.execute("INSERT INTO meta VALUES ('provenance', '{\"memeval_version\": \"0.0.1\"}'), ('settings', '{}')")
+    db.execute("INSERT INTO questions VALUES (1, 'c1', 'q1', '{}')")
+    db.execute("INSERT INTO records VALUES ('search', 'c1', 'q1', '', 'done', '{}', '', 0.5, '2024-01-01T00:00:00Z')")
+    db.close()
+    return folder / "run.db"
+
+
+def test_a_run_of_an_older_version_is_read_without_migrating_it(tmp_path: Path) -> None:
+    path = older(tmp_path / "runs" / "old")
+    before = path.read_bytes()
+    with ResultsDir(tmp_path).open("old") as store:
+        assert store.outdated == "m002_sums"
+        assert store.counts() == {"search": {"done": 1}} and store.newest(5) == [Key(Phase.SEARCH, "c1", "q1")]
+    said = CliRunner().invoke(build(), ["--results-dir", str(tmp_path), "status"])
+    assert said.exit_code == 0 and "old" in said.stdout
+    assert "older memeval (0.0.1)" in said.stderr and "eval --resume old" in said.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_run_of_a_newer_version_is_refused_for_reading_with_what_to_do(tmp_path: Path) -> None:
+    path = older(tmp_path / "runs" / "new")
+    db = sqlite3.connect(path)
+    db.execute("INSERT INTO _migrations (name) VALUES ('m999_later')")
+    db.commit()
+    db.close()
+    with pytest.raises(RunError, match="newer memeval") as error:
+        ResultsDir(tmp_path).open("new")
+    assert error.value.fix == "Update memeval."
+    said = CliRunner().invoke(build(), ["--results-dir", str(tmp_path), "status"])
+    assert "newer memeval" in said.stderr and "Update memeval." in said.stderr
+
+
+def test_a_killed_runner_leaves_a_run_that_can_be_read_without_writing(tmp_path: Path) -> None:
+    made = RunStore(tmp_path / "runs" / "killed" / "run.db", create=True)
+    made.set_meta("settings", {"benchmark": "sample"})
+    copy = tmp_path / "copy" / "runs" / "killed"
+    copy.mkdir(parents=True)
+    for name in ("run.db", "run.db-wal"):  # as after kill -9: rows are only in the WAL
+        (copy / name).write_bytes((made.path.parent / name).read_bytes())
+    made.close()
+    before = (copy / "run.db").read_bytes()
+    with ResultsDir(tmp_path / "copy").open("killed") as store:
+        assert store.meta("settings") == {"benchmark": "sample"}
+    assert (copy / "run.db").read_bytes() == before

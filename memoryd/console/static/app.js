@@ -123,7 +123,7 @@ function keys() {
     if (event.key === "/") {
       event.preventDefault();
       if (search) search.focus();
-      else location.assign("/memories");
+      else pageOf("m")?.click();
     } else if (before === "g" && /^[a-z]$/.test(event.key)) {
       pageOf(event.key)?.click();
       before = "";
