@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import webbrowser
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +23,7 @@ from memeval.core.errors import ConfigError, DataError, ProviderError, RunError
 from memeval.core.protocols import Benchmark, Provider
 from memeval.core.types import Case, Phase, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
 from memeval.report.table import cost_so_far
-from memeval.report.terminal import print_json, print_mapping, print_table, tell
+from memeval.report.terminal import note, print_json, print_mapping, print_table, tell
 from memeval.results.codec import dumps, question_to_json
 from memeval.results.store import RunStore
 from memeval.run.checkpoint import is_running
@@ -254,6 +256,32 @@ def _count(counts: dict[str, int]) -> str:
     return f"{done} ({failed} failed)" if failed else str(done)
 
 
+@click.command("serve")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1 (default: any free one).")
+@click.option("--no-browser", is_flag=True, help="Print the link only.")
+@pass_context
+def serve_pages(ctx: Context, port: int, no_browser: bool) -> None:
+    """Show results and running runs in a browser, until Ctrl-C.
+
+    Only this machine can connect, and only with the link, which works once within a minute. Enter prints a new one. Nothing
+    in the results folder is written.
+    """
+    from memeval.console import server as pages  # the web server's libraries are needed by this command only
+
+    server = pages.ResultsServer(ctx.results.root, port, lambda: ctx.catalog, lambda line: note(f"Error: {line}"))
+
+    def link() -> None:
+        click.echo(server.link())
+        note(f"The link works once, within {pages.LINK_SECONDS} s. Enter prints a new one, Ctrl-C ends.")
+
+    def begin() -> None:
+        link()
+        if not no_browser:
+            webbrowser.open(server.link())
+
+    asyncio.run(pages.serve(server, begin, link))
+
+
 @click.command("state")
 @click.argument("run")
 @click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: readable in the run's).")
@@ -373,4 +401,4 @@ def _problems(found: Sequence[Retrieved], left: Sequence[Retrieved]) -> Iterator
         yield "the scope still holds something after it was cleared."
 
 
-COMMANDS = (list_parts, describe, show_question, status, state, check_provider)
+COMMANDS = (list_parts, describe, show_question, status, serve_pages, state, check_provider)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
-from memeval.console.live import RunProgress, progress
+from memeval.console.live import RunProgress, progress, reading
 from memeval.core.errors import RunError, UnknownRunError
+from memeval.core.types import Phase
 from memeval.report.compare import QuestionPair, RunComparison, compare, question_pairs
 from memeval.report.export import result_files
 from memeval.report.html.run_bench_page import CellView, cell_view, grouped
-from memeval.report.runs import RunResult, light, read_run
+from memeval.report.html.run_page import anchor_of
+from memeval.report.runs import QuestionResult, RunResult, light, parse_question, read_run
 from memeval.results.files import ResultsDir
+from memeval.results.store import Key, QuestionRow, RunStore
+from memeval.run.result import question_entry
 
 WHOLE_RUNS = 4
 COMPARISONS = 16
 UNFINISHED = 50
+LATEST = 50
 
 Stamp = tuple[int, int]
 
@@ -30,6 +37,31 @@ class Known:
     run: RunResult | None
     cell: CellView | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What was sent to a model in a phase, and its reply. `error` says why there is no reply."""
+
+    phase: str
+    model: str
+    messages: tuple[tuple[str, str], ...]
+    reply: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A question with the calls of models, and the anchors of the questions before and after it ("" for none).
+
+    `whole` is whether texts come from run.db, and are not cut.
+    """
+
+    question: QuestionResult
+    calls: tuple[Call, ...]
+    before: str
+    after: str
+    whole: bool = False
 
 
 class Library:
@@ -114,33 +146,105 @@ class Library:
 
     # Active runs
 
-    def unfinished(self) -> list[RunProgress]:
-        """Return the runs that have a store but no result.
+    def unfinished(self) -> tuple[list[RunProgress], list[str]]:
+        """Return the runs that have a store but no result, and the errors of stores that can't be read.
 
         Active runs come before stopped ones, and newer runs before older ones.
         """
         finished = self._newest().keys()
-        found = []
+        found, problems = [], []
         for run_id in self.results.run_ids():
             if (folder := self._folder(run_id)) is None or run_id in finished:
                 continue
             try:
                 found.append(progress(folder))
-            except RunError:  # the run is ending, being removed or of another version, which `memeval status` reports
+            except UnknownRunError:  # the run was removed just now
                 continue
+            except RunError as error:
+                problems.append(str(error))
         found.sort(key=lambda one: one.begun, reverse=True)
-        return sorted(found, key=lambda one: one.state != "running")[:UNFINISHED]
+        return sorted(found, key=lambda one: one.state != "running")[:UNFINISHED], problems
 
     def progress(self, run_id: str) -> RunProgress:
         """Return the progress of a run. Raises RunError."""
+        return progress(self._existing(run_id))
+
+    def latest(self, run_id: str) -> tuple[list[QuestionResult], list[str]]:
+        """Return the questions of a run on which it worked last, the newest first, and the errors of unreadable ones.
+
+        Raises RunError if the store can't be read at all.
+        """
+        found, problems = [], []
+        with reading(self._existing(run_id)) as store:
+            rows = {(row.case_id, row.question_id): row for row in store.questions()}
+            for key in store.newest(LATEST):
+                try:
+                    found.append(_question(store, rows[key.case_id, key.question_id]))
+                except (RunError, KeyError, TypeError, ValueError) as error:
+                    problems.append(f"{key.case_id}/{key.question_id} can't be read: {error}")
+        return found, problems
+
+    def question(self, run_id: str, place: str) -> Detail:
+        """Return a question of a run with all that was sent to models and replied, as far as it is stored.
+
+        `place` is the anchor of the question. Raises RunError.
+        """
+        result = self.run(run_id) if run_id in self.runs() else None
+        stored: Detail | None = None
+        if self._folder(run_id) is not None and run_id in self.results.run_ids():
+            with reading(self._existing(run_id)) as store:
+                rows = store.questions()
+                stored = _detail(store, [f"{row.case_id}/{row.question_id}" for row in rows], rows, place)
+        if result is None:
+            if stored is None:
+                raise UnknownRunError(f"Run {run_id} has no such question.", fix="Choose one from the page of the run.")
+            return stored
+        keys = [question.key for question in result.questions]
+        at = next((number for number, key in enumerate(keys) if anchor_of(key) == place), None)
+        if at is None:
+            raise UnknownRunError(f"Run {run_id} has no such question.", fix="Choose one from the page of the run.")
+        reported = result.questions[at]
+        if stored is not None and stored.question.hypothesis == reported.hypothesis:
+            return replace(stored, before=_neighbour(keys, at - 1), after=_neighbour(keys, at + 1))
+        return Detail(reported, (), _neighbour(keys, at - 1), _neighbour(keys, at + 1))
+
+    def _existing(self, run_id: str) -> Path:
         folder = self._folder(run_id) if run_id in self.results.run_ids() else None
         if folder is None:
             raise UnknownRunError(f"There is no run '{run_id}' here.", fix="Choose one from the list.")
-        return progress(folder)
+        return folder
 
     def _folder(self, run_id: str) -> Path | None:
         folder = self.results.root / "runs" / run_id
         return folder if (folder / "run.db").resolve().is_relative_to(self.results.root.resolve()) else None
+
+
+def _question(store: RunStore, row: QuestionRow) -> QuestionResult:
+    entry = question_entry(row, lambda phase, row: store.get(Key(phase, row.case_id, row.question_id)), shown=None)
+    return parse_question(entry, str(store.path))
+
+
+def _detail(store: RunStore, keys: Sequence[str], rows: Sequence[QuestionRow], place: str) -> Detail | None:
+    at = next((number for number, key in enumerate(keys) if anchor_of(key) == place), None)
+    if at is None:
+        return None
+    row = rows[at]
+    records = [
+        record
+        for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
+        for record in store.with_parts(Key(phase, row.case_id, row.question_id))
+    ]
+    calls = [_call(record.key.phase, one) for record in records for one in record.payload.get("calls", ())]
+    return Detail(_question(store, row), tuple(calls), _neighbour(keys, at - 1), _neighbour(keys, at + 1), whole=True)
+
+
+def _call(phase: Phase, data: Mapping[str, Any]) -> Call:
+    messages = tuple((str(message["role"]), str(message["content"])) for message in data["messages"])
+    return Call(str(phase), str(data["model"]), messages, str(data["reply"]), str(data.get("error", "")))
+
+
+def _neighbour(keys: Sequence[str], place: int) -> str:
+    return anchor_of(keys[place]) if 0 <= place < len(keys) else ""
 
 
 def _read(path: Path, stamp: Stamp) -> Known:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from memeval.core.errors import RunError, UnknownRunError
 from memeval.core.types import Phase
 from memeval.report.table import cost_so_far
 from memeval.results.store import RunStore, Status
@@ -49,12 +52,27 @@ class RunProgress:
         return asdict(self)
 
 
+@contextmanager
+def reading(folder: Path) -> Iterator[RunStore]:
+    """Open the store of a run for reading. Raises RunError, also for content that is damaged."""
+    if not (folder / "run.db").exists():
+        raise UnknownRunError(f"There is no run '{folder.name}' here.", fix="Choose one from the list.")
+    try:
+        with RunStore(folder / "run.db", read_only=True) as store:
+            yield store
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RunError(
+            f"The run.db of run {folder.name} is damaged ({type(error).__name__}: {error}).",
+            fix=f"memeval eval --resume {folder.name} keeps what can be read and computes the rest again.",
+        ) from error
+
+
 def progress(folder: Path) -> RunProgress:
     """Return the progress of the run in a folder. Raises RunError if the run can't be read."""
     running = is_running(
         folder
     )  # checked first, so that a run that ends meanwhile is shown as running once more and never as stopped
-    with RunStore(folder / "run.db", read_only=True) as store:
+    with reading(folder) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None
         return RunProgress(

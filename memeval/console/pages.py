@@ -4,18 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from memeval.console.library import Library
 from memeval.console.live import RUNNING, RunProgress
 from memeval.core.errors import MemevalError, UnknownRunError
-from memeval.report.compare import OUTCOMES, comparison_table
+from memeval.core.types import Phase
+from memeval.metrics.answers import headline
+from memeval.registry import Catalog
+from memeval.report.beside import PUBLISHED_NOTE, published_of, trend_table, trends
+from memeval.report.boards import Board, board_of, boards, protocol
+from memeval.report.compare import OUTCOMES, comparison_table, few_clusters
 from memeval.report.export import ledger_table
+from memeval.report.html.page import Html, esc
 from memeval.report.html.run_bench_page import read_summary, sections
-from memeval.report.html.run_page import MARKS, anchor, charts, claude_code, made, mark, metrics, question_row, sentence, tiles
+from memeval.report.html.run_page import (
+    MARKS,
+    anchor,
+    charts,
+    claude_code,
+    made,
+    mark,
+    metrics,
+    question_details,
+    question_row,
+    sentence,
+    tiles,
+)
+from memeval.report.html.site import board_charts
 from memeval.report.runs import QuestionResult, RunResult
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, types_table
@@ -46,9 +66,10 @@ async def ask(work: Callable[..., T], *values: Any) -> T:
 
 
 class Results:
-    """The request handlers, with a cache of a few results folders."""
+    """The request handlers, with a cache of a few results folders. `catalog` finds the benchmarks with published figures."""
 
-    def __init__(self) -> None:
+    def __init__(self, catalog: Callable[[], Catalog] = Catalog.default) -> None:
+        self._catalog = catalog
         self._libraries: dict[str, Library] = {}
 
     def _library(self, ctx: Context) -> Library:
@@ -65,35 +86,84 @@ class Results:
             return await ctx.page("results/none.html")
         library = self._library(ctx)
         runs = await ask(library.runs)
-        unfinished, cells, problems = await asyncio.gather(ask(library.unfinished), ask(library.cells), ask(library.problems))
+        (unfinished, unread), cells, problems = await asyncio.gather(
+            ask(library.unfinished), ask(library.cells), ask(library.problems)
+        )
         ledger = await ask(partial(ledger_table, library.results, last=LEDGER_LINES))
         groups = [{"name": name, "cells": len(members)} for name, members in sorted(cells.items(), reverse=True)]
+        chosen = _chosen(ctx, runs.values())
+        shown = [board for board in boards(runs.values()) if any(run.run_id in chosen for run in board.runs)]
+        broken = [f"{run.run_id} is not finished: {run.fault}." for run in runs.values() if run.fault]
         return await ctx.page(
-            "results/index.html", folder=ctx.session.results, boards=_boards(runs), unfinished=unfinished, groups=groups,
-            problems=problems, ledger=ledger, linked=_linked(runs),
+            "results/index.html", folder=ctx.session.results, boards=[_listed(ctx, board, chosen) for board in shown],
+            unfinished=unfinished, groups=groups, problems=[*problems, *unread, *broken], ledger=_sorted(ctx, ledger),
+            linked=_linked(runs), filters=_run_filters(ctx), total=len(runs), found=sum(run in chosen for run in runs),
+            benchmarks=sorted({run.benchmark for run in runs.values()}),
+            providers=sorted({run.provider for run in runs.values()}),
+        )  # fmt: skip
+
+    async def board(self, ctx: Context) -> Reply:
+        """Show comparable runs with a chart, each provider over versions, and figures that others published."""
+        library, wanted = self._library(ctx), ctx.query.required("board", limit=LONGEST_ID)
+        runs = await ask(library.runs)
+        board = next((one for one in boards(runs.values()) if one.id == wanted), None)
+        if board is None:
+            raise NotFoundError("There is no such board here.", fix="Choose one from Results.")
+        chosen = _chosen(ctx, board.runs)
+        linked = _linked(runs)
+        drawn = dict(board_charts(board, {run: run for run in linked}))
+        chart = ctx.query.choice("chart", drawn, next(iter(drawn), ""))
+        return await ctx.page(
+            "results/board.html", board=board, facts=_facts(board),
+            table=_listed(ctx, board, chosen)["table"], linked=linked, charts=list(drawn),
+            chart=chart, drawing=drawn.get(chart, ""), filters=_run_filters(ctx), total=len(board.runs), found=len(chosen),
+            providers=sorted({run.provider for run in board.runs}), warnings=_cluster_warnings(board),
+            trends=[(series[-1], trend_table(series)) for series in trends(board.runs)],
+            published=await ask(published_of, self._catalog(), board.benchmark), published_note=PUBLISHED_NOTE,
         )  # fmt: skip
 
     async def run(self, ctx: Context) -> Reply:
         """Show a finished run with its questions page by page, or the progress of an unfinished run."""
         library, name = self._library(ctx), ctx.path["run"]
         if name not in await ask(library.runs):
-            return await ctx.page("results/live.html", progress=await ask(library.progress, name))
+            return await self._live(ctx, library, name)
         run = await ask(library.run, name)
         metric = _metric(ctx, run)
-        found = _filtered(ctx, run, metric)
+        found = _in_order(ctx, _filtered(ctx, run, metric), metric)
         page = ctx.query.count("page", 1, low=1, high=100_000)
         if place := ctx.query.text("at", limit=20):
             page = next((at // PAGE_SIZE + 1 for at, one in enumerate(found) if anchor(one) == place), page)
         shown = found[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-        others = sorted(
-            one for one, other in (await ask(library.runs)).items() if other.benchmark == run.benchmark and one != name
-        )
+        board = board_of((await ask(library.runs)).values(), name)
+        others = sorted(other.run_id for other in board.runs if other.run_id != name) if board else []
+        drawn = dict(charts(run, metric))
+        chart = ctx.query.choice("chart", drawn, next(iter(drawn), ""))
         return await ctx.page(
-            "results/run.html", run=run, metric=metric, sentence=sentence(run), tiles=list(tiles(run, metric)),
-            charts=list(charts(run, metric)), metrics=list(metrics(run)), types=types_table(run, metric or ""),
+            "results/run.html", run=run, metric=metric, sentence=sentence(run), tiles=list(tiles(run, metric)), board=board,
+            protocol=protocol(run), charts=list(drawn), chart=chart, drawing=drawn.get(chart, ""), orders=ORDERS,
+            order=ctx.query.choice("order", ORDERS, ""), metrics=list(metrics(run)), types=types_table(run, metric or ""),
             client=list(claude_code(run)), made=made(run), others=others, page=page, found=len(found), size=PAGE_SIZE,
-            questions=[question_row(one, metric) for one in shown], marks=MARKS, filters=_filters(ctx),
+            questions=[question_row(one, metric, _more(name, one)) for one in shown], marks=MARKS, filters=_filters(ctx),
             question_types=sorted({one.type for one in run.questions}),
+        )  # fmt: skip
+
+    async def _live(self, ctx: Context, library: Library, name: str) -> Reply:
+        now = await ask(library.progress, name)
+        latest, problems = await ask(library.latest, name)
+        rows = [(_question_link(name, one), one.key, one.text, one.type, _so_far(one)) for one in latest]
+        return await ctx.page("results/live.html", progress=now, latest=rows, problems=problems)
+
+    async def question(self, ctx: Context) -> Reply:
+        """Show a question with its answer, what was retrieved, and each prompt and reply of the answering model and the judge."""
+        library, name = self._library(ctx), ctx.path["run"]
+        detail = await ask(library.question, name, ctx.path["question"])
+        runs = await ask(library.runs)
+        heading = protocol(runs[name]) if name in runs else ""
+        return await ctx.page(
+            "results/question.html", run_id=name, heading=heading, detail=detail, question=detail.question,
+            details=question_details(detail.question), calls=[call for call in detail.calls if call.phase != str(Phase.EVALUATE)],
+            judged=[call for call in detail.calls if call.phase == str(Phase.EVALUATE)],
+            scores={name: one for name, one in detail.question.scores.items() if "." not in name},
         )  # fmt: skip
 
     async def compare(self, ctx: Context) -> Reply:
@@ -154,10 +224,86 @@ async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIt
         await asyncio.sleep(poll)
 
 
-def _boards(runs: dict[str, RunResult]) -> list[dict[str, Any]]:
-    """Return a leaderboard for each benchmark. Numbers of different benchmarks are never in one table."""
-    names = sorted({run.benchmark for run in runs.values()})
-    return [{"name": name, "table": leaderboard([one for one in runs.values() if one.benchmark == name])} for name in names]
+ORDERS = ("worst first", "best first", "slowest first", "most tokens first")
+_FAR = float("inf")
+
+
+def _in_order(ctx: Context, questions: list[QuestionResult], metric: str | None) -> list[QuestionResult]:
+    """Return the questions in the chosen order. Those without a value come last."""
+    order = ctx.query.choice("order", ORDERS, "")
+
+    def key(question: QuestionResult) -> float:
+        if order == "slowest first":
+            return -sum(question.seconds.values())
+        if order == "most tokens first":
+            return -(question.tokens or 0)
+        value = question.entry(metric).value if metric else None
+        if value is None:
+            return 0.0 if question.status == "failed" and order == "worst first" else _FAR
+        return value if order == "worst first" else -value
+
+    return sorted(questions, key=key) if order else questions
+
+
+def _run_filters(ctx: Context) -> dict[str, str]:
+    return {name: ctx.query.text(name, limit=200) for name in ("benchmark", "provider", "words")}
+
+
+def _chosen(ctx: Context, runs: Iterable[RunResult]) -> frozenset[str]:
+    """Return the ids of the runs that pass the filters."""
+    wanted = _run_filters(ctx)
+    words = wanted["words"].casefold().split()
+    return frozenset(
+        run.run_id
+        for run in runs
+        if wanted["benchmark"] in ("", run.benchmark)
+        and wanted["provider"] in ("", run.provider)
+        and all(word in _about(run) for word in words)
+    )
+
+
+def _about(run: RunResult) -> str:
+    return " ".join((run.run_id, run.benchmark, run.provider, run.answering_model, protocol(run))).casefold()
+
+
+def _listed(ctx: Context, board: Board, chosen: frozenset[str]) -> dict[str, Any]:
+    """Return a board with its table of the chosen runs. The gain is over a run without memory, chosen or not."""
+    table = leaderboard(board.runs)
+    rows = tuple(row for row in table.rows if row[0] in chosen)
+    return {"id": board.id, "heading": board.heading, "table": _sorted(ctx, Table(table.columns, rows, table.numbers))}
+
+
+def _sorted(ctx: Context, table: Table) -> Table:
+    descending = ctx.query.choice("order", ("ascending", "descending"), "") == "descending"
+    return table.ordered(ctx.query.text("sort", limit=200), descending=descending)
+
+
+def _facts(board: Board) -> list[tuple[str, str]]:
+    """Return what the runs share. Hashes of prompts only tell boards apart."""
+    return [part for part in board.parts if part[0] != "judge prompts"]
+
+
+def _cluster_warnings(board: Board) -> list[str]:
+    return [said for said in dict.fromkeys(few_clusters(run.clusters) for run in board.runs) if said]
+
+
+def _question_link(run_id: str, question: QuestionResult) -> str:
+    return f"/results/{quote(run_id, safe='')}/questions/{anchor(question)}"
+
+
+def _more(run_id: str, question: QuestionResult) -> Html:
+    address = _question_link(run_id, question)
+    return Html(f'<p><a href="{esc(address)}">Prompts and replies, and all that was retrieved</a></p>')
+
+
+def _so_far(question: QuestionResult) -> str:
+    """Describe what is known of a question of a running run."""
+    name = headline(name for name, entry in question.scores.items() if entry.value is not None)
+    if question.status == "failed":
+        return "failed"
+    if name is not None:
+        return f"{mark(question, name)} by {name}"
+    return "answered" if question.hypothesis is not None else "searched"
 
 
 def _without_names(table: Table) -> Table:
@@ -202,16 +348,19 @@ def _text(question: QuestionResult) -> str:
     return " ".join((question.key, question.text, *question.answers, question.hypothesis or "")).casefold()
 
 
-def _page() -> Page:
-    results = Results()
+def results_page(catalog: Callable[[], Catalog] = Catalog.default) -> Page:
+    """Build the page."""
+    results = Results(catalog)
     routes = (
         Route("/results", results.index),
+        Route("/results/_board", results.board),
         Route("/results/_compare", results.compare),
         Route("/results/_grid", results.grid),
         Route("/results/{run}", results.run),
         Route("/results/{run}/events", results.events, stream=True),
+        Route("/results/{run}/questions/{question}", results.question),
     )
     return Page("results", routes, Nav("Results", "/results", 60), Path(__file__).parent)
 
 
-PAGE = _page()
+PAGE = results_page()

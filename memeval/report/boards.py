@@ -8,21 +8,48 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from memeval.report.runs import RunResult
 
 _SELECTION = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
+_PROTOCOL = ("targets", "granularity", "judge", "judge model")
 Part = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Comparable runs and the values that they share. `title` omits the values that all boards in a list share."""
+    """Comparable runs and the values that they share.
+
+    `title` omits the values that all boards in a list share. `heading` is the title with judge, target variant and granularity.
+    """
 
     benchmark: str
     parts: tuple[Part, ...]
     runs: tuple[RunResult, ...]
     title: str = ""
+    heading: str = ""
+
+    @property
+    def id(self) -> str:
+        """Return a short id, which is the same for all later runs of the board."""
+        return sha256(json.dumps([self.benchmark, self.parts]).encode()).hexdigest()[:12]
+
+
+def protocol(run: RunResult) -> str:
+    """Describe how a run was scored: its judge, target variant and granularity."""
+    judges = run.find("models", "judges") or []
+    names = [str(judge["name"]) for judge in judges if isinstance(judge, dict) and judge.get("name")]
+    answered = run.answering_model or run.find("hypotheses")
+    judge = " and ".join(names) or run.judge_model or run.setting("judge") or "none"
+    variant, unit = run.setting("variant"), run.setting("granularity")
+    parts = [f"judge {judge}" if answered else "no judge"]
+    return ", ".join([*parts, *([f"variant {variant}"] if variant else []), *([f"granularity {unit}"] if unit else [])])
+
+
+def board_of(runs: Iterable[RunResult], run_id: str) -> Board | None:
+    """Return the board of a run, or None if it is on none because it measured nothing."""
+    return next((board for board in boards(runs) if any(run.run_id == run_id for run in board.runs)), None)
 
 
 def boards(runs: Iterable[RunResult]) -> list[Board]:
@@ -72,12 +99,14 @@ def _settings(run: RunResult, name: str) -> dict[str, object]:
 def _titled(benchmark: str, groups: dict[tuple[Part, ...], list[RunResult]]) -> Iterable[Board]:
     several = {name for name, _ in _differing(list(groups))}
     for parts, runs in groups.items():
-        shown = [
-            f"{name} {value or 'none'}" if name != "judge prompts" else "own judge prompts"
+        shown = {
+            name: f"{name} {value or 'none'}" if name != "judge prompts" else "own judge prompts"
             for name, value in parts
             if name in several
-        ]
-        yield Board(benchmark, parts, tuple(runs), ", ".join([benchmark, *dict.fromkeys(shown)]))
+        }
+        title = ", ".join([benchmark, *dict.fromkeys(shown.values())])
+        rest = [text for name, text in shown.items() if name not in _PROTOCOL]
+        yield Board(benchmark, parts, tuple(runs), title, ", ".join([benchmark, protocol(runs[0]), *dict.fromkeys(rest)]))
 
 
 def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:

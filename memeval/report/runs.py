@@ -334,10 +334,21 @@ def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "th
     )
 
 
+def parse_question(data: Mapping[str, Any], name: str) -> QuestionResult:
+    """Parse the entry of one question. Raises RunError."""
+    return _question(_Node(data, name, ""))
+
+
 def light(run: RunResult) -> RunResult:
-    """Return the run without the texts of its questions, which can take many megabytes."""
+    """Return the run without the texts of its questions, which can take many megabytes. The primary metric's values are kept."""
+    name = run.primary
+
+    def kept(question: QuestionResult) -> Mapping[str, ScoreEntry]:
+        entry = question.scores.get(name) if name is not None else None
+        return EMPTY if name is None or entry is None else MappingProxyType({name: ScoreEntry(entry.value, entry.status)})
+
     questions = tuple(
-        replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=EMPTY, seconds=EMPTY) for one in run.questions
+        replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=kept(one), seconds=EMPTY) for one in run.questions
     )
     return replace(run, questions=questions, data={key: value for key, value in run.data.items() if key != "questions"})
 

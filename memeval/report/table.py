@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -98,6 +99,31 @@ class Table:
     def csv(self) -> str:
         """Return the table as CSV (RFC 4180) with a header."""
         return write_csv(self.columns, self.rows)
+
+    def ordered(self, column: str, *, descending: bool = False) -> Table:
+        """Return the table sorted by a column. Numbers are compared by value, and cells without a value come last.
+
+        An unknown column leaves the order as it is.
+        """
+        if column not in self.columns:
+            return self
+        place = self.columns.index(column)
+        valued = [row for row in self.rows if row[place] not in ("", NONE)]
+        empty = [row for row in self.rows if row[place] in ("", NONE)]
+        numeric = column in self.numbers
+        valued.sort(key=lambda row: (_number(row[place]) if numeric else 0.0, row[place].casefold()), reverse=descending)
+        return Table(self.columns, (*valued, *empty), self.numbers)
+
+
+_FIRST_NUMBER = re.compile(r"[<$]?([+-]?\d[\d,]{0,30}(?:\.\d{0,30})?(?:e[+-]?\d{1,3})?)( ms)?")
+
+
+def _number(cell: str) -> float:
+    """Return the first number of a formatted cell, so that 12 ms is less than 1.2 s."""
+    match = _FIRST_NUMBER.match(cell)
+    if match is None:
+        return math.inf
+    return float(match[1].replace(",", "")) / (1000 if match[2] else 1)
 
 
 def _plain(cell: str) -> str:

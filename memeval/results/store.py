@@ -247,6 +247,14 @@ class RunStore:
         )
         return _record(rows[0]) if rows else None
 
+    def with_parts(self, key: Key) -> list[Record]:
+        """Return the records of an item's parts, and then that of the whole item."""
+        rows = self._rows(
+            "SELECT * FROM records WHERE phase = ? AND case_id = ? AND question_id = ? ORDER BY part = '', part",
+            (key.phase, key.case_id, key.question_id),
+        )
+        return [_record(row) for row in rows]
+
     def records(self, phase: Phase) -> Iterator[Record]:
         """Yield the records of a phase in key order. They are read a few at a time because payloads can be large."""
         for key in self.keys(phase):

@@ -87,7 +87,7 @@ def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> dict[str, Any]:
     """Build the result as plain JSON values."""
-    questions = [_question_entry(row, fetch) for row in rows]
+    questions = [question_entry(row, fetch) for row in rows]
     metrics = _metrics(questions, facts)
     if fault := _fault(questions, metrics) if facts.strict else "":
         metrics = {name: _without_value(cell) if _mostly_missing(cell) else cell for name, cell in metrics.items()}
@@ -141,7 +141,8 @@ def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {**cell, "value": None, "interval": None, **averaged, **groups}
 
 
-def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
+def question_entry(row: QuestionRow, fetch: Fetch, shown: int | None = SHOWN_TEXT) -> dict[str, Any]:
+    """Build the entry of a question from its records. Texts of hits are cut to `shown` characters."""
     records = {phase: fetch(phase, row) for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)}
     question = row.payload["question"]
     return {
@@ -157,7 +158,7 @@ def _question_entry(row: QuestionRow, fetch: Fetch) -> dict[str, Any]:
         "dangling": list(question.get("metadata", {}).get("unresolved_evidence", ())),
         "evidence": {target["level"]: target["ids"] for target in row.payload["targets"]},
         **_outcome(records),
-        "retrieved": _retrieved(records[Phase.SEARCH]),
+        "retrieved": _retrieved(records[Phase.SEARCH], shown),
         "tokens": _tokens(records[Phase.SEARCH]),
         "answer": _answer(records[Phase.ANSWER]),
         "scores": _scores(records[Phase.EVALUATE]),
@@ -185,7 +186,7 @@ def _error(phase: Phase, text: str) -> dict[str, str]:
     return {"phase": str(phase), "message": text}
 
 
-def _retrieved(record: Record | None) -> list[dict[str, Any]]:
+def _retrieved(record: Record | None, shown: int | None) -> list[dict[str, Any]]:
     if record is None or record.status is not Status.DONE:
         return []
     return [
@@ -195,7 +196,7 @@ def _retrieved(record: Record | None) -> list[dict[str, Any]]:
             "sessions": piece["sessions"],
             "turns": piece["turns"],
             "at": piece["at"],
-            "text": piece["text"][:SHOWN_TEXT],
+            "text": piece["text"][:shown],
             "length": len(piece["text"]),
         }
         for rank, piece in enumerate(record.payload["retrieved"][: record.payload["kept"]], start=1)

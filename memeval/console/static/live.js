@@ -1,5 +1,5 @@
 // Live page of a run: show the progress events of its stream, and the result when it ends.
-const SILENT = "The daemon does not answer; this is the last known state. Reopen the console with: memoryd console";
+const SILENT = "The server does not answer; this is the last known state. Reopen these pages with: ";
 const box = document.getElementById("live");
 if (box && box.dataset.state === "running") follow(box);
 
@@ -8,8 +8,8 @@ function follow(target) {
   const source = new EventSource(target.dataset.events);
   const tell = (words) => (part("status").textContent = words);
   source.addEventListener("open", () => tell("This page follows the run."));
-  // The browser tries again by itself, but what is shown meanwhile may be old: a daemon ends, too, when nobody uses it.
-  source.addEventListener("error", () => tell(SILENT));
+  // The browser tries again by itself, but what is shown meanwhile may be old: a server ends, too.
+  source.addEventListener("error", () => tell(SILENT + target.dataset.reopen));
   source.addEventListener("progress", (event) => show(target, part, JSON.parse(event.data)));
   source.addEventListener("end", (event) => {
     source.close();

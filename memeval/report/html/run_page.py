@@ -23,7 +23,12 @@ MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
 
 def anchor(question: QuestionResult) -> str:
     """Return the page fragment of a question. It is the same in all reports of the benchmark."""
-    return f"q-{sha256(question.key.encode()).hexdigest()[:12]}"
+    return anchor_of(question.key)
+
+
+def anchor_of(key: str) -> str:
+    """Return the anchor of the question with this key."""
+    return f"q-{sha256(key.encode()).hexdigest()[:12]}"
 
 
 def mark(question: QuestionResult, metric: str | None) -> str:
@@ -40,8 +45,8 @@ def mark(question: QuestionResult, metric: str | None) -> str:
     return "right" if entry.value >= 1 else "partly" if entry.value > 0 else "wrong"
 
 
-def question_row(question: QuestionResult, metric: str | None) -> Html:
-    """Render the line of a question and its expandable details."""
+def question_row(question: QuestionResult, metric: str | None, more: Html | None = None) -> Html:
+    """Render the line of a question and its expandable details, which begin with `more`."""
     word = mark(question, metric)
     value = question.entry(metric).value if metric else None
     shown = word if value is None or word != "partly" else f"{word} {value:.2f}"
@@ -51,10 +56,13 @@ def question_row(question: QuestionResult, metric: str | None) -> Html:
         el("span", question.text, cls="text"),
         el("span", question.type, cls="soft small"),
     )
-    return el("details", line, _opened(question), cls="q", id=anchor(question), data_type=question.type, data_mark=word)
+    return el(
+        "details", line, more, question_details(question), cls="q", id=anchor(question), data_type=question.type, data_mark=word
+    )
 
 
-def _opened(question: QuestionResult) -> Html:
+def question_details(question: QuestionResult) -> Html:
+    """Render what happened to a question: its facts, answer, expected answer, scores and retrieved hits."""
     return join(
         [
             facts(
@@ -156,7 +164,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         el("h1", f"{run.benchmark} with {run.provider}"),
         el("p", f"Run {run.run_id}. {sentence(run)}", cls="soft"),
         el("div", list(tiles(run, metric)), cls="tiles"),
-        el("div", list(charts(run, metric)), cls="grid"),
+        el("div", [chart for _, chart in charts(run, metric)], cls="grid"),
         el("h2", "All metrics"),
         el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
            cls="soft small"),
@@ -224,17 +232,19 @@ def _latency(run: RunResult, phase: str, name: str) -> float | None:
     return number(run.find("times", "latency", phase, name))
 
 
-def charts(run: RunResult, metric: str | None) -> Iterator[Html]:
-    """Render a card for each available chart."""
+def charts(run: RunResult, metric: str | None) -> Iterator[tuple[str, Html]]:
+    """Render a card for each available chart, by name."""
     if metric is not None and run.metrics[metric].by_type:
-        yield card(f"{metric} by question type", bars(type_bars(run, metric), f"{metric} by question type, per cent"),
-                   note="Per cent, with 95 % intervals.")  # fmt: skip
+        by_type = bars(type_bars(run, metric), f"{metric} by question type, per cent")
+        yield "types", card(f"{metric} by question type", by_type, note="Per cent, with 95 % intervals.")
     for level, lines in retrieval_lines(run).items():
-        yield card(f"Retrieval by {level}", curves(lines, f"retrieval metrics over k at {level} level"), note=_targets(run))
+        over_k = curves(lines, f"retrieval metrics over k at {level} level")
+        yield f"retrieval by {level}", card(f"Retrieval by {level}", over_k, note=_targets(run))
     if spans := latency_spans(run):
-        yield card("Latency", latencies(spans, "latency percentiles of each phase"), note="Seconds a call; logarithmic.")
+        percentiles = latencies(spans, "latency percentiles of each phase")
+        yield "latency", card("Latency", percentiles, note="Seconds a call; logarithmic.")
     if run.cost:
-        yield card("Cost", _costs(run))
+        yield "cost", card("Cost", _costs(run))
 
 
 def _targets(run: RunResult) -> str:

@@ -73,14 +73,23 @@ def _section(board: Board, links: Mapping[str, str]) -> Html:
                 for warning in dict.fromkeys(few_clusters(run.clusters) for run in board.runs)
                 if warning
             ],
-            el("div", list(_charts(board.runs, links)), cls="grid"),
-            list(_trends(board)),
+            el("div", [chart for name, chart in board_charts(board, links) if not name.endswith(OVER_VERSIONS)], cls="grid"),
+            [chart for name, chart in board_charts(board, links) if name.endswith(OVER_VERSIONS)],
             list(_published(board)),
         ]
     )
 
 
-def _trends(board: Board) -> Iterator[Html]:
+OVER_VERSIONS = " over versions"
+
+
+def board_charts(board: Board, links: Mapping[str, str]) -> Iterator[tuple[str, Html]]:
+    """Render the charts of a board by name: its main metric, cost, and each provider over versions."""
+    yield from _charts(board.runs, links)
+    yield from _trends(board)
+
+
+def _trends(board: Board) -> Iterator[tuple[str, Html]]:
     """Render a chart over time for each provider with several runs. It has a bar for each version."""
     for series in trends(board.runs):
         metric = series[-1].primary
@@ -92,8 +101,8 @@ def _trends(board: Board) -> Iterator[Html]:
             for cell in [run.metrics.get(metric)]
             if cell is not None
         ]
-        title = f"{series[0].provider} over versions"
-        yield card(title, bars(rows, f"{metric} of {title}, per cent"), note=f"{metric}, per cent, the newest last.")
+        title = f"{series[0].provider}{OVER_VERSIONS}"
+        yield title, card(title, bars(rows, f"{metric} of {title}, per cent"), note=f"{metric}, per cent, the newest last.")
 
 
 def _published(board: Board) -> Iterator[Html]:
@@ -116,7 +125,7 @@ def _link(run_id: str, links: Mapping[str, str]) -> Html:
     return el("a", run_id, href=links[run_id]) if run_id in links else esc(run_id)
 
 
-def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[Html]:
+def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[tuple[str, Html]]:
     metric = widest_metric(runs)
     if metric is None:
         return
@@ -126,7 +135,7 @@ def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[Htm
         for run in valued
         for cell in (run.metrics[metric],)
     ]
-    yield card(metric, bars(rows, f"{metric} of each run, per cent"), note="Per cent, with 95 % intervals.")
+    yield metric, card(metric, bars(rows, f"{metric} of each run, per cent"), note="Per cent, with 95 % intervals.")
     dots = [
         Dot(_named(run), run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
         for run in valued
@@ -136,7 +145,7 @@ def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[Htm
     unknown = len(valued) - len(dots)
     note = f"{metric} in per cent." + (f" {unknown} with unknown cost not shown." if unknown else "")
     if dots:
-        yield card("Cost against accuracy", scatter(dots, f"{metric} over the cost of each run"), note=note)
+        yield "cost", card("Cost against accuracy", scatter(dots, f"{metric} over the cost of each run"), note=note)
 
 
 FOLDER = "html"

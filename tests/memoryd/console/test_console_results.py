@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import sqlite3
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -90,6 +92,75 @@ def test_two_runs_are_compared_by_the_paired_test_and_question_by_question(folde
     assert console.get("/results/_compare", first="run-a", second="none").status_code == 404
 
 
+def test_runs_that_cannot_be_compared_are_on_different_boards_with_judge_and_variant_in_the_heading(folder: Path) -> None:
+    other = result("run-c", many(60, 50))
+    other["settings"] = {**other["settings"], "variant": "official", "top_k": 20}
+    write(folder, other)
+    console = opened(folder)
+    text = unhurt(console.get("/results"))
+    found = re.findall(r'/results/_board\?board=([0-9a-f]{12})">([^<]+)<', text)
+    assert [heading.split(", ")[1:3] for _, heading in found] == [
+        ["judge none", "variant evidence"],
+        ["judge none", "variant official"],
+    ]
+    first = unhurt(console.get("/results/_board", board=found[0][0]))
+    assert "run-a" in first and "run-b" in first and "run-c" not in first
+    run = unhurt(console.get("/results/run-a"))
+    assert "<h1>sample with bm25, judge none, variant evidence, granularity turn</h1>" in run
+    assert '<option value="run-b">' in run and '<option value="run-c">' not in run
+    assert console.get("/results/_board", board="0" * 12).status_code == 404
+
+
+def order(text: str) -> list[str]:
+    return re.findall(r'<td role="cell" data-column="run"><a href="/results/(run-.)"', text)
+
+
+def test_tables_are_sorted_by_any_column_and_filtered(folder: Path) -> None:
+    write(folder, result("run-c", many(60, 30), provider={"name": "oracle"}))
+    console = opened(folder)
+    assert order(unhurt(console.get("/results")))[:3] == ["run-a", "run-c", "run-b"]
+    text = unhurt(console.get("/results", sort="provider", order="descending"))
+    assert order(text)[:3] == ["run-c", "run-b", "run-a"] and 'aria-sort="descending"' in text
+    assert order(unhurt(console.get("/results", sort="llm_accuracy %", order="ascending")))[:3] == ["run-b", "run-c", "run-a"]
+    assert order(unhurt(console.get("/results", sort="no such column")))[:1] == ["run-a"]
+    only = unhurt(console.get("/results", provider="dense"))
+    assert order(only)[:1] == ["run-b"] and "1 of 3 runs" in only
+    assert "1 of 3 runs" in unhurt(console.get("/results", words="ORACLE scripted"))
+    assert "0 of 3 runs" in unhurt(console.get("/results", words=HOSTILE))
+
+
+def test_a_board_shows_one_chart_each_provider_over_versions_and_what_others_published(folder: Path) -> None:
+    later = result("run-d", many(60, 50))
+    later["times"] = {**later["times"], "finished_at": "2024-07-01T08:10:00Z"}
+    write(folder, later)
+    console = opened(folder)
+    board = re.findall(r"/results/_board\?board=([0-9a-f]{12})", console.get("/results").text)[0]
+    text = unhurt(console.get("/results/_board", board=board))
+    assert text.count('role="img"') == 1
+    assert "bm25 over versions" in text and "+16.7" in text
+    drawn = unhurt(console.get("/results/_board", board=board, chart="bm25 over versions"))
+    assert "llm_accuracy of bm25 over versions, per cent" in drawn
+    assert console.get("/results/_board", board=board, chart="x").status_code == 400
+
+
+def test_published_figures_link_to_their_sources(tmp_path: Path) -> None:
+    data = result("run-l", many(20, 10))
+    write(tmp_path, {**data, "benchmark": {**data["benchmark"], "name": "longmemeval-s"}})
+    console = opened(tmp_path)
+    board = re.findall(r"/results/_board\?board=([0-9a-f]{12})", console.get("/results").text)[0]
+    text = unhurt(console.get("/results/_board", board=board))
+    assert "Published by others" in text and 'rel="noreferrer noopener"' in text and 'href="https://' in text
+
+
+def test_questions_are_put_in_order(folder: Path) -> None:
+    console = opened(folder)
+    assert "Question 40?" in unhurt(console.get("/results/run-a", order="worst first")).split('class="q"')[1]
+    assert "Question 0?" in unhurt(console.get("/results/run-a", order="best first")).split('class="q"')[1]
+    for name in ("slowest first", "most tokens first"):
+        assert "Question 0?" in unhurt(console.get("/results/run-a", order=name))
+    assert console.get("/results/run-a", order="odd").status_code == 400
+
+
 def test_a_grid_shows_every_cell_and_leads_to_each_task(folder: Path) -> None:
     for arm, right in (("plugin", 3), ("off", 1)):
         data = result(f"g.{arm}", many(4, right))
@@ -132,7 +203,7 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(tmp_path: Path) -> N
     run(outside, "gone").close()
     (inside / "runs").symlink_to(outside / "runs")
     library = Library(inside)
-    assert library.runs() == {} and library.unfinished() == []
+    assert library.runs() == {} and library.unfinished() == ([], [])
     assert opened(inside).get("/results/gone").status_code == 404
 
 
@@ -165,9 +236,14 @@ def test_a_file_is_read_again_only_when_it_changes(folder: Path, monkeypatch: py
 def run(folder: Path, name: str, count: int = 4) -> Run:
     """Create a run that this process works on."""
     made = Run.create(ResultsDir(folder), name, Settings(benchmark="sample", provider="bm25"), {})
-    rows = [QuestionRow(number, "c1", f"q{number}", {"question": {}}) for number in range(count)]
+    rows = [QuestionRow(number, "c1", f"q{number}", asked_as(number)) for number in range(count)]
     made.plan(rows, {"cases": 1, "questions": count})
     return made
+
+
+def asked_as(number: int) -> dict[str, Any]:
+    question = {"text": f"Question {number}?", "type": "temporal", "category": "", "answers": ["yes"], "at": ""}
+    return {"question": question, "targets": []}
 
 
 def evaluated(made: Run, number: int, value: float) -> None:
@@ -208,6 +284,57 @@ def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path:
     assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results/going"))
     assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results"))
     made.close()
+
+
+def test_every_prompt_and_reply_of_a_question_can_be_read_also_while_the_run_goes_on(tmp_path: Path) -> None:
+    made = run(tmp_path, "going")
+    calls = [{"model": "m/1", "messages": [{"role": "user", "content": f"MEMORIES {HOSTILE}"}], "reply": "in the pot"}]
+    hit = {"text": "long " * 400, "score": 1.0, "sessions": ["s1"], "turns": ["s1:1"], "at": None}
+    answer = {"text": "in the pot", "model": "m/1", "prompt_hash": "ab", "usage": {}, "calls": calls}
+    judged = [{"model": "judge/1", "messages": [{"role": "system", "content": "Is it right?"}], "reply": "yes, it is"}]
+    score = {"metric": "llm_accuracy", "value": 1.0, "status": "scored", "judge": "llm(judge/1)", "reason": "yes"}
+    put = made.store.put
+    put(Record(Key(Phase.SEARCH, "c1", "q1"), Status.DONE, {"kept": 1, "retrieved": [hit]}, at="2024-01-01T00:00:00Z"))
+    put(Record(Key(Phase.ANSWER, "c1", "q1"), Status.DONE, answer, at="2024-01-01T00:00:01Z"))
+    put(Record(Key(Phase.EVALUATE, "c1", "q1"), Status.DONE, {"scores": [score], "calls": judged}, at="2024-01-01T00:00:02Z"))
+    put(
+        Record(
+            Key(Phase.ANSWER, "c1", "q2"),
+            Status.FAILED,
+            {"calls": [{**calls[0], "reply": "", "error": "429"}]},
+            "ModelError: 429",
+        )
+    )
+    console = opened(tmp_path)
+    live = unhurt(console.get("/results/going"))
+    links = re.findall(r"/results/going/questions/q-[0-9a-f]{12}", live)
+    assert "right by llm_accuracy" in live and "failed" in live
+    text = unhurt(console.get(links[0]))
+    for said in ("MEMORIES &lt;/script&gt;", "in the pot", "Is it right?", "yes, it is", "llm_accuracy: 1 by llm(judge/1)"):
+        assert said in text, said
+    assert text.count("long ") == 400 and 'rel="prev"' in text and 'rel="next"' in text
+    assert "429" in unhurt(console.get(links[1]))
+    assert console.get("/results/going/questions/q-000000000000").status_code == 404
+    assert console.get("/results/other/questions/q-000000000000").status_code == 404
+    made.close()
+
+
+def test_a_damaged_run_is_named_and_the_others_are_shown(folder: Path) -> None:
+    for name in ("shredded", "odd"):
+        run(folder, name).close()
+    (folder / "runs" / "shredded" / "run.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 9000)
+    db = sqlite3.connect(folder / "runs" / "odd" / "run.db")
+    db.execute("UPDATE questions SET payload = '{\"question\": 7}'")
+    db.execute("UPDATE meta SET value = '[' WHERE key = 'created_at'")
+    db.commit()
+    db.close()
+    console = opened(folder)
+    text = unhurt(console.get("/results"))
+    assert "run-a" in text and "runs/shredded/run.db" in text and "The run.db of run odd is damaged" in text
+    for name in ("shredded", "odd"):
+        answer = console.get(f"/results/{name}")
+        assert answer.status_code == 400 and "eval --resume" in answer.text or "Resume the run" in answer.text
+    assert not console.faults
 
 
 def test_a_leaderboard_names_its_columns_for_narrow_windows(folder: Path) -> None:
