@@ -26,8 +26,8 @@ from typing import Any
 from memoryd.core.config import load_settings
 from memoryd.core.errors import ModelError
 from memoryd.core.types import Candidate, Completion, Kind, LinkType, MemoryItem, Message, Passage, Source, Usage
-from memoryd.daydream.reconcile import KeepAction as Kept
-from memoryd.daydream.reconcile import Keeper, Outcome
+from memoryd.daydream.reconcile import KeepAction as ScanCache
+from memoryd.daydream.reconcile import Outcome, Reconciler
 from memoryd.dream.plan import DEFAULTS, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
@@ -105,7 +105,7 @@ def by_remember(pairs: Sequence[Pair], home: Path, comparer: Comparer, *, words:
     clock = FakeClock(NOW)
     service = Orchestrator(settings, clock, None if words else OnnxEmbedder())
     service.comparer = comparer
-    keeper = Keeper(service, clock)
+    keeper = Reconciler(service, clock)
     try:
         firsts = [keeper.keep(candidate(p.old, p.old_source, p.old_at), passage(n, p)) for n, p in enumerate(pairs)]
         service.settle(600)
@@ -120,14 +120,14 @@ def passage(number: int, pair: Pair) -> Passage:
 
 
 def _remembered(service: Orchestrator, first: Outcome, second: Outcome) -> Seen:
-    if second.action is Kept.KNOWN:
+    if second.action is ScanCache.KNOWN:
         return Seen("same", dropped=True)
-    if second.action is Kept.SUPERSEDES:
+    if second.action is ScanCache.SUPERSEDES:
         same = "confirmed" in second.reason
         return Seen("same" if same else "replaces", dropped=True)
-    if second.action is Kept.CONTRADICTS:
+    if second.action is ScanCache.CONTRADICTS:
         return Seen("contradicts")
-    if second.action is Kept.REFUSED:
+    if second.action is ScanCache.REFUSED:
         return Seen("refused", dropped=True)
     links = service.require(second.id).links
     refines = any(link.type is LinkType.RELATES_TO and link.target == first.id for link in links)

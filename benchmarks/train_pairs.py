@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.embed.pairs import CrossEncoder
 from memoryd.language.classifier import LIMITS, ORDER, READER_FILE, WEIGHTS_FILE, Model, states_of
-from memoryd.language.compare import Comparison, Relation, Said, compare_read, may_be_same, reading
+from memoryd.language.compare import Assertion, Comparison, Relation, compare_read, may_be_same, reading
 from memoryd.language.comparer import is_near, reads_the_same, weighed
 from memoryd.language.cues import has_correction
 from memoryd.language.features import features
@@ -59,9 +59,9 @@ READ_UNMARKED = 0.65
 
 
 @dataclass(frozen=True)
-class Labelled:
-    old: Said
-    new: Said
+class LabelledQuery:
+    old: Assertion
+    new: Assertion
     relation: Relation
     weight: float
     measured: bool
@@ -74,30 +74,30 @@ class Labelled:
         return (self.old.by_user and self.new.by_user) or has_correction(self.new.text)
 
 
-def load() -> list[Labelled]:
-    out: list[Labelled] = []
+def load() -> list[LabelledQuery]:
+    out: list[LabelledQuery] = []
     for file in sorted(DATA.glob("pairs_*.json")):
         raw = json.loads(file.read_text("utf-8"))
         for entry in raw["pairs"] if isinstance(raw, dict) else raw:
-            old = Said(entry["old"], by_user=entry["source_old"] == "user")
-            new = Said(entry["new"], by_user=entry["source_new"] == "user")
-            out.append(Labelled(old, new, Relation(entry["relation"]), 1.0, True, len(out), file.name))
+            old = Assertion(entry["old"], by_user=entry["source_old"] == "user")
+            new = Assertion(entry["new"], by_user=entry["source_new"] == "user")
+            out.append(LabelledQuery(old, new, Relation(entry["relation"]), 1.0, True, len(out), file.name))
     for file in sorted(DATA.glob("pairs_*.txt")):
         for line in file.read_text("utf-8").splitlines():
             if line and not line.startswith("#"):
                 relation, _, sources, texts = (part.strip() for part in line.split(" | ", 3))
                 first, second = texts.split(" => ")
-                old, new = Said(first, by_user=sources[0] == "u"), Said(second, by_user=sources[1] == "u")
-                out.append(Labelled(old, new, Relation(relation), 1.0, True, len(out), file.name))
+                old, new = Assertion(first, by_user=sources[0] == "u"), Assertion(second, by_user=sources[1] == "u")
+                out.append(LabelledQuery(old, new, Relation(relation), 1.0, True, len(out), file.name))
     for labelled in sorted(LABELLED.glob("*.jsonl")):
         for line in labelled.read_text("utf-8").splitlines():
             entry = json.loads(line)
             relation_ = Relation(OF_LABEL[entry["label"]])
-            out.append(Labelled(Said(entry["a"]), Said(entry["b"]), relation_, LABELLED_WEIGHT, False, len(out)))
+            out.append(LabelledQuery(Assertion(entry["a"]), Assertion(entry["b"]), relation_, LABELLED_WEIGHT, False, len(out)))
     return out
 
 
-def near_misses(pairs: Sequence[Labelled], vectors: dict[str, Array]) -> list[Labelled]:
+def near_misses(pairs: Sequence[LabelledQuery], vectors: dict[str, Array]) -> list[LabelledQuery]:
     texts = sorted(vectors)
     where: dict[str, set[int]] = {}
     for pair in pairs:
@@ -112,8 +112,8 @@ def near_misses(pairs: Sequence[Labelled], vectors: dict[str, Array]) -> list[La
         nearness = matrix @ vectors[pair.old.text]
         for row in np.argsort(-nearness).tolist():
             if not where[texts[row]] & where[pair.old.text] and nearness[row] < TOO_NEAR:
-                other = Said(texts[row], by_user=bool(random.random() < 0.5))
-                out.append(Labelled(pair.old, other, Relation.DIFFERENT, NEAR_WEIGHT, False, pair.group, pair.author))
+                other = Assertion(texts[row], by_user=bool(random.random() < 0.5))
+                out.append(LabelledQuery(pair.old, other, Relation.DIFFERENT, NEAR_WEIGHT, False, pair.group, pair.author))
                 break
     return out
 
@@ -127,7 +127,7 @@ class Measured:
     gates: list[bool]
 
 
-def measure(pairs: Sequence[Labelled], vectors: dict[str, Array] | None) -> Measured:
+def measure(pairs: Sequence[LabelledQuery], vectors: dict[str, Array] | None) -> Measured:
     out = Measured(np.zeros((0, 0)), [], [])
     rows = []
     for pair in pairs:
@@ -177,7 +177,7 @@ def threshold(score: Array, right: NDArray[np.bool_], precision: float, name: st
     return float(score[order][last])
 
 
-def train(pairs: Sequence[Labelled], full: Measured, bare: Measured) -> dict[str, object]:
+def train(pairs: Sequence[LabelledQuery], full: Measured, bare: Measured) -> dict[str, object]:
     """Each pair teaches twice, with its cosine and (for less) without: not every embedder gives one."""
     y = np.array([ORDER.index(pair.relation) for pair in pairs])
     weight = np.array([pair.weight for pair in pairs])
@@ -209,7 +209,7 @@ def train(pairs: Sequence[Labelled], full: Measured, bare: Measured) -> dict[str
     return {name: np.round(array, 5).tolist() for name, array in model.items()} | limits
 
 
-def decided(pairs: Sequence[Labelled], guess: Array, data: Measured, limits: dict[str, Any]) -> None:
+def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits: dict[str, Any]) -> None:
     """What the product would make of pairs that were not trained on."""
     none = np.zeros(0, dtype=np.float32)
     model = Model(none, none, none, none, **limits)
@@ -232,7 +232,7 @@ def decided(pairs: Sequence[Labelled], guess: Array, data: Measured, limits: dic
 # The classifier that reads both texts
 
 
-def read_all(pairs: Sequence[Labelled]) -> Array:
+def read_all(pairs: Sequence[LabelledQuery]) -> Array:
     """The states of each pair, a row for each."""
     reader = CrossEncoder()
     return np.stack([states_of(reader, pair.old.text, pair.new.text) for pair in pairs]).astype(np.float32)
@@ -269,7 +269,7 @@ def read_chances(model: dict[str, Array], numbers: Array, states: Array) -> Arra
     return np.asarray(power / power.sum(axis=1, keepdims=True))
 
 
-def train_reader(pairs: Sequence[Labelled], data: Measured, states: Array) -> dict[str, Array]:
+def train_reader(pairs: Sequence[LabelledQuery], data: Measured, states: Array) -> dict[str, Array]:
     """Validate on authors that were left out, choose thresholds there, and train on all."""
     y = np.array([ORDER.index(pair.relation) for pair in pairs])
     weight = np.array([pair.weight for pair in pairs])

@@ -43,7 +43,7 @@ def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exceptio
     protocol.log(home, event, f"{problem}{'; starting a daemon' if started else ''}")
     record = protocol.event_record(env, body)
     if protocol.is_typed_command(event, record):
-        return _ask_until_it_runs(home, event, (protocol.ATTENDED if protocol.is_attended(env) else b"") + record)
+        return _wait_for_daemon(home, event, (protocol.ATTENDED if protocol.is_attended(env) else b"") + record)
     if event != "SessionStart":
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
@@ -52,7 +52,7 @@ def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exceptio
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
-def _ask_until_it_runs(home: str, event: str, record: bytes) -> bytes:
+def _wait_for_daemon(home: str, event: str, record: bytes) -> bytes:
     """Wait for the daemon that was just started, because the user expects a reply to a typed command."""
     deadline = time.monotonic() + protocol.TYPED_SECONDS
     while time.monotonic() < deadline:

@@ -46,7 +46,7 @@ def _modified(path: str) -> float:
         return 0.0
 
 
-def may_try(home: str) -> bool:
+def may_start_daemon(home: str) -> bool:
     """Return whether this process may start a daemon. Only one attempt is allowed per ATTEMPT_SECONDS, across all processes.
 
     A successful attempt does not count, because its daemon has ended since. It is recognised by the folder's modification
@@ -83,7 +83,7 @@ def start_daemon(home: str, env: "Mapping[str, str]") -> int:
     Returns:
         The process id, or 0 if this call started none.
     """
-    if not may_try(home):
+    if not may_start_daemon(home):
         return 0
     launcher = os.path.join(environment.plugin_root(), "plugin", "bin", "memoryd")
     command = ["/bin/sh", launcher, "daemon"]

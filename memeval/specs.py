@@ -881,9 +881,9 @@ class _File:
         """Return the first error in the order of the file. Missing keys come after invalid ones."""
         found = [(_dotted(one["loc"]), one) for one in error.errors(include_url=False)]
         key, first = min(found, key=lambda one: (one[1]["type"] == "missing", self.values.get(one[0], 0)))
-        return self._told(key, first, kind)
+        return self._config_error(key, first, kind)
 
-    def _told(self, key: str, fault: ErrorDetails, kind: type[Any]) -> ConfigError:
+    def _config_error(self, key: str, fault: ErrorDetails, kind: type[Any]) -> ConfigError:
         value, context = _plain(fault["input"]), fault.get("ctx", {})
         if fault["type"] == "missing":
             return self.error(key, "is missing", f"Add {key}.", line=self.values[key.rpartition(".")[0]])

@@ -27,7 +27,7 @@ from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
 from memoryd.core.types import HIDDEN_TAG, Backend, Hit, Link, LinkType, MemoryItem, Query, Related, Route, Scope, Status
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.embed.pairs import CrossEncoder
-from memoryd.language import RULES, Comparer, Comparison, Said
+from memoryd.language import RULES, Assertion, Comparer, Comparison
 from memoryd.language.gloss import gloss, in_english
 from memoryd.lineage import earlier_wordings, merged_from, merged_ids, with_merges
 from memoryd.retrieval import load_model
@@ -42,8 +42,8 @@ from memoryd.stores.vector import VectorStore
 
 log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
-HEAL_NEWEST = 50
-HAD_MEMORIES = "had memories"
+CHECK_NEWEST = 50
+HAD_MEMORIES_NOTE = "had memories"
 MERGE_LINKS = "links of merges"  # name under which the ledger records the one-time conversion
 # For a larger batch, the call returns once it is durable and searchable by words. Its links follow in the background.
 LINKED_AT_ONCE = 100
@@ -118,7 +118,7 @@ class Orchestrator:
         """Bring every index up to date with the Markdown files. Embedding continues in the background."""
         remove_stale_temporaries(self.folder)
         report = self.sync()
-        self._heal_supersessions()
+        self._complete_supersessions()
         self._migrate_merges()
         self._graph.use(self._refill_graph)
         if self._vector is not None:
@@ -131,9 +131,9 @@ class Orchestrator:
     def _enqueue(self, items: Sequence[MemoryItem]) -> None:
         self._indexer.add(item.id for item in items)
 
-    def _heal_supersessions(self) -> None:
+    def _complete_supersessions(self) -> None:
         """Complete supersessions that were interrupted by a kill between their two writes."""
-        for hit in self._markdown.search(Query(), HEAL_NEWEST):
+        for hit in self._markdown.search(Query(), CHECK_NEWEST):
             old = self._markdown.get(hit.item.supersedes) if hit.item.supersedes else None
             if old is not None and old.status is Status.ACTIVE:
                 self._close_old(old, hit.item)
@@ -501,7 +501,7 @@ class Orchestrator:
             found += [hit.item for hit in self.search(waiting, k)]  # a separate search: they are many and would hide the others
         return [*found, *self._manual_edits.forbidden(content, project)]
 
-    def compare(self, old: Said, new: Said) -> Comparison:
+    def compare(self, old: Assertion, new: Assertion) -> Comparison:
         """Compare a statement with an older one, by words and, with the bundled embedder, by meaning."""
         try:
             return self.comparer.compare(old, new)
@@ -636,8 +636,8 @@ class Orchestrator:
         if self._had_memories:
             return
         self._had_memories = True
-        if self._ledger is not None and not self._ledger.is_done(HAD_MEMORIES):
-            self._ledger.set_done(HAD_MEMORIES)
+        if self._ledger is not None and not self._ledger.is_done(HAD_MEMORIES_NOTE):
+            self._ledger.set_done(HAD_MEMORIES_NOTE)
 
     def reindex(self) -> IndexHealth:
         """Rebuild every index from the Markdown."""
@@ -675,7 +675,7 @@ class Orchestrator:
         """Return whether the folder of memories is gone although there were memories. It may have been moved by mistake."""
         if self.folder.is_dir():
             return False
-        return self._had_memories or (self._ledger is not None and self._ledger.is_done(HAD_MEMORIES))
+        return self._had_memories or (self._ledger is not None and self._ledger.is_done(HAD_MEMORIES_NOTE))
 
 
 def comparer_for(embedder: Embedder | None) -> Comparer:

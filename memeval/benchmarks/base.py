@@ -22,7 +22,7 @@ from memeval.specs import BenchmarkSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RawTurn:
     """A turn that doesn't have an id yet."""
 
     role: str
@@ -108,7 +108,7 @@ def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
     return found
 
 
-def build_session(number: int, said: Iterable[Said], at: datetime | None = None, source_id: str = "") -> Session:
+def build_session(number: int, said: Iterable[RawTurn], at: datetime | None = None, source_id: str = "") -> Session:
     """Build a session and give its turns ids.
 
     Blank turns are skipped, but they are counted, so that the ids of other turns don't depend on them.
@@ -157,10 +157,10 @@ def _short_lines(text: str, words: int) -> Iterator[str]:
 
 def document_sessions(pieces: Iterable[str], turns_each: int = 16) -> tuple[Session, ...]:
     """Turn the passages of a document into user sessions, for benchmarks whose memory is a text."""
-    group: list[Said] = []
+    group: list[RawTurn] = []
     sessions: list[Session] = []
     for piece in pieces:
-        group.append(Said("user", piece))
+        group.append(RawTurn("user", piece))
         if len(group) == turns_each:
             sessions.append(build_session(len(sessions) + 1, group))
             group = []

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, role_of
 from memeval.benchmarks.reading import Field, load_json, read_date
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Question, Session
@@ -105,8 +105,8 @@ def _messages(turn: Field) -> list[Field]:
     return turn.items() if isinstance(turn.value, list) else [turn]
 
 
-def _said(message: Field) -> Said:
-    return Said(role_of(message["role"]), _MARKER.sub("", message["content"].text()))
+def _said(message: Field) -> RawTurn:
+    return RawTurn(role_of(message["role"]), _MARKER.sub("", message["content"].text()))
 
 
 def _anchor(batch: Field, messages: list[Field]) -> Any:

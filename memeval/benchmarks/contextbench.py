@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records
 from memeval.benchmarks.reading import Field
 from memeval.benchmarks.swe import TASK, task_question
 from memeval.core.errors import DataError
@@ -99,11 +99,11 @@ def _block(item: Field) -> Block:
     return Block(item["file"].filled(), start, end)
 
 
-def _blocks(file: str, lines: Sequence[str], size: int) -> Iterator[Said]:
+def _blocks(file: str, lines: Sequence[str], size: int) -> Iterator[RawTurn]:
     for start in range(0, len(lines), size):
         piece = lines[start : start + size]
         place = {"file": file, "start_line": start + 1, "end_line": start + len(piece)}
-        yield Said("user", f"{file}, lines {start + 1} to {start + len(piece)}:\n" + "\n".join(piece), metadata=place)
+        yield RawTurn("user", f"{file}, lines {start + 1} to {start + len(piece)}:\n" + "\n".join(piece), metadata=place)
 
 
 def _touched(sessions: Sequence[Session], gold: Sequence[Block]) -> tuple[str, ...]:

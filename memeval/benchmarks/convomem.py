@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, role_of
 from memeval.benchmarks.reading import Field, load_json
 from memeval.core.types import Case, Question, QuestionType, Session
 
@@ -93,7 +93,7 @@ def _key(conversation: Field) -> str:
 
 
 def _session(number: int, conversation: Field) -> Session:
-    said = (Said(role_of(message["speaker"]), message["text"].text()) for message in conversation["messages"].items())
+    said = (RawTurn(role_of(message["speaker"]), message["text"].text()) for message in conversation["messages"].items())
     return build_session(number, said, source_id=conversation["id"].scalar() if conversation["id"].present else "")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records
 from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import Case, Question, Session
 
@@ -24,7 +24,7 @@ Spot = tuple[int, int]
 
 
 @dataclasses.dataclass(slots=True)
-class _Talk:
+class _Conversation:
     """A conversation, and the positions of its sessions and turns.
 
     Sessions are found by number. Turns are found by their numbers and by their ids as the data set writes them.
@@ -63,11 +63,11 @@ class Locomo(FileBenchmark):
         )
         return dataclasses.replace(talk.case, questions=questions)
 
-    def _talk(self, record: Field) -> _Talk:
+    def _talk(self, record: Field) -> _Conversation:
         conversation = record["conversation"]
         speakers = (conversation["speaker_a"].filled(), conversation["speaker_b"].filled())
         sessions: list[Session] = []
-        talk = _Talk(Case(record["sample_id"].filled(), (), (), {"speakers": speakers}))
+        talk = _Conversation(Case(record["sample_id"].filled(), (), (), {"speakers": speakers}))
         for number, field in _sessions(conversation):
             session = self._session(len(sessions) + 1, number, field, conversation, speakers[0])
             sessions.append(session)
@@ -83,15 +83,15 @@ class Locomo(FileBenchmark):
         said = (self._said(turn, first) for turn in field.items())
         return build_session(index, said, read_date(date) if date.present else None, f"session_{number}")
 
-    def _said(self, turn: Field, first: str) -> Said:
+    def _said(self, turn: Field, first: str) -> RawTurn:
         speaker = turn["speaker"].filled()
         text = turn["text"].scalar().strip()
         caption = turn["blip_caption"]
         if self.options["captions"] and caption.present:
             text = f"{text} [shares a photo: {caption.text().strip()}]".strip()
-        return Said("user" if speaker == first else "assistant", text, speaker)
+        return RawTurn("user" if speaker == first else "assistant", text, speaker)
 
-    def _question(self, name: str, field: Field, talk: _Talk) -> Question:
+    def _question(self, name: str, field: Field, talk: _Conversation) -> Question:
         homes, turns = talk.homes, talk.turns
         category = field["category"]
         spots, unresolved = _evidence(field["evidence"], homes, turns)

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records
 from memeval.benchmarks.locomo import Locomo
 from memeval.benchmarks.reading import Field, file_sha256
 from memeval.core.errors import DataError
@@ -111,14 +111,14 @@ def days_of(gap: str) -> int:
     return (int(number) if number.isdecimal() else _NUMBERS[number]) * _DAYS[match[2]]
 
 
-def _turns(field: Field, speakers: tuple[str, ...]) -> list[Said]:
+def _turns(field: Field, speakers: tuple[str, ...]) -> list[RawTurn]:
     """Return the lines that begin with A: or B:. As in the official code, other lines aren't turns."""
     out = []
     for line in field.filled().split("\n"):
         text = line.strip()
         if text[:2] in ("A:", "B:"):
             first = text[0] == "A"
-            out.append(Said("user" if first else "assistant", text[2:].strip(), speakers[0 if first else 1]))
+            out.append(RawTurn("user" if first else "assistant", text[2:].strip(), speakers[0 if first else 1]))
     if not any(turn.text for turn in out):
         raise field.error("lines that begin with A: or B:")
     return out
@@ -134,7 +134,7 @@ def _last_time(talk: Case, record: Field) -> datetime:
     return times[-1]
 
 
-def _with_cue(sessions: tuple[Session, ...], cue: list[Said], at: datetime) -> tuple[tuple[Session, ...], int]:
+def _with_cue(sessions: tuple[Session, ...], cue: list[RawTurn], at: datetime) -> tuple[tuple[Session, ...], int]:
     """Add the cue to the sessions and return them with new ids, together with the position of the cue.
 
     The cue comes after other sessions of the same time.
@@ -144,6 +144,6 @@ def _with_cue(sessions: tuple[Session, ...], cue: list[Said], at: datetime) -> t
     parts = [*ordered[:place], None, *ordered[place:]]
     built = []
     for number, part in enumerate(parts, start=1):
-        said = cue if part is None else [Said(turn.role, turn.text, turn.speaker) for turn in part.turns]
+        said = cue if part is None else [RawTurn(turn.role, turn.text, turn.speaker) for turn in part.turns]
         built.append(build_session(number, said, at if part is None else part.at, "cue" if part is None else part.source_id))
     return tuple(built), place

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, role_of
 from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import Case, Question, QuestionType, Session
 
@@ -72,7 +72,9 @@ def _haystack(record: Field) -> _Haystack:
     marked: list[str] = []
     for number, (at, name, turns) in enumerate(dated, start=1):
         fields = turns.items()
-        session = build_session(number, (Said(role_of(turn["role"]), turn["content"].text()) for turn in fields), at, name.text())
+        session = build_session(
+            number, (RawTurn(role_of(turn["role"]), turn["content"].text()) for turn in fields), at, name.text()
+        )
         kept = {turn.id for turn in session.turns}
         ids = [f"{session.id}:{index}" for index, turn in enumerate(fields, start=1) if _has_answer(turn)]
         built.append(session)

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, passages
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, passages
 from memeval.benchmarks.reading import Field, load_json
 from memeval.core.errors import ConfigError, DataError
 from memeval.core.longmemeval_v2 import parse_function
@@ -87,8 +87,8 @@ class LongMemEvalV2(FileBenchmark):
         record = self._trajectory(name)
         return build_session(number, self._said(record), source_id=name)
 
-    def _said(self, record: Field) -> Iterator[Said]:
-        yield Said("user", record["goal"].text() if record["goal"].present else "")
+    def _said(self, record: Field) -> Iterator[RawTurn]:
+        yield RawTurn("user", record["goal"].text() if record["goal"].present else "")
         for state in record["states"].items():
             shown = {key: state[key].scalar() for key in ("url", "thought", "thoughts", "action") if state[key].present}
             head = "\n".join(f"{key.removesuffix('s')}: {value}" for key, value in shown.items() if value.strip())
@@ -96,10 +96,10 @@ class LongMemEvalV2(FileBenchmark):
             text = page.text() if page.present else ""
             words = self.options["state_words"]
             pieces = list(passages(text, words)) if words and text.strip() else [text]
-            yield Said("assistant", f"{head}\n{pieces[0]}".strip())
-            yield from (Said("assistant", f"{shown.get('url', '')}\n{piece}".strip()) for piece in pieces[1:])
+            yield RawTurn("assistant", f"{head}\n{pieces[0]}".strip())
+            yield from (RawTurn("assistant", f"{shown.get('url', '')}\n{piece}".strip()) for piece in pieces[1:])
         if record["outcome"].present:
-            yield Said("assistant", f"outcome: {record['outcome'].scalar()}")
+            yield RawTurn("assistant", f"outcome: {record['outcome'].scalar()}")
 
     def _trajectory(self, name: str) -> Field:
         path = self.files()[1]

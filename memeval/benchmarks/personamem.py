@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, role_of
 from memeval.benchmarks.reading import DATA_SUFFIXES, Field
 from memeval.core.errors import DataError
 from memeval.core.types import Case, Question, Session
@@ -96,7 +96,7 @@ def _sessions(messages: Sequence[Field], *, persona: bool) -> tuple[Session, ...
 
     Each system message (the profile) starts a new session. A repeated profile is included only once.
     """
-    groups: list[list[Said]] = [[]]
+    groups: list[list[RawTurn]] = [[]]
     profiles: set[str] = set()
     for message in messages:
         text = message["content"].text()
@@ -104,8 +104,8 @@ def _sessions(messages: Sequence[Field], *, persona: bool) -> tuple[Session, ...
             if groups[-1]:
                 groups.append([])
             if persona and text not in profiles:
-                groups[-1].append(Said("user", text, "profile"))
+                groups[-1].append(RawTurn("user", text, "profile"))
             profiles.add(text)
         else:
-            groups[-1].append(Said(role_of(message["role"]), text))
+            groups[-1].append(RawTurn(role_of(message["role"]), text))
     return tuple(build_session(number, group) for number, group in enumerate(filter(None, groups), start=1))

@@ -22,13 +22,13 @@ from typing import Any
 
 from memeval import registry
 from memeval.benchmarks import poisoning_logs as logs
-from memeval.benchmarks.base import FileBenchmark, Said, build_session
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session
 from memeval.benchmarks.reading import Field
 from memeval.core.types import Case, Question
 
 TYPED, REPLACED = "typed", "replaced"
 _NOTHING = Field(None, "poisoning", "1")
-_HARMLESS = (Said("user", "Good morning. What is left to do today?"), Said("assistant", "The tests of the web service."))
+_HARMLESS = (RawTurn("user", "Good morning. What is left to do today?"), RawTurn("assistant", "The tests of the web service."))
 
 
 def _day(number: int) -> datetime:
@@ -94,21 +94,21 @@ def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) 
             yield REPLACED, [earlier, rule]
 
 
-def _said(log: logs.Log) -> Iterator[Said]:
+def _said(log: logs.Log) -> Iterator[RawTurn]:
     """Convert a log for a memory that gets only roles and texts. Tool output counts as the assistant's."""
     for line in log.lines:
         if line["type"] == "attachment":
-            yield Said("user", str(line["attachment"]["prompt"]))
+            yield RawTurn("user", str(line["attachment"]["prompt"]))
         content = line.get("message", {}).get("content", "")
         role = "assistant" if line["type"] == "assistant" else "user"
         if isinstance(content, str):
-            yield Said(role, content)
+            yield RawTurn(role, content)
             continue
         for block in content:
             if block["type"] == "tool_result":
-                yield Said("assistant", _asked(line.get("toolUseResult")) + str(block["content"]))
+                yield RawTurn("assistant", _asked(line.get("toolUseResult")) + str(block["content"]))
             elif block["type"] == "text":
-                yield Said(role, str(block["text"]))
+                yield RawTurn(role, str(block["text"]))
 
 
 def _asked(record: Any) -> str:

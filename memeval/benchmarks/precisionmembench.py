@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session
 from memeval.benchmarks.reading import Field, load_json
 from memeval.core.errors import ConfigError, DataError
 from memeval.core.precisionmembench import Demands, Frame, to_json
@@ -190,7 +190,7 @@ def _texts(field: Field) -> tuple[str, ...]:
 def _sessions_of(sent: Sequence[Belief], user: str) -> tuple[tuple[Session, ...], dict[str, str]]:
     """Return what was sent for a user as sessions, and the belief of each turn."""
     own = [belief for belief in sent if belief.user == user]
-    sessions = tuple(build_session(n, [Said("user", b.text)], source_id=b.id) for n, b in enumerate(own, start=1))
+    sessions = tuple(build_session(n, [RawTurn("user", b.text)], source_id=b.id) for n, b in enumerate(own, start=1))
     return sessions, {session.turns[0].id: session.source_id for session in sessions}
 
 

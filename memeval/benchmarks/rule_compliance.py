@@ -56,7 +56,7 @@ class RuleSession:
 
 
 Guard = Callable[[str, Call, Sequence[Call]], bool]
-Written = tuple[str, Call]
+LabelledCall = tuple[str, Call]
 """How it is spelt, and the call."""
 
 
@@ -71,9 +71,9 @@ class Kind:
 
     wordings: tuple[str, ...]
     commands: tuple[str, ...] = ()
-    calls: tuple[Written, ...] = ()
+    calls: tuple[LabelledCall, ...] = ()
     similar: tuple[str, ...] = ()
-    beside: tuple[Written, ...] = ()
+    beside: tuple[LabelledCall, ...] = ()
     first: str = ""
     here: bool = False
 
@@ -134,7 +134,7 @@ def _quoted(command: str) -> str:
     return "'" + command.replace("'", "'\\''") + "'"
 
 
-def _mentioned(path: str, text: str) -> Written:
+def _mentioned(path: str, text: str) -> LabelledCall:
     return "written about", write(path, text)
 
 
@@ -254,7 +254,7 @@ def sessions(count: int = SESSIONS, seed: int = 0) -> Iterator[RuleSession]:
 
 def _steps(kind: Kind, random: Random) -> Iterator[RuleCall]:
     blocks = [[RuleCall(call, True, how)] for how, call in _violations(kind, random)]
-    blocks += [[RuleCall(call, False, how)] for how, call in _look_alikes(kind, random)]
+    blocks += [[RuleCall(call, False, how)] for how, call in _lookalikes(kind, random)]
     if kind.first:
         how, call = _command(kind, random)
         blocks.append([RuleCall(bash(kind.first), False), RuleCall(call, False, f"after {kind.first}, {how}")])
@@ -270,14 +270,14 @@ def _steps(kind: Kind, random: Random) -> Iterator[RuleCall]:
             yield RuleCall(random.choice(NEUTRAL), False)
 
 
-def _violations(kind: Kind, random: Random) -> Iterator[Written]:
+def _violations(kind: Kind, random: Random) -> Iterator[LabelledCall]:
     calls = random.sample(kind.calls, min(len(kind.calls), EACH if not kind.commands else 1))
     yield from calls
     for _ in range(EACH - len(calls)):
         yield _command(kind, random)
 
 
-def _command(kind: Kind, random: Random) -> Written:
+def _command(kind: Kind, random: Random) -> LabelledCall:
     command = random.choice(kind.commands)
     quoted = any(sign in command for sign in "'\"<>")
     left_out = (NO_SPELLINGS if quoted else frozenset()) | ({"after cd"} if kind.here else frozenset())
@@ -285,8 +285,8 @@ def _command(kind: Kind, random: Random) -> Written:
     return how, bash(SPELLINGS[how](command))
 
 
-def _look_alikes(kind: Kind, random: Random) -> Iterator[Written]:
-    made: list[Written] = [("similar", bash(command)) for command in kind.similar]
+def _lookalikes(kind: Kind, random: Random) -> Iterator[LabelledCall]:
+    made: list[LabelledCall] = [("similar", bash(command)) for command in kind.similar]
     made += [(how, bash(write_down(random.choice(kind.commands)))) for how, write_down in MENTIONS.items() if kind.commands]
     made += [*kind.beside, *kind.beside]  # these are as likely as the commands
     return iter(random.sample(made, min(EACH, len(made))))

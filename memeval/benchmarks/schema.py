@@ -15,7 +15,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.benchmarks import reading
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, file_records, role_of
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, role_of
 from memeval.benchmarks.reading import Field, JsonPath, read_date
 from memeval.core.errors import ConfigError
 from memeval.core.types import EMPTY, Case, Question, QuestionType, Session
@@ -92,12 +92,14 @@ class SchemaBenchmark(FileBenchmark):
             if (own := f"{session.id}:{index}") in kept:
                 memory.turn_ids.setdefault(self._text("turn_id", turn) or f"{name}:{index}", []).append(own)
 
-    def _said(self, turn: Field) -> Said:
+    def _said(self, turn: Field) -> RawTurn:
         text = self._paths["text"].one(turn)
         if text is None:
             raise turn.error(f"a turn with a text at {self._paths['text'].text}")
         role = self._one("role", turn) if isinstance(turn.value, dict) else None
-        return Said(role_of(role) if role else "user", text.scalar(), self._text("speaker", turn), self._date("turn_date", turn))
+        return RawTurn(
+            role_of(role) if role else "user", text.scalar(), self._text("speaker", turn), self._date("turn_date", turn)
+        )
 
     def _question(self, name: str, item: Field, memory: _Memory) -> Question:
         text = self._one("question", item)

@@ -31,15 +31,15 @@ class DownloadLines:
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
         self._clock = clock
-        self._told: dict[str, float] = {}
+        self._last_printed: dict[str, float] = {}
 
     def __call__(self, name: str, done: int, total: int | None) -> None:
         """Print a line if enough time has passed since the last one."""
         now = self._clock()
-        last = self._told.setdefault(name, now)
+        last = self._last_printed.setdefault(name, now)
         if done != total and now - last < EVERY_SECONDS:
             return
-        self._told[name] = now
+        self._last_printed[name] = now
         of = f" of {_size(total)}, {100 * done // total} %" if total else ""
         self._say(f"{name}: {_size(done)}{of}")
 
@@ -67,7 +67,7 @@ class Download:
     size: int | None = None
 
 
-class _BrokenOff(Exception):
+class _ConnectionLost(Exception):
     """The connection was closed early. The partial file is kept."""
 
 
@@ -117,7 +117,7 @@ class Downloader:
         for attempt in range(self.attempts):
             try:
                 self._fetch_once(download)
-            except (OSError, http.client.HTTPException, _BrokenOff) as error:
+            except (OSError, http.client.HTTPException, _ConnectionLost) as error:
                 problem: Exception = error
                 if not _is_transient(error):
                     break
@@ -147,7 +147,7 @@ class Downloader:
         except urllib.error.HTTPError as error:
             if error.code == 416:  # the partial file isn't a prefix of this file
                 part.unlink(missing_ok=True)
-                raise _BrokenOff("the part that was kept doesn't fit") from error
+                raise _ConnectionLost("the part that was kept doesn't fit") from error
             raise
         with response:
             resumed = response.status == 206 and _starts_at(response.headers.get("Content-Range", ""), have)
@@ -165,7 +165,7 @@ class Downloader:
         file.flush()
         os.fsync(file.fileno())
         if total is not None and done < total:
-            raise _BrokenOff(f"the connection ended after {done} of {total} bytes")
+            raise _ConnectionLost(f"the connection ended after {done} of {total} bytes")
 
     def _request(self, url: str) -> urllib.request.Request:
         if not url.startswith(("https://", "http://")):
@@ -289,11 +289,11 @@ class Sources:
             if any(sign in file.path for sign in "*?["):
                 yield from self._matching(spec, file.path)
             elif spec.source.type is SourceType.HUGGINGFACE and not file.sha256 and not self.offline:
-                yield self._told(spec, file)
+                yield self._with_listed_size(spec, file)
             else:
                 yield file
 
-    def _told(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
+    def _with_listed_size(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
         """Add the size of the file and, for a large file, the SHA-256, as far as the hub lists them."""
         if _there(self.folder(spec) / file.path):
             return file

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from memeval.benchmarks.base import Said
+from memeval.benchmarks.base import RawTurn
 from memeval.benchmarks.reading import Field, read_date
 from memeval.core.types import EMPTY, Question, QuestionType
 
@@ -54,8 +54,8 @@ def task_question(
     )
 
 
-def solved(record: Field) -> Iterator[Said]:
+def solved(record: Field) -> Iterator[RawTurn]:
     """Return a session that describes a finished task by its issue and the patch that closed it."""
-    yield Said("user", f"Task in {record['repo'].filled()}:\n{record['problem_statement'].filled()}")
+    yield RawTurn("user", f"Task in {record['repo'].filled()}:\n{record['problem_statement'].filled()}")
     if record["patch"].present:
-        yield Said("assistant", f"This change solved it:\n{record['patch'].text()}")
+        yield RawTurn("assistant", f"This change solved it:\n{record['patch'].text()}")

@@ -21,7 +21,7 @@ from pathlib import Path
 import orjson
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, Said, build_session, data_files, file_records, role_of
+from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, data_files, file_records, role_of
 from memeval.benchmarks.reading import Field, load_json
 from memeval.benchmarks.swe import TASK, task_question
 from memeval.core.errors import ConfigError, DataError
@@ -224,13 +224,13 @@ def _text_of(content: Field) -> str:
     return "\n".join(parts)
 
 
-def _experience_turns(record: Field, form: str) -> Iterator[Said]:
+def _experience_turns(record: Field, form: str) -> Iterator[RawTurn]:
     if form == "summary":
         if not record["summary"].present:
             raise record["summary"].error("a summary, which logs of sessions have not; use a condition with full transcripts")
-        yield Said("assistant", record["summary"].filled())
+        yield RawTurn("assistant", record["summary"].filled())
     elif record["messages"].present:
         for message in record["messages"].items():
-            yield Said(role_of(message["role"]), message["content"].text())
+            yield RawTurn(role_of(message["role"]), message["content"].text())
     else:
-        yield Said("assistant", record["transcript"].filled())
+        yield RawTurn("assistant", record["transcript"].filled())

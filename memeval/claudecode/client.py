@@ -120,7 +120,7 @@ def fault_of(stream: Stream, code: int, stderr: str) -> Fault | None:
     if result is None:
         return _no_result(code, stderr)
     if result.get("is_error"):
-        return _told(result)
+        return _fault_of(result)
     return (
         None
         if isinstance(result.get("result"), str)
@@ -136,7 +136,7 @@ def _no_result(code: int, stderr: str) -> Fault:
     return Fault(kind, f"The client ended with code {code} and no result{': ' + said if said else '.'}", FIXES[kind])
 
 
-def _told(result: Mapping[str, Any]) -> Fault:
+def _fault_of(result: Mapping[str, Any]) -> Fault:
     subtype = str(result.get("subtype") or "")
     said = short(str(result.get("result") or result.get("errors") or subtype or "no reason"))
     kind = _by_subtype(subtype) or _by_status(result.get("api_error_status")) or _by_words(said) or ErrorKind.CRASH

@@ -31,7 +31,9 @@ def list_benchmarks(options: FamilyOptions, *, as_json: bool) -> None:
         print_json({name: {"ready": not families.missing(name, options), "needs": needs} for name, needs in found.items()})
         return
     print_table(
-        "", ("benchmark", "ready", "needs"), [(name, _ready(name, options), _told(needs)) for name, needs in found.items()]
+        "",
+        ("benchmark", "ready", "needs"),
+        [(name, _ready(name, options), _describe_needs(needs)) for name, needs in found.items()],
     )
 
 
@@ -41,7 +43,7 @@ def _ready(name: str, options: FamilyOptions) -> str:
     return "after a download" if not families.missing(name, options) else "no"
 
 
-def _told(needs: Sequence[Mapping[str, Any]]) -> str:
+def _describe_needs(needs: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(need["name"] if need["here"] else f"{need['name']}, not here: {need['fix'].rstrip('.')}" for need in needs)
 
 

@@ -18,7 +18,7 @@ from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepK
 from memeval.claudecode.controls import MISLED, is_misled
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
 from memeval.claudecode.memories import without_ids
-from memeval.claudecode.sandbox import came_upon
+from memeval.claudecode.sandbox import contamination
 from memeval.claudecode.seeding import CLOSING, aware, end_of
 from memeval.core.errors import ConfigError, DataError, ModelError
 from memeval.core.protocols import Benchmark, Judge
@@ -132,7 +132,7 @@ class Conversations(Family):
         """Score an answer with the benchmark's judges, or with judges that need no model. It is unscored if a judge fails."""
         if step.question is None or not result.ok:
             return ()
-        why = came_upon(result, [self._options.data, self._options.context.sources.cache])
+        why = contamination(result, [self._options.data, self._options.context.sources.cache])
         answer = Answer(without_ids(result.text), "claude-code", "", result.usage, result.seconds)
         scores: list[Score] = []
         for judge in self._make_judges():

@@ -30,7 +30,7 @@ DREAM_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class MemoryReport:
     """The contents of the plugin's memory after a step and the reports of its day dreams."""
 
     memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -68,14 +68,14 @@ class MemoryDaemon:
             self._process = start_daemon(self._settings, environment=self._environment)
         self._until(lambda status: bool(status["daemon"]["warm"]) and _is_indexed(status), WARM_SECONDS, "start")
 
-    def settle(self, timeout: float) -> Written:
+    def settle(self, timeout: float) -> MemoryReport:
         """Wait until all events are handled, all day dreams are done and all memories are indexed.
 
         Return the contents of the memory.
         """
         started = time.monotonic()
         status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
-        return Written(
+        return MemoryReport(
             self.memories(), status.get("sessions", ()), status["daydreams"]["failing"], round(time.monotonic() - started, 3)
         )
 

@@ -21,7 +21,7 @@ from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord, StepSequence
 from memeval.claudecode.controls import arm_sequences
 from memeval.claudecode.result import main_metric, step_records
-from memeval.claudecode.sessions import Outage, injected_tokens
+from memeval.claudecode.sessions import CircuitBreaker, injected_tokens
 from memeval.claudecode.subject import ClientSubject, Machine
 from memeval.report.runs import QuestionResult, RunResult, parse_run
 from memeval.results.files import ResultsDir
@@ -35,7 +35,7 @@ from memoryd.core.files import write_atomic
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:
     """Run all cells, the cheapest first, and compare them. Raises MemevalError. Completed work is kept."""
-    slots, outage = Semaphore(command.conditions.workers), Outage()
+    slots, outage = Semaphore(command.conditions.workers), CircuitBreaker()
     files: dict[GridRow, Path] = {}
     without: dict[GridRow, list[StepRecord]] = {}
     injected: dict[GridRow, Mapping[str, int]] = {}

@@ -26,7 +26,7 @@ USED_SHARE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class DeliveredText:
     """A text that memory passed to the model, with its channel and its id if it has one."""
 
     via: str
@@ -34,11 +34,11 @@ class Given:
     id: str = ""
 
 
-def injected(stream: Stream) -> list[Given]:
+def injected(stream: Stream) -> list[DeliveredText]:
     """Return the texts that hooks added to the context."""
     found = []
     for event, printed in stream.hooks:
-        found += [Given(f"hook:{event}", text, key) for key, text in _items(_context(printed))]
+        found += [DeliveredText(f"hook:{event}", text, key) for key, text in _items(_context(printed))]
     return found
 
 
@@ -51,15 +51,15 @@ def _context(printed: str) -> str:
     return str(specific.get("additionalContext") or "") if isinstance(specific, dict) else ""
 
 
-def retrieved(calls: Iterable[ToolCall]) -> list[Given]:
+def retrieved(calls: Iterable[ToolCall]) -> list[DeliveredText]:
     """Return the texts that the model requested, through the plugin's tools or by reading files of the built-in memory."""
     found = []
     for call in calls:
         tool = call.name.removeprefix(PLUGIN_TOOL)
         if tool != call.name and tool in READING:
-            found += [Given(f"tool:{tool}", text, key) for key, text in _items(call.result)]
+            found += [DeliveredText(f"tool:{tool}", text, key) for key, text in _items(call.result)]
         elif call.name == "Read" and "/memory/" in str(call.arguments.get("file_path")) and not call.is_error:
-            found.append(Given("tool:Read", call.result))
+            found.append(DeliveredText("tool:Read", call.result))
     return found
 
 
@@ -69,17 +69,17 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
             yield match[1], match[2].strip()
 
 
-def loaded(builtin: Mapping[str, str]) -> list[Given]:
+def loaded(builtin: Mapping[str, str]) -> list[DeliveredText]:
     """Return the index of the built-in memory, which the client itself adds to the first message."""
-    return [Given("builtin", text) for path, text in builtin.items() if path.endswith("/MEMORY.md") and text.strip()]
+    return [DeliveredText("builtin", text) for path, text in builtin.items() if path.endswith("/MEMORY.md") and text.strip()]
 
 
-def tokens(given: Iterable[Given]) -> int:
+def tokens(given: Iterable[DeliveredText]) -> int:
     """Estimate the tokens of all memory passed to the model."""
     return sum(estimate_tokens(one.text) for one in given)
 
 
-def used(given: Sequence[Given], result: SessionResult) -> list[dict[str, str]]:
+def used(given: Sequence[DeliveredText], result: SessionResult) -> list[dict[str, str]]:
     """Return the memories that the answer cites or repeats in content."""
     cited = set(MEMORY_ID.findall(result.text))
     said = content_stems(result.text)
@@ -112,7 +112,7 @@ def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict
     }
 
 
-def pieces(given: Sequence[Given], files: Mapping[str, str], sources: Mapping[str, tuple[str, str]]) -> list[Retrieved]:
+def pieces(given: Sequence[DeliveredText], files: Mapping[str, str], sources: Mapping[str, tuple[str, str]]) -> list[Retrieved]:
     """Rank the memories without duplicates in the order in which the model saw them.
 
     Each has the turns from which it was derived.

@@ -146,7 +146,7 @@ def _is_inside(process: Path, inside: bytes) -> bool:
     return any(variable.startswith(name + inside) for variable in variables for name in _VARIABLES)
 
 
-def end_leftovers(root: Path) -> int:
+def end_leftover_processes(root: Path) -> int:
     """End the leftover processes of a sandbox and return their number."""
     ended = processes_of(root)
     for pid in ended:

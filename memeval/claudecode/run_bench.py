@@ -49,7 +49,7 @@ from memeval.run.checkpoint import new_group
 from memeval.run.plan import RunContext
 from memeval.run.progress import make_progress
 
-_MORE_THAN_0 = click.FloatRange(0, min_open=True)
+_POSITIVE = click.FloatRange(0, min_open=True)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -68,8 +68,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--questions", default="", help="Ids, separated by commas.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the dev slice and of intervals.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Concurrent sessions.")
-@click.option("--timeout", type=_MORE_THAN_0, default=600.0, show_default=True, help="Maximum seconds of a session.")
-@click.option("--settle-timeout", type=_MORE_THAN_0, default=300.0, show_default=True, help="Seconds to wait for day dreams.")
+@click.option("--timeout", type=_POSITIVE, default=600.0, show_default=True, help="Maximum seconds of a session.")
+@click.option("--settle-timeout", type=_POSITIVE, default=300.0, show_default=True, help="Seconds to wait for day dreams.")
 @click.option("--max-turns", type=click.IntRange(1), default=30, show_default=True, help="Maximum turns of a session.")
 @click.option("--retries", type=click.IntRange(0), default=2, show_default=True, help="Retries after a limit or network fault.")
 @click.option(

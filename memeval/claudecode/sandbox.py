@@ -139,7 +139,7 @@ class Sandbox:
         """Remove a state."""
         state.remove()
 
-    def drop_all_but_kept(self) -> None:
+    def drop_unsaved(self) -> None:
         """Remove the working folders and the current state. The saved state remains."""
         self.now.remove()
         for folder in (self.work, self.root / "old", self.root / "fresh"):
@@ -271,7 +271,7 @@ SAMPLES = "memeval/data/"
 """The samples that ship with the platform, wherever it is installed."""
 
 
-def came_upon(result: SessionResult, places: Iterable[Path | None]) -> str:
+def contamination(result: SessionResult, places: Iterable[Path | None]) -> str:
     """Return why a session can't be graded, or an empty string if none of its calls named or showed a data folder."""
     signs = [SAMPLES, *(str(place.expanduser().absolute()) for place in places if place is not None)]
     for call in result.tool_calls:

@@ -30,8 +30,8 @@ from memeval.claudecode import memories
 from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
 from memeval.claudecode.client import FIXES, ClaudeCode, Stream
 from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, Step, StepSequence, ToolCall
-from memeval.claudecode.daemon import MemoryDaemon, Written
-from memeval.claudecode.memories import MEMORY_ID, Given
+from memeval.claudecode.daemon import MemoryDaemon, MemoryReport
+from memeval.claudecode.memories import MEMORY_ID, DeliveredText
 from memeval.claudecode.sandbox import State
 from memeval.core.calls import Budget, RetryPolicy, Stop
 from memeval.core.errors import BudgetError, ModelError, ProviderError
@@ -57,7 +57,7 @@ class StepOutcome:
 
     result: SessionResult
     attempts: int = 1
-    given: tuple[Given, ...] = ()
+    given: tuple[DeliveredText, ...] = ()
     files: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     written: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     daydreams: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -74,7 +74,7 @@ class Place:
     restore: Callable[[], None]
 
 
-class Outage:
+class CircuitBreaker:
     """A circuit breaker that counts consecutive sessions that failed for external reasons. Thread-safe."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
@@ -106,7 +106,7 @@ class SessionRunner:
         budgets: tuple[Budget, ...],
         stop: Stop,
         slots: Semaphore,
-        outage: Outage,
+        outage: CircuitBreaker,
     ) -> None:
         self._client = client
         self._setup = setup
@@ -165,7 +165,7 @@ class SessionRunner:
             daydreams={"failing": list(settled.failing), "seconds": settled.waited},
         )
 
-    def _settled(self, daemon: MemoryDaemon, *, dream: bool) -> Written:
+    def _settled(self, daemon: MemoryDaemon, *, dream: bool) -> MemoryReport:
         settled = daemon.settle(self._conditions.settle_timeout)
         if not dream:
             return settled
@@ -216,7 +216,7 @@ class SessionRunner:
         """Import logs through the plugin without a client session, each at its own time."""
         started = time.monotonic()
         known: Mapping[str, str] | None = None
-        settled = Written()
+        settled = MemoryReport()
         failing: list[Any] = []
         with self._slots:
             for number, (log, at) in enumerate(logs, 1):
@@ -295,8 +295,8 @@ def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: 
             {"name": call.name, "arguments": dict(call.arguments), "result": call.result[:SHOWN_TEXT], "is_error": call.is_error}
             for call in result.tool_calls
         ],
-        "injected": _told(injected),
-        "retrieved": _told(asked),
+        "injected": _summarize_given(injected),
+        "retrieved": _summarize_given(asked),
         "used": memories.used(outcome.given, result),
         "written": {name: _written(change) for name, change in outcome.written.items()},
         "daydreams": {"failing": list(outcome.daydreams.get("failing", ()))},
@@ -304,7 +304,7 @@ def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: 
     }
 
 
-def _told(given: Sequence[memories.Given]) -> dict[str, Any]:
+def _summarize_given(given: Sequence[memories.DeliveredText]) -> dict[str, Any]:
     items = [{"via": one.via, "id": one.id, "text": one.text[:SHOWN_TEXT], "tokens": estimate_tokens(one.text)} for one in given]
     return {"tokens": memories.tokens(given), "items": items}
 
@@ -388,7 +388,7 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
     return StepOutcome(
         SessionResult(**{**stored, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
         data["attempts"] if own else 0,
-        tuple(Given(**one) for one in data["given"]),
+        tuple(DeliveredText(**one) for one in data["given"]),
         data["files"],
         data["written"],
         data["daydreams"],

@@ -43,12 +43,12 @@ from memeval.claudecode.controls import (
     said_in,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
-from memeval.claudecode.processes import end_leftovers
+from memeval.claudecode.processes import end_leftover_processes
 from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
 from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id, write_log
 from memeval.claudecode.sessions import (
-    Outage,
+    CircuitBreaker,
     Place,
     SessionCache,
     SessionRunner,
@@ -67,7 +67,7 @@ from memeval.results.store import Key, QuestionRow, Status
 from memeval.run.checkpoint import Run
 from memeval.run.engine import Stage, Work, for_each
 from memeval.run.plan import RunContext
-from memeval.run.progress import Ended, Progress
+from memeval.run.progress import FinishedItem, Progress
 from memeval.run.result import without_secrets
 from memeval.run.settings import Selection, Settings
 from memoryd.core.types import Usage
@@ -108,7 +108,7 @@ class ClientSubject:
     family: Family
     sequences: Sequence[StepSequence]
     slots: Semaphore
-    outage: Outage
+    outage: CircuitBreaker
     without: Sequence[StepRecord] = ()
     injected: Mapping[str, int] = field(default_factory=lambda: EMPTY)
 
@@ -329,7 +329,7 @@ def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
     try:
         chain.run()
     finally:
-        end_leftovers(chain.box.root)
+        end_leftover_processes(chain.box.root)
     chain.drop()
 
 
@@ -348,7 +348,7 @@ class _Chain:
         """Run the steps that have no records yet."""
         if self._is_done():
             return
-        end_leftovers(self.box.root)
+        end_leftover_processes(self.box.root)
         done = self._carried_done()
         if not self.box.begin(done):
             self._forget()
@@ -367,7 +367,7 @@ class _Chain:
 
     def drop(self) -> None:
         """Remove the working folders. The state of the memory stays available to --memory-from."""
-        self.box.drop_all_but_kept()
+        self.box.drop_unsaved()
 
     # Existing records
 
@@ -471,12 +471,12 @@ class _Chain:
             if step.kind is StepKind.TASK and self._recorded(step) and log is not None:
                 yield log
 
-    def _whole(self, step: Step, state: State) -> tuple[memories.Given, ...]:
+    def _whole(self, step: Step, state: State) -> tuple[memories.DeliveredText, ...]:
         """Return the texts that the arm gives whole, so that they count as tokens of memory."""
         notes = state.config / NOTES_FILE
         if self._work.arm is Arm.NOTES and notes.is_file():
-            return (memories.Given("notes", notes.read_text("utf-8")),)
-        return (memories.Given("history", step.system),) if self._work.arm is Arm.HISTORY else ()
+            return (memories.DeliveredText("notes", notes.read_text("utf-8")),)
+        return (memories.DeliveredText("history", step.system),) if self._work.arm is Arm.HISTORY else ()
 
     def _curate(self, step: Step, place: Place, conversation: str) -> StepOutcome:
         """Let the model rewrite its notes after a session."""
@@ -647,7 +647,7 @@ def _cut(piece: Retrieved) -> Retrieved:
     return replace(piece, text=piece.text[:4000])
 
 
-def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> Ended:
+def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> FinishedItem:
     """Return the step's status for the progress display.
 
     Running out of time or turns is a wrong answer, but a crash or a limit is not.
@@ -655,4 +655,4 @@ def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> Ended:
     status = Status.DONE if result.ok else Status.SKIPPED if result.error is ErrorKind.UNPREPARED else Status.FAILED
     usage = result.usage
     excused = str(result.error) not in OWN_FAULTS
-    return Ended(status, scores, usage.cost_usd, usage.input_tokens + usage.output_tokens, excused)
+    return FinishedItem(status, scores, usage.cost_usd, usage.input_tokens + usage.output_tokens, excused)

@@ -27,8 +27,8 @@ from memeval.report.terminal import note, print_json, print_mapping, print_table
 from memeval.results.codec import dumps, question_to_json
 from memeval.results.store import RunStore
 from memeval.run.checkpoint import is_running
-from memeval.run.plan import OF_RUNS, make_plan, make_provider, open_data, with_settings
-from memeval.run.provider_subject import bare_plan, refuse_client_run
+from memeval.run.plan import RUN_METRICS, make_plan, make_provider, open_data, with_settings
+from memeval.run.provider_subject import minimal_plan, refuse_client_run
 from memeval.run.settings import Settings
 from memeval.run.state import write_state
 from memeval.specs import to_plain
@@ -79,7 +79,7 @@ def _entries(ctx: Context, kind: str) -> list[dict[str, Any]]:
     if kind == "providers":
         return _specs(ctx, list(ctx.catalog.providers()), ctx.catalog.provider, lambda spec: str(spec.type))
     if kind == "metrics":
-        names = sorted([*registry.metric.names(), *OF_RUNS])
+        names = sorted([*registry.metric.names(), *RUN_METRICS])
     elif kind == "models":
         names = [WRITTEN.get(name, f"{name}/<model>") for name in registry.model.names()]
     else:
@@ -157,7 +157,7 @@ def count_cases(benchmark: Benchmark) -> dict[str, Any]:
 
 def _open(ctx: Context, name: str, data: Path | None, *, offline: bool = False) -> Benchmark:
     context = Context(ctx.results, ctx.catalog, ctx.cache_dir, ctx.offline or offline).run_context()
-    return open_data(bare_plan(ctx.catalog, name, str(data) if data else ""), context)
+    return open_data(minimal_plan(ctx.catalog, name, str(data) if data else ""), context)
 
 
 @click.command("show-question")
@@ -330,7 +330,7 @@ def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_
     Nothing of a run is stored. The search should find the added session, and name it as its source.
     """
     context = ctx.run_context()
-    plan = replace(bare_plan(ctx.catalog, "sample"), provider=ctx.catalog.provider(provider))
+    plan = replace(minimal_plan(ctx.catalog, "sample"), provider=ctx.catalog.provider(provider))
     plan = with_settings(
         plan,
         provider_options=key_values(options, "--provider-option"),

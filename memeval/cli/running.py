@@ -136,7 +136,7 @@ def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
         return
     for name in ctx.results.group(str(run)):
         opened, subject = engine.reopen(ctx.results, name, subject_of(context))
-        _say_what_was_salvaged(opened)
+        _report_salvaged(opened)
         with opened:
             subject = subject.change_judge(opened, judge, force=values["force"])
             _perform(opened, subject, context, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
@@ -226,7 +226,7 @@ def _start(
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
     subjects = [check(settings, context) for settings in wanted]
     single = len(cells) == 1 and values["run_id"]
-    with _each_on_its_own() as alone:
+    with _run_each() as alone:
         for settings, subject in zip(wanted, subjects, strict=True):
             with alone(len(wanted) > 1):
                 _run_new(ctx, context, group if single else _cell_id(group, settings), settings, subject, work)
@@ -257,20 +257,20 @@ def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     names = ctx.results.group(values["resume"])
     for name in names:
         engine.count_spent(ctx.results, name, context.budget)
-    with _each_on_its_own() as alone:
+    with _run_each() as alone:
         for name in names:
             with alone(len(names) > 1):
                 _resume_one(ctx, context, name, values)
 
 
-def _say_what_was_salvaged(run: Run) -> None:
+def _report_salvaged(run: Run) -> None:
     if run.salvaged is not None:
         click.echo(f"{run.id}: {run.salvaged}. What is missing is done again.", err=True)
 
 
 def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, Any]) -> None:
     opened, subject = engine.reopen(ctx.results, name, subject_of(context))
-    _say_what_was_salvaged(opened)
+    _report_salvaged(opened)
     work = _work(values)
     with opened:
         if values["force"]:
@@ -281,7 +281,7 @@ def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, 
 
 
 @contextmanager
-def _each_on_its_own() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
+def _run_each() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
     """Run several runs. Each failure is reported and the rest continue. The command fails at the end."""
     failed: list[MemevalError] = []
 

@@ -30,7 +30,7 @@ Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CachedRun:
     """A cached result file. It holds the run without texts, or the problem with the file."""
 
     stamp: Stamp
@@ -69,7 +69,7 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         self.results = ResultsDir(root)
-        self._known: dict[Path, Known] = {}
+        self._known: dict[Path, CachedRun] = {}
         self._whole: OrderedDict[tuple[Path, Stamp], RunResult] = OrderedDict()
         self._comparisons: OrderedDict[tuple[object, ...], RunComparison] = OrderedDict()
         self._lock = RLock()
@@ -116,8 +116,8 @@ class Library:
                 self._comparisons.popitem(last=False)
         return made, question_pairs(one, two, made.rows[0].metric)
 
-    def _newest(self) -> dict[str, Known]:
-        newest: dict[str, Known] = {}
+    def _newest(self) -> dict[str, CachedRun]:
+        newest: dict[str, CachedRun] = {}
         for known in self._refreshed().values():
             if known.run is not None:
                 before = newest.get(known.run.run_id)
@@ -125,7 +125,7 @@ class Library:
                     newest[known.run.run_id] = known
         return newest
 
-    def _refreshed(self) -> dict[Path, Known]:
+    def _refreshed(self) -> dict[Path, CachedRun]:
         with self._lock:
             there = {path: stamp for path in result_files(self.results) if (stamp := self._stamp(path)) is not None}
             self._known = {
@@ -247,10 +247,10 @@ def _neighbour(keys: Sequence[str], place: int) -> str:
     return anchor_of(keys[place]) if 0 <= place < len(keys) else ""
 
 
-def _read(path: Path, stamp: Stamp) -> Known:
+def _read(path: Path, stamp: Stamp) -> CachedRun:
     try:
         run = read_run(path)
     except RunError as error:
-        return Known(stamp, None, problem=str(error))
+        return CachedRun(stamp, None, problem=str(error))
     cell = cell_view(replace(run, path=None))
-    return Known(stamp, light(run), cell)
+    return CachedRun(stamp, light(run), cell)

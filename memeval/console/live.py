@@ -13,7 +13,7 @@ from memeval.core.types import Phase
 from memeval.report.table import cost_so_far
 from memeval.results.store import RunStore, Status
 from memeval.run.checkpoint import is_running
-from memeval.run.progress import Ended, Tally
+from memeval.run.progress import FinishedItem, Tally
 
 PHASES = (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
 RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
@@ -109,5 +109,5 @@ def _note(store: RunStore) -> str:
             for score in record.payload.get("scores", [])
             if isinstance(score, dict) and isinstance(score.get("value"), int | float)
         }
-        tally.add(Ended(record.status, scores))
+        tally.add(FinishedItem(record.status, scores))
     return tally.text()

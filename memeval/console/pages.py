@@ -39,7 +39,7 @@ from memeval.report.html.site import board_charts
 from memeval.report.runs import QuestionResult, RunResult
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, types_table
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.core.errors import InputError, NotFoundError
 
 PAGE_SIZE = 50
@@ -360,7 +360,7 @@ def results_page(catalog: Callable[[], Catalog] = Catalog.default) -> Page:
         Route("/results/{run}/events", results.events, stream=True),
         Route("/results/{run}/questions/{question}", results.question),
     )
-    return Page("results", routes, Nav("Results", "/results", 60), Path(__file__).parent)
+    return Page("results", routes, NavEntry("Results", "/results", 60), Path(__file__).parent)
 
 
 PAGE = results_page()

@@ -7,7 +7,7 @@ efficiency, relevancy, accuracy_gain. `targets` defines the relevant ids of each
 All of them produce or consume values per question, so that means, intervals and paired tests use the same arrays.
 """
 
-from memeval.metrics.answers import Abstention, Accuracy, AnswerRow, Gain, Outcome, abstention, accuracy, accuracy_gain
+from memeval.metrics.answers import Abstention, Accuracy, AccuracyGain, AnswerRow, Outcome, abstention, accuracy, accuracy_gain
 from memeval.metrics.ranking import (
     CUT_OFFS,
     RankingMetric,
@@ -32,7 +32,7 @@ __all__ = [
     "Abstention",
     "Accuracy",
     "AnswerRow",
-    "Gain",
+    "AccuracyGain",
     "Latency",
     "Outcome",
     "RankingMetric",

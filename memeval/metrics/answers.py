@@ -83,7 +83,7 @@ def _status(outcome: Outcome) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Gain:
+class AccuracyGain:
     """The mean values of two runs over the `questions` that both scored, and the numbers that only one of them scored."""
 
     questions: int
@@ -93,14 +93,14 @@ class Gain:
     left_out: int
 
 
-def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> Gain | None:
+def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> AccuracyGain | None:
     """Compute the gain from the values by question id. Return None if no question is scored in both runs."""
     both = sorted(question for question, value in on.items() if value is not None and off.get(question) is not None)
     if not both:
         return None
     with_memory = math.fsum(on[question] or 0.0 for question in both) / len(both)
     without = math.fsum(off[question] or 0.0 for question in both) / len(both)
-    return Gain(len(both), with_memory, without, with_memory - without, len(on.keys() | off.keys()) - len(both))
+    return AccuracyGain(len(both), with_memory, without, with_memory - without, len(on.keys() | off.keys()) - len(both))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ _TRANSIENT = frozenset({408, 423, 425, 429, 500, 502, 503, 504, 529})
 _NETWORK = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
-class Waiting(Protocol):
+class InterruptibleWait(Protocol):
     """The part of a stop flag that the client needs, which is waits that can be interrupted."""
 
     def check(self) -> None:

@@ -39,9 +39,9 @@ START_SECONDS = 120.0
 CALL_SECONDS = 900.0
 END_SECONDS = 10.0
 SCOPES_KEPT = 4
-PROCESSES_TOLD = 50
+MAX_PROCESSES_LISTED = 50
 LOG_TAIL = 4000
-TOLD = "processes.json"
+PROCESSES_FILE = "processes.json"
 
 
 class Program:
@@ -192,7 +192,7 @@ class ProcessProvider(LocalProvider):
         super().open(workdir)
         self._workdir = workdir
         workdir.mkdir(parents=True, exist_ok=True)
-        self._earlier = _read_earlier(workdir / TOLD)
+        self._earlier = _read_earlier(workdir / PROCESSES_FILE)
         self._ask("info")
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
@@ -236,8 +236,8 @@ class ProcessProvider(LocalProvider):
 
     def provenance(self) -> Mapping[str, Any]:
         """Return what each process of the run reported about itself. The current process comes last."""
-        processes = [*self._earlier, self._ask("info")][-PROCESSES_TOLD:]
-        (self._workdir / TOLD).write_text(json.dumps(processes), "utf-8")
+        processes = [*self._earlier, self._ask("info")][-MAX_PROCESSES_LISTED:]
+        (self._workdir / PROCESSES_FILE).write_text(json.dumps(processes), "utf-8")
         return {"processes": processes}
 
     def close(self) -> None:

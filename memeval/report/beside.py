@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memeval import stats
 from memeval.core.errors import ConfigError, RunError
-from memeval.metrics.answers import Gain, accuracy_gain
+from memeval.metrics.answers import AccuracyGain, accuracy_gain
 from memeval.registry import Catalog
 from memeval.report.boards import board_parts
 from memeval.report.compare import row
@@ -35,7 +35,7 @@ def _parts(run: RunResult) -> tuple[object, ...]:
     return (run.benchmark, run.answering_model, run.setting("reader"), kept)
 
 
-def gain_of(run: RunResult, others: Iterable[RunResult]) -> Gain | None:
+def gain_of(run: RunResult, others: Iterable[RunResult]) -> AccuracyGain | None:
     """Return the accuracy with memory minus the accuracy without it, or None if there is no matching run without memory."""
     name = run.primary
     base = baseline_of(run, others)
@@ -58,7 +58,7 @@ def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
     return found
 
 
-def gain_row(gain: Gain) -> tuple[str, str, str]:
+def gain_row(gain: AccuracyGain) -> tuple[str, str, str]:
     """Format the gain as a row for the table of figures of the whole run."""
     left = f", {gain.left_out} in one run only" if gain.left_out else ""
     detail = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"

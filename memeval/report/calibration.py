@@ -6,10 +6,10 @@ from memeval.core.errors import RunError
 from memeval.core.types import QuestionType
 from memeval.report.runs import RunResult
 from memeval.report.table import NONE, Table, percent
-from memeval.stats.calibration import Calibration, Judged, bins, calibrate
+from memeval.stats.calibration import Calibration, JudgedAnswer, bins, calibrate
 
 
-def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
+def judged_answers(run: RunResult, metric: str = "") -> list[JudgedAnswer]:
     """Return the answers of a run with their confidence and value.
 
     Raises RunError if the run has no confidences or withheld answers.
@@ -24,7 +24,7 @@ def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
         if question.confidence is None or entry.value is None:
             continue
         unanswerable = question.type == QuestionType.ABSTENTION
-        found.append(Judged(question.confidence, entry.value, float(unanswerable), question.cluster or question.key))
+        found.append(JudgedAnswer(question.confidence, entry.value, float(unanswerable), question.cluster or question.key))
     again = (
         f"memeval eval --from {run.run_id} --phase answer --answering-model {run.answering_model or 'MODEL'} --abstain-below 0"
     )
@@ -38,7 +38,7 @@ def judged_answers(run: RunResult, metric: str = "") -> list[Judged]:
     return found
 
 
-def calibration_of(run: RunResult, metric: str = "") -> tuple[Calibration, list[Judged]]:
+def calibration_of(run: RunResult, metric: str = "") -> tuple[Calibration, list[JudgedAnswer]]:
     """Return the calibration and the answers on which it is based."""
     answers = judged_answers(run, metric)
     return calibrate(answers), answers
@@ -61,7 +61,7 @@ def calibration_table(made: Calibration) -> Table:
     return Table(("calibration", "value"), rows, frozenset({"value"}))
 
 
-def bins_table(answers: list[Judged]) -> Table:
+def bins_table(answers: list[JudgedAnswer]) -> Table:
     """Tabulate confidence, accuracy and count by tenths of confidence."""
     rows = tuple((percent(sure), percent(value), percent(share)) for sure, value, share in bins(answers))
     return Table(

@@ -226,7 +226,7 @@ def regress(
             f"No question has a value of {blind[0]} in both {run.run_id} and {baseline.run_id}.",
             fix="Compare runs of the same questions, by a metric that both have.",
         )
-    drops = [row for row in comparison.rows if _is_drop(row, alpha, tolerance)]
+    drops = [row for row in comparison.rows if _is_regression(row, alpha, tolerance)]
     return Regression(comparison, tuple(drops), alpha, tolerance)
 
 
@@ -243,7 +243,7 @@ def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
     return (name,)
 
 
-def _is_drop(row: MetricRow, alpha: float, tolerance: float) -> bool:
+def _is_regression(row: MetricRow, alpha: float, tolerance: float) -> bool:
     return row.pair is not None and row.p_holm is not None and row.pair.difference < -tolerance and row.p_holm < alpha
 
 

@@ -34,7 +34,7 @@ INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
 
 
 @dataclass(slots=True)
-class Rows:
+class RecoveredRows:
     """The recovered rows. `sure` means that the list of free pages was read, so no row is a deleted row."""
 
     meta: dict[str, Any] = field(default_factory=dict)
@@ -114,12 +114,12 @@ def _aside(path: Path) -> Path:
     return kept
 
 
-def read(path: Path) -> Rows:
+def read(path: Path) -> RecoveredRows:
     """Return all complete rows. If several have the same key, the newest is kept."""
     data = _with_wal(path)
     size = _page_size(data)
     free = _free_pages(data, size)
-    rows = Rows(sure=free is not None)
+    rows = RecoveredRows(sure=free is not None)
     pages = range(-(-len(data) // size))
     for page in pages:
         if free is None or page + 1 not in free:
@@ -269,7 +269,7 @@ def _check_sum(values: Sequence[Any], columns: int) -> None:
         raise ValueError("a row is not as it was written")
 
 
-def _take(rows: Rows, kind: int, rowid: int, values: list[Any]) -> None:
+def _take(rows: RecoveredRows, kind: int, rowid: int, values: list[Any]) -> None:
     """Keep a row if it belongs to one of our tables."""
     try:
         if kind == TABLE_LEAF and len(values) in (4, 5) and values[0] is None:

@@ -22,7 +22,7 @@ EVERY_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FinishedItem:
     """A finished item of work. A failure counts as 0 in the metric unless it is `excused`, as a crash is."""
 
     status: Status = Status.DONE
@@ -38,7 +38,7 @@ class Progress(Protocol):
     def begin(self, label: str, total: int, done: int) -> None:
         """Start a phase. An earlier start has completed `done` of `total` items."""
 
-    def advance(self, label: str, ended: Ended) -> None:
+    def advance(self, label: str, ended: FinishedItem) -> None:
         """Count a finished item."""
 
     def end(self, label: str) -> None:
@@ -58,7 +58,7 @@ class Tally:
         self._count = 0
         self._sum = 0.0
 
-    def add(self, ended: Ended) -> None:
+    def add(self, ended: FinishedItem) -> None:
         """Count an item."""
         self.done += 1
         self.failed += ended.status is Status.FAILED
@@ -102,7 +102,7 @@ class QuietProgress:
     def begin(self, label: str, total: int, done: int) -> None:
         """Ignore the start of a phase."""
 
-    def advance(self, label: str, ended: Ended) -> None:
+    def advance(self, label: str, ended: FinishedItem) -> None:
         """Ignore a finished item."""
 
     def end(self, label: str) -> None:
@@ -131,7 +131,7 @@ class LiveProgress:
         """Add a bar."""
         self._tasks[label] = (self._bars.add_task(label, total=total, completed=done, note=""), Tally(total, done))
 
-    def advance(self, label: str, ended: Ended) -> None:
+    def advance(self, label: str, ended: FinishedItem) -> None:
         """Advance the bar."""
         with self._lock:
             task, tally = self._tasks[label]
@@ -166,7 +166,7 @@ class PlainProgress:
         self._tallies[label] = (self._last_line, Tally(total, done))
         self._say(f"{label}: {total} to do" + (f", {done} done before" if done else ""))
 
-    def advance(self, label: str, ended: Ended) -> None:
+    def advance(self, label: str, ended: FinishedItem) -> None:
         """Print the progress, at most every ten seconds."""
         with self._lock:
             started, tally = self._tallies[label]

@@ -32,7 +32,7 @@ from memeval.run.checkpoint import Run
 from memeval.run.engine import Stage, Work
 from memeval.run.plan import Plan, RunContext
 from memeval.run.preparing import Chunks
-from memeval.run.progress import Ended, Progress
+from memeval.run.progress import FinishedItem, Progress
 from memeval.run.result import about_run, result_of, without_secrets
 from memeval.run.settings import OPTIONS, Settings
 from memeval.specs import ProviderSpec, ProviderType
@@ -71,7 +71,7 @@ def subject_of(context: RunContext) -> Callable[[Run], ProviderSubject]:
     return make
 
 
-def bare_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
+def minimal_plan(catalog: Catalog, benchmark: str, data: str = "") -> Plan:
     """Return a minimal plan for reading a benchmark's data."""
     return Plan(Settings(benchmark, "none", data=data), catalog.benchmark(benchmark), ProviderSpec("none", ProviderType.LOCAL))
 
@@ -523,13 +523,13 @@ class _Phases:
             return False
         error = earlier.error if earlier.error.startswith("[") else f"[{before.phase}] {earlier.error}"
         self._run.done(key, status=Status.FAILED, error=error)
-        self._progress.advance(self._label, Ended(Status.FAILED))
+        self._progress.advance(self._label, FinishedItem(Status.FAILED))
         return True
 
     def _failed(self, key: Key, error: MemevalError, payload: Mapping[str, Any] = EMPTY) -> None:
         """Record a failure of the system or a model. All other errors end the run."""
         self._run.done(key, payload, status=Status.FAILED, error=f"{type(error).__name__}: {error}")
-        self._progress.advance(self._label, Ended(Status.FAILED))
+        self._progress.advance(self._label, FinishedItem(Status.FAILED))
         with self._counting:
             self._in_a_row += 1
             broken = self._in_a_row >= BREAK_AFTER
@@ -549,7 +549,7 @@ class _Phases:
         cost: float | None = 0.0,
     ) -> None:
         self._run.done(key, payload, seconds)
-        self._progress.advance(self._label, Ended(scores=scores, cost_usd=cost))
+        self._progress.advance(self._label, FinishedItem(scores=scores, cost_usd=cost))
         with self._counting:
             self._in_a_row = 0
 

@@ -25,7 +25,7 @@ DECIDES: Mapping[Phase, tuple[str, ...]] = MappingProxyType({
 """Settings that affect each phase."""
 
 
-TELLS = frozenset({
+IRRELEVANT_KEYS = frozenset({
     "connection", "tags", "targets", "published", "displayName", "description", "metadata", "licence", "citation", "homepage"
 })  # fmt: skip
 """Keys of a file that don't affect a run."""
@@ -66,7 +66,7 @@ def check_specs(store: RunStore, plan: Plan, run: str) -> None:
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a file that matter for a comparison. Empty values are dropped because older runs lack the keys."""
-    return {key: said for key, value in spec.items() if key not in TELLS and (said := _said(value))}
+    return {key: said for key, value in spec.items() if key not in IRRELEVANT_KEYS and (said := _said(value))}
 
 
 def _said(value: Any) -> Any:

@@ -14,7 +14,7 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAnswer:
     """A judged answer.
 
     It has the confidence of the reader, the value of the answer (0 to 1), the value of withholding the answer, and its
@@ -50,7 +50,7 @@ class Calibration:
     held_out: float | None
 
 
-def calibrate(answers: Sequence[Judged]) -> Calibration:
+def calibrate(answers: Sequence[JudgedAnswer]) -> Calibration:
     """Compute all figures of calibration. Raises ValueError if there are no answers."""
     if not answers:
         raise ValueError("no answers")
@@ -69,12 +69,12 @@ def calibrate(answers: Sequence[Judged]) -> Calibration:
     )
 
 
-def mean_at(answers: Sequence[Judged], threshold: float) -> float:
+def mean_at(answers: Sequence[JudgedAnswer], threshold: float) -> float:
     """Return the mean value if all answers below a threshold are withheld."""
     return _mean([one.value if one.confidence >= threshold else one.withheld for one in answers])
 
 
-def best_threshold(answers: Sequence[Judged]) -> float:
+def best_threshold(answers: Sequence[JudgedAnswer]) -> float:
     """Return the threshold that has the best mean value.
 
     If several are equally good, the lowest is returned, since it leaves the most answers. A threshold of 0 answers every
@@ -90,9 +90,9 @@ def best_threshold(answers: Sequence[Judged]) -> float:
     return threshold
 
 
-def bins(answers: Sequence[Judged], count: int = BINS) -> list[tuple[float, float, float]]:
+def bins(answers: Sequence[JudgedAnswer], count: int = BINS) -> list[tuple[float, float, float]]:
     """Return the mean confidence, the mean value and the share of answers for each tenth of confidence that isn't empty."""
-    grouped: dict[int, list[Judged]] = defaultdict(list)
+    grouped: dict[int, list[JudgedAnswer]] = defaultdict(list)
     for one in answers:
         grouped[min(count - 1, math.floor(one.confidence * count + 1e-9))].append(one)
     return [
@@ -101,8 +101,8 @@ def bins(answers: Sequence[Judged], count: int = BINS) -> list[tuple[float, floa
     ]
 
 
-def _held_out(answers: Sequence[Judged]) -> float | None:
-    clusters: dict[str, list[Judged]] = defaultdict(list)
+def _held_out(answers: Sequence[JudgedAnswer]) -> float | None:
+    clusters: dict[str, list[JudgedAnswer]] = defaultdict(list)
     for one in answers:
         clusters[one.cluster].append(one)
     if len(clusters) < 2:
@@ -114,7 +114,7 @@ def _held_out(answers: Sequence[Judged]) -> float | None:
     return _mean(values)
 
 
-def _ranking(answers: Sequence[Judged]) -> float | None:
+def _ranking(answers: Sequence[JudgedAnswer]) -> float | None:
     """Compute the AUROC of right answers (value of at least ½) against wrong ones. It uses mean ranks, so ties count half."""
     ordered = sorted(answers, key=lambda one: one.confidence)
     ranks = 0.0

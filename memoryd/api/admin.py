@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from memoryd import __version__
-from memoryd.api.parameters import Nothing, count, path, request, text
+from memoryd.api.parameters import NoParameters, count, path, request, text
 from memoryd.api.registry import Caller, Tool, operation
 from memoryd.api.sessions import run_totals
 from memoryd.core.clock import SKEW, to_iso
@@ -56,7 +56,7 @@ class Health(TypedDict):
 
 
 @operation(
-    Nothing,
+    NoParameters,
     Health,
     tool=Tool(
         "State of the memory",
@@ -65,7 +65,7 @@ class Health(TypedDict):
     ),
     when_off=True,
 )
-def memory_status(runtime: Runtime, request: Nothing, caller: Caller) -> Health:
+def memory_status(runtime: Runtime, request: NoParameters, caller: Caller) -> Health:
     """Report what memory contains and whether all components work."""
     from memoryd.daydream.readers import PROBLEM, choose, reader_line, spending
 
@@ -209,8 +209,8 @@ class Jobs(Queue):
     failing: list[dict[str, Any]]
 
 
-@operation(Nothing, Jobs)
-def jobs(runtime: Runtime, request: Nothing, caller: Caller) -> Jobs:
+@operation(NoParameters, Jobs)
+def jobs(runtime: Runtime, request: NoParameters, caller: Caller) -> Jobs:
     """List the pending day dreams for a progress display. Sessions that are still collecting text are not counted."""
     from memoryd.core.state import GATHERING
 
@@ -232,8 +232,8 @@ class Rebuilt(TypedDict):
     missing_vault: bool
 
 
-@operation(Nothing, Rebuilt, form="Rebuild the indexes")
-def reindex(runtime: Runtime, request: Nothing, caller: Caller) -> Rebuilt:
+@operation(NoParameters, Rebuilt, form="Rebuild the indexes")
+def reindex(runtime: Runtime, request: NoParameters, caller: Caller) -> Rebuilt:
     """Rebuild all indexes from the Markdown files."""
     return cast("Rebuilt", asdict(runtime.service.reindex()))
 
@@ -292,8 +292,8 @@ class Synced(TypedDict):
     broken: list[str]
 
 
-@operation(Nothing, Synced, command="sync", form="Import edited files")
-def sync(runtime: Runtime, request: Nothing, caller: Caller) -> Synced:
+@operation(NoParameters, Synced, command="sync", form="Import edited files")
+def sync(runtime: Runtime, request: NoParameters, caller: Caller) -> Synced:
     """Apply changes that were made to the files by hand."""
     report = runtime.service.sync()
     return {

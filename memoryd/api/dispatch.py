@@ -32,8 +32,8 @@ from memoryd.daemon.watch import MemoryWatcher
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import CLAUDE, PROBLEM, models_of, wake
-from memoryd.daydream.reconcile import Keeper
-from memoryd.daydream.transcript import blind_cursor
+from memoryd.daydream.reconcile import Reconciler
+from memoryd.daydream.transcript import cursor_at_end
 from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
@@ -117,7 +117,7 @@ class Api:
             state=self._state,
             registry=self._registry,
             injector=injector,
-            keeper=Keeper(self._service, self._clock),
+            keeper=Reconciler(self._service, self._clock),
             sweep=self._sweep(settings),
             logins=self._logins,
             embedder=self._embedder,
@@ -247,7 +247,7 @@ class Api:
         job = self._state.due_job()
         if job is not None:
             self._dream(job)
-        elif self._state.due_held() is not None:
+        elif self._state.next_held() is not None:
             self._read_held()
         dues = [job.due for job in self._state.jobs()[:1]] + [held.job.due for held in self._state.held()[:1]]
         return max(0.0, min(dues) - self._clock.now().timestamp()) if dues else None
@@ -329,17 +329,17 @@ class Api:
         """Mark the logs of folders that are no longer excluded as read, so that old text is not read later."""
         before = self._parts.settings
         for record in self._state.sessions(MAX_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
-            if is_excluded(before, record.cwd) and (cursor := blind_cursor(record.transcript, record.session)):
+            if is_excluded(before, record.cwd) and (cursor := cursor_at_end(record.transcript, record.session)):
                 self._state.set_cursor(cursor)
 
 
 # Operations that a person may run while state.db is damaged. They write nothing. The switches, which can't be read then,
 # apply to models only.
-LOOK_UPS = frozenset({"recall", "list_memories", "get_memory", "related", "timeline", "overview"})
+LOOKUPS = frozenset({"recall", "list_memories", "get_memory", "related", "timeline", "overview"})
 
 
 def look_up(settings: Settings, clock: Clock, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one of LOOK_UPS for a person within this process, without the state database and without a daemon."""
+    """Run one of LOOKUPS for a person within this process, without the state database and without a daemon."""
     with tempfile.TemporaryDirectory(prefix="memoryd-") as folder:
         api = Api(settings, clock, state=Path(folder) / "state.db")
         try:

@@ -18,8 +18,8 @@ from memoryd.daemon.contract import Slot
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.dream.journal import Head, JournalRecord
-    from memoryd.dream.plan import Change, Undecided
+    from memoryd.dream.journal import EntrySummary, JournalRecord
+    from memoryd.dream.plan import Change, UndecidedConflict
     from memoryd.dream.proposals import Proposal
     from memoryd.dream.sweep import Report
 
@@ -224,13 +224,13 @@ def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAn
 
 
 @request
-class AskWhy:
+class ExplainMemory:
     """The memory to explain."""
 
     id: str = memory_id(argument=True)
 
 
-class Story(TypedDict):
+class MemoryHistory(TypedDict):
     """Origin, uses and changes of a memory."""
 
     memory: dict[str, Any]
@@ -245,13 +245,13 @@ class Story(TypedDict):
     path: str
 
 
-@operation(AskWhy, Story)
-def why(runtime: Runtime, request: AskWhy, caller: Caller) -> Story:
+@operation(ExplainMemory, MemoryHistory)
+def why(runtime: Runtime, request: ExplainMemory, caller: Caller) -> MemoryHistory:
     """Show a memory's origin, its uses and its changes."""
     from memoryd.dream.why import why as story_of
 
     found = story_of(request.id, runtime.service, runtime.state.ledger, runtime.sweep.journal)
-    return cast("Story", {**found, "path": runtime.path_of(request.id)})
+    return cast("MemoryHistory", {**found, "path": runtime.path_of(request.id)})
 
 
 @request
@@ -291,7 +291,7 @@ def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> Propo
     }
 
 
-def _undecided(runtime: Runtime, pair: Undecided) -> dict[str, Any] | None:
+def _undecided(runtime: Runtime, pair: UndecidedConflict) -> dict[str, Any] | None:
     """Return the pair of contradicting memories, or None when one of them is no longer active."""
     found = [item for id in (pair.first, pair.second) if (item := runtime.service.get(id)) is not None]
     active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
@@ -428,7 +428,7 @@ def _proposal(proposal: Proposal, lines: bool = False) -> dict[str, Any]:
     return {"id": proposal.id, "why": proposal.why, "since": proposal.since, "changes": changes}
 
 
-def _head(head: Head) -> dict[str, Any]:
+def _head(head: EntrySummary) -> dict[str, Any]:
     return {
         "id": head.name,
         "kind": head.kind.value,

@@ -17,7 +17,7 @@ from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
-from memoryd.daydream.readers import choose, reader_line, spending, untold_problem
+from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
 from memoryd.recall.injection import Injector, SessionEvent, hook_output
 from memoryd.service import Orchestrator
 
@@ -165,7 +165,7 @@ class HookCalls:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
             return f"memoryd: invalid settings; keeping the previous ones. {error}"
-        if problem := untold_problem(self._state):
+        if problem := unreported_problem(self._state):
             return f"memoryd: the model can't read sessions now, rules are used instead: {problem[:300]} See 'memoryd status'."
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:

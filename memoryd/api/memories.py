@@ -68,7 +68,7 @@ from memoryd.core.types import (
     Source,
     Status,
 )
-from memoryd.recall.prompt_block import who_said
+from memoryd.recall.prompt_block import describe_source
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -268,7 +268,7 @@ class MemoryWithFile(TypedDict):
 def get_memory(runtime: Runtime, request: GetMemory, caller: Caller) -> MemoryWithFile:
     """Show one memory with all its details."""
     item = runtime.service.require(request.id)
-    memory = {**item_to_dict(item), "who": who_said(item)}
+    memory = {**item_to_dict(item), "who": describe_source(item)}
     return {"memory": memory, "path": runtime.path_of(item.id), "digest": runtime.service.fingerprint(item.id)}
 
 
@@ -570,9 +570,9 @@ class Remembered(TypedDict):
 )
 def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     """Store a statement, unless it is already known or was forgotten on purpose."""
-    from memoryd.daydream.redact import keepable, left_out, redact, says_something
+    from memoryd.daydream.redact import left_out, redact, says_something, storable_text
 
-    said = keepable(request.content)
+    said = storable_text(request.content)
     if said.found and not says_something(said.text):
         raise InputError(
             "The text only contains a secret or private part; nothing was stored.", fix="Keep secrets in a password store."
@@ -671,9 +671,9 @@ def _check_unchanged(runtime: Runtime, id: str, expected: str) -> None:
 
 
 def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
-    from memoryd.daydream.redact import keepable, left_out
+    from memoryd.daydream.redact import left_out, storable_text
 
-    said = keepable(request.content)
+    said = storable_text(request.content)
     wanted: dict[str, Any] = {
         "content": said.text or None,
         "kind": request.kind,

@@ -398,7 +398,7 @@ def request(cls: type[T]) -> type[T]:
 
 
 @request
-class Nothing:
+class NoParameters:
     """A request without parameters."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from memoryd.api.parameters import Nothing, path, request, text
+from memoryd.api.parameters import NoParameters, path, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.paths import spellings
@@ -32,7 +32,7 @@ class SwitchTarget:
     project: str = text(help="The project with this id or name, wherever you are.")
 
 
-class Switched(TypedDict):
+class SwitchState(TypedDict):
     """The new state. It applies to `folder` and to all projects and folders below."""
 
     session: NotRequired[str]
@@ -41,19 +41,19 @@ class Switched(TypedDict):
     memory: str
 
 
-@operation(SwitchTarget, Switched, person_only=True)
-def off(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
+@operation(SwitchTarget, SwitchState, person_only=True)
+def off(runtime: Runtime, request: SwitchTarget, caller: Caller) -> SwitchState:
     """Switch memory off for a project and everything below its folder, or for a session."""
     return _switch(runtime, request, caller, off=True)
 
 
-@operation(SwitchTarget, Switched, person_only=True)
-def on(runtime: Runtime, request: SwitchTarget, caller: Caller) -> Switched:
+@operation(SwitchTarget, SwitchState, person_only=True)
+def on(runtime: Runtime, request: SwitchTarget, caller: Caller) -> SwitchState:
     """Switch memory on again. The nearest switch applies: a project can be on below a folder that is off."""
     return _switch(runtime, request, caller, off=False)
 
 
-def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: bool) -> Switched:
+def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: bool) -> SwitchState:
     session = request.session
     if session is not None:  # an empty text is probably an unset shell variable, so it must not select the project
         if runtime.state.session(session) is None:
@@ -70,7 +70,7 @@ def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: boo
     runtime.state.switches.set(project.id, off, folders)
     runtime.injector.cache_governance(project)
     runtime.refresh_cache_of_all()  # the switch also applies to projects below the folder
-    answer = Switched(project=project.id, memory="off" if off else "on")
+    answer = SwitchState(project=project.id, memory="off" if off else "on")
     if folders:
         answer["folder"] = folders[0]
     return answer
@@ -84,10 +84,10 @@ def _is_below(record: SessionRecord, project: str, folders: Sequence[str]) -> bo
 
 def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
     """Mark the logs of these sessions as read, so that what was said while memory was off is never read."""
-    from memoryd.daydream.transcript import blind_cursor
+    from memoryd.daydream.transcript import cursor_at_end
 
     for record in runtime.state.sessions(MAX_SESSIONS):
-        if record.transcript and wanted(record) and (cursor := blind_cursor(record.transcript, record.session)):
+        if record.transcript and wanted(record) and (cursor := cursor_at_end(record.transcript, record.session)):
             runtime.state.set_cursor(cursor)
 
 
@@ -107,8 +107,8 @@ class Projects(TypedDict):
     projects: list[dict[str, Any]]
 
 
-@operation(Nothing, Projects)
-def projects(runtime: Runtime, request: Nothing, caller: Caller) -> Projects:
+@operation(NoParameters, Projects)
+def projects(runtime: Runtime, request: NoParameters, caller: Caller) -> Projects:
     """List known projects with the number of their memories, and whether memory is off."""
     counts = runtime.service.project_counts()
     known = {id: name_of(id) for id in counts if id} | runtime.registry.known()

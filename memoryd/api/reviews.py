@@ -28,7 +28,7 @@ MANUAL = "manual"
 
 
 @dataclass(frozen=True, slots=True)
-class Unreviewed:
+class UnreviewedCounts:
     """The number of unreviewed active memories, and the number of candidates that the user can confirm."""
 
     new: int
@@ -41,11 +41,11 @@ def last_look(state: State, project: str | None) -> datetime:
     return max((from_iso(look) for look in looks if look), default=EPOCH)
 
 
-def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> Unreviewed:
+def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> UnreviewedCounts:
     """Count the project's memories that are unreviewed since a given time, by status."""
     found = _unsettled(service, project, since, now)
     to_confirm = sum(item.status is Status.CANDIDATE for item in found)
-    return Unreviewed(len(found) - to_confirm, to_confirm)
+    return UnreviewedCounts(len(found) - to_confirm, to_confirm)
 
 
 def _unsettled(service: Orchestrator, project: str | None, since: datetime, now: datetime) -> list[MemoryItem]:

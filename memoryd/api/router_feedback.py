@@ -19,14 +19,14 @@ from memoryd.core.ledger import UseKind
 from memoryd.core.state import SessionRecord, State
 from memoryd.core.types import Backend, Hit, Query, Turn, TurnKind
 from memoryd.daydream.transcript import read_all
-from memoryd.retrieval.training import Labelled
+from memoryd.retrieval.training import LabelledQuery
 
 SESSIONS = 1_000
 MAX_PROMPTS = 200
 RANKS = 20
 WITH_PROMPT = "UserPromptSubmit"
 CHARACTERS = 2_000
-APART_SECONDS = 60.0
+SEPARATE_SECONDS = 60.0
 """Maximum time between a prompt and the record of its hook: the hook's timeout."""
 
 Search = Callable[[Query, int], Sequence[Hit]]
@@ -45,7 +45,7 @@ class UsefulPrompt:
 class Feedback:
     """The labelled prompts, the number of undecided prompts, and the number of sessions that have no readable log any more."""
 
-    rows: list[Labelled]
+    rows: list[LabelledQuery]
     undecided: int = 0
     gone: int = 0
 
@@ -62,7 +62,7 @@ def feedback(state: State, search: Search, now: datetime, backends: Sequence[Bac
         if (best := _best_backend(prompt.memory, query, search, backends)) is None:
             out.undecided += 1
         else:
-            out.rows.append(Labelled(prompt.text, best))
+            out.rows.append(LabelledQuery(prompt.text, best))
         if len(out.rows) + out.undecided == MAX_PROMPTS:
             break
     return out
@@ -102,7 +102,7 @@ def _match_prompts(record: SessionRecord, useful: dict[str, datetime], prompts: 
     seen: set[str] = set()
     for memory, given in useful.items():
         near = min(prompts, key=lambda turn: _apart(turn, given), default=None)
-        if near is None or _apart(near, given) > APART_SECONDS or near.text in seen:
+        if near is None or _apart(near, given) > SEPARATE_SECONDS or near.text in seen:
             continue
         seen.add(near.text)
         yield UsefulPrompt(near.text[:CHARACTERS], record.project, memory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-from memoryd.api.parameters import Nothing, flag, path, request
+from memoryd.api.parameters import NoParameters, flag, path, request
 from memoryd.api.registry import Caller, operation
 from memoryd.core.errors import ConfigError, InputError
 from memoryd.core.files import write_atomic
@@ -83,8 +83,8 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
     }
 
 
-@operation(Nothing, RouterState, form="How queries are routed")
-def show_router(runtime: Runtime, request: Nothing, caller: Caller) -> RouterState:
+@operation(NoParameters, RouterState, form="How queries are routed")
+def show_router(runtime: Runtime, request: NoParameters, caller: Caller) -> RouterState:
     """Show which router is in use, and why."""
     return {"path": str(runtime.settings.paths.router), **_used(runtime)}
 

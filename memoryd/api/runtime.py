@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memoryd.core.project import ProjectRegistry
     from memoryd.core.protocols import Clock, Embedder
     from memoryd.core.state import State
-    from memoryd.daydream.reconcile import Keeper
+    from memoryd.daydream.reconcile import Reconciler
     from memoryd.dream.sweep import Sweep
     from memoryd.llm.claude import Logins
     from memoryd.recall.injection import Injector
@@ -46,7 +46,7 @@ class Runtime:
     state: State
     registry: ProjectRegistry
     injector: Injector
-    keeper: Keeper
+    keeper: Reconciler
     sweep: Sweep
     logins: Logins
     embedder: Embedder | None

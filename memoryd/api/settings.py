@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from memoryd.api.parameters import Nothing, request, values
+from memoryd.api.parameters import NoParameters, request, values
 from memoryd.api.registry import Caller, operation
 from memoryd.core.config import HOME, KEYS, Settings, load_settings, sources
 from memoryd.core.errors import ConfigError, InputError
@@ -123,8 +123,8 @@ class SettingsAnswer(TypedDict):
     waiting: list[str]
 
 
-@operation(Nothing, SettingsAnswer)
-def settings(runtime: Runtime, request: Nothing, caller: Caller) -> SettingsAnswer:
+@operation(NoParameters, SettingsAnswer)
+def settings(runtime: Runtime, request: NoParameters, caller: Caller) -> SettingsAnswer:
     """Show every setting with its value, default, origin, meaning and cost. API keys are never shown.
 
     If the file is invalid, `problem` says why, and the values are those in effect. Otherwise, `problem` is None.

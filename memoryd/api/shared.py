@@ -11,7 +11,7 @@ from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import InputError
 from memoryd.core.text import one_line
 from memoryd.core.types import Kind, MemoryItem, Polarity, Scope, Source
-from memoryd.recall.prompt_block import harmless, who_said
+from memoryd.recall.prompt_block import describe_source, harmless
 
 MAX_KEYS = 6
 MAX_KEY = 200
@@ -40,7 +40,7 @@ def brief(item: MemoryItem) -> Memory:
     names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
     times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
     extras = {name: values[name] for name in ("tags", "pinned", "supersedes") if values[name]}
-    return {name: values[name] for name in names} | {"who": who_said(item)} | times | extras
+    return {name: values[name] for name in names} | {"who": describe_source(item)} | times | extras
 
 
 def project_parameter(**about: Any) -> Any:

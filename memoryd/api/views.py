@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-from memoryd.api.parameters import Nothing, count, flag, memory_id, request, text
+from memoryd.api.parameters import NoParameters, count, flag, memory_id, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.api.sessions import is_closed
 from memoryd.api.shared import Memory, project_parameter
@@ -34,8 +34,8 @@ class ProjectNames(TypedDict):
     current: str
 
 
-@operation(Nothing, ProjectNames)
-def project_names(runtime: Runtime, request: Nothing, caller: Caller) -> ProjectNames:
+@operation(NoParameters, ProjectNames)
+def project_names(runtime: Runtime, request: NoParameters, caller: Caller) -> ProjectNames:
     """List known projects by name, without counts. `current` is the project of the caller's folder, if there is one."""
     known = sorted(runtime.registry.known().items(), key=lambda entry: (entry[1].casefold(), entry[0]))
     current = runtime.registry.resolve(caller.cwd).id if caller.cwd else ""
@@ -154,10 +154,10 @@ class Merged(TypedDict):
 @operation(Merge, Merged, command="merge", person_only=True)
 def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
     """Merge two memories that say the same into a new memory. Both remain readable."""
-    from memoryd.daydream.redact import keepable, left_out
+    from memoryd.daydream.redact import left_out, storable_text
 
     first, second = request.id, request.other
-    said = keepable(request.content)
+    said = storable_text(request.content)
     content = said.text
     if first == second:
         raise InputError("merge: both are the same memory.", fix="Name two memories.")

@@ -55,10 +55,10 @@ class Context:
 
     def _look_up(self, error: MemorydError, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Search without the daemon if it can't start. The memories can be intact even if the daemon's state is damaged."""
-        from memoryd.api.dispatch import LOOK_UPS, look_up  # imported here because it loads the stores
+        from memoryd.api.dispatch import LOOKUPS, look_up  # imported here because it loads the stores
         from memoryd.core.clock import SystemClock
 
-        if method not in LOOK_UPS:
+        if method not in LOOKUPS:
             raise error
         self.output.note(f"{error.message}. Answered without it. {error.fix}")
         return look_up(self.settings, SystemClock(), method, params)

@@ -2,7 +2,7 @@
 
 The daemon only imports this package when the console is opened, so that it does not delay the daemon's start.
 
-- `contract`  building blocks of a page: Page, Nav, Route, Reply, Context
+- `contract`  building blocks of a page: Page, NavEntry, Route, Reply, Context
 - `context`   the handler's interface
 - `pages`     the pages, with a guide for adding one in the docstring
 - `sessions`  one-time tickets, sessions, CSRF tokens

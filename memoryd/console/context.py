@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from memoryd.console.fields import Fields
-from memoryd.console.replies import Nav, Reply, Site
+from memoryd.console.replies import NavEntry, Reply, Site
 from memoryd.console.sessions import ALL, Flash, Session
 from memoryd.console.templates import Templates, is_own, link
 from memoryd.core.errors import ConflictError, InputError, MemorydError, NotFoundError
@@ -32,7 +32,7 @@ class SharedContext:
     """The state that all pages share: the templates, the navigation, and the plugins that could not be loaded."""
 
     templates: Templates
-    nav: Sequence[Nav]
+    nav: Sequence[NavEntry]
     call: CallApi
     faults: Sequence[str] = ()
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoryd.console.context import Context
-from memoryd.console.replies import Nav, Reply
+from memoryd.console.replies import NavEntry, Reply
 
-__all__ = ["Context", "Handler", "Nav", "Page", "Reply", "Route"]
+__all__ = ["Context", "Handler", "NavEntry", "Page", "Reply", "Route"]
 
 Handler = Callable[[Context], Awaitable[Reply]]
 
@@ -38,5 +38,5 @@ class Page:
 
     name: str
     routes: tuple[Route, ...]
-    nav: Nav | None = None
+    nav: NavEntry | None = None
     folder: Path | None = None

@@ -41,7 +41,7 @@ MEMORYD = Site()
 
 
 @dataclass(frozen=True, slots=True)
-class Nav:
+class NavEntry:
     """An entry of the navigation. Entries are sorted by `order`, for which memoryd's own pages use 10, 20, 30 and so on."""
 
     label: str

@@ -138,7 +138,7 @@ class ProjectRegistry:
         folder = _real(cwd)
         git = find_git(folder)
         anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
-        return _match(self._load(), str(anchor), _inode(anchor), remote, births_of(anchor) if git else []) or ""
+        return _match(self._load(), str(anchor), _inode(anchor), remote, repository_digests(anchor) if git else []) or ""
 
     def merge(self, old: str, new: str) -> None:
         """Reassign the folders and remotes of one project to another."""
@@ -177,7 +177,7 @@ class ProjectRegistry:
     def _remember(self, root: Path, anchor: Path, remote: str) -> Project:
         inode = _inode(anchor)
         entries = self._load()
-        births = births_of(anchor) if anchor != root else []
+        births = repository_digests(anchor) if anchor != root else []
         id = _match(entries, str(anchor), inode, remote, births)
         name = remote.rsplit("/", 1)[-1] or _folder_name(anchor)
         common = str(anchor) if anchor != root else ""
@@ -209,9 +209,9 @@ class ProjectRegistry:
         except FileNotFoundError:
             return {}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return self._put_aside(error)
+            return self._quarantine(error)
 
-    def _put_aside(self, error: Exception) -> dict[str, _Entry]:
+    def _quarantine(self, error: Exception) -> dict[str, _Entry]:
         """Set a damaged registry aside. Ids are then derived again from remotes and paths, so only renames are lost."""
         aside = self._path.with_name(self._path.name + _DAMAGED)
         log.error("%s is damaged (%s); starting a new one, the old file is kept as %s", self._path, error, aside.name)
@@ -238,7 +238,7 @@ def _real(cwd: str | Path) -> Path:
         return folder.absolute()
 
 
-def births_of(common_dir: Path) -> list[str]:
+def repository_digests(common_dir: Path) -> list[str]:
     """Return digests that identify a repository wherever it is located, made from its creation time and its first commit.
 
     The creation time is the mtime of git's `description` file, which a move preserves. The first line of HEAD's log

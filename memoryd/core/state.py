@@ -27,8 +27,8 @@ SCHEMA = Migrations("state")
 MAX_BACKOFF_SECONDS = 3600.0
 FIRST_BACKOFF_SECONDS = 15.0
 # A longer delay was set while the clock was ahead. FARTHEST_JOB is for jobs, FARTHEST for log parts that wait for a model.
-FARTHEST_JOB_SECONDS = 2 * MAX_BACKOFF_SECONDS
-FARTHEST_SECONDS = 7 * 86_400.0
+MAX_JOB_DELAY_SECONDS = 2 * MAX_BACKOFF_SECONDS
+MAX_HELD_DELAY_SECONDS = 7 * 86_400.0
 
 
 @SCHEMA.step
@@ -298,7 +298,7 @@ class State:
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_JOB} FROM job WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
-            (now, now + FARTHEST_JOB_SECONDS),
+            (now, now + MAX_JOB_DELAY_SECONDS),
         )
         return Job(*rows[0]) if rows else None
 
@@ -385,11 +385,12 @@ class State:
         """Return whether a part of the log waits for a model."""
         return bool(self._db.value("SELECT 1 FROM held WHERE transcript = ?", (transcript,)))
 
-    def due_held(self) -> Held | None:
+    def next_held(self) -> Held | None:
         """Return the due part that has waited for a model the longest, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
-            f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1", (now, now + FARTHEST_SECONDS)
+            f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
+            (now, now + MAX_HELD_DELAY_SECONDS),
         )
         return _held(rows[0]) if rows else None
 

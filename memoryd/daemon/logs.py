@@ -53,7 +53,7 @@ class PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
         return open(self.baseFilename, self.mode, encoding=self.encoding, errors=self.errors, opener=opener)  # noqa: PTH123
 
 
-class FloodGate(logging.Filter):
+class LogRateLimiter(logging.Filter):
     """Limits the lines with the same logger and message template to FLOOD_LINES per FLOOD_SECONDS.
 
     The number of skipped lines is reported afterwards.
@@ -81,7 +81,7 @@ def start_log(path: Path, level: str) -> logging.Handler:
     """Log this process to `path`. Pass the returned handler to `stop_log`."""
     make_private_dir(path.parent)
     handler = PrivateRotatingHandler(path, maxBytes=LIMIT_BYTES, backupCount=KEPT_FILES, encoding="utf-8", errors="replace")
-    handler.addFilter(FloodGate())
+    handler.addFilter(LogRateLimiter())
     handler.setFormatter(PrivateFormatter(FORMAT))
     root = logging.getLogger()
     root.addHandler(handler)

@@ -132,7 +132,7 @@ class Spool:
             self.handle(path.suffix.removeprefix("."), record)
             path.unlink(missing_ok=True)
         except InputError as error:
-            self._put_aside(path, error.message)
+            self._quarantine(path, error.message)
             return False
         except (MemorydError, OSError) as error:
             self._failed(path, str(error))
@@ -146,9 +146,9 @@ class Spool:
         self._attempts[path.name] = (count, time.monotonic() + self.pause)
         self.report("spool", f"{path.name}, attempt {count}: {problem}")
         if count >= MAX_ATTEMPTS:
-            self._put_aside(path, problem)
+            self._quarantine(path, problem)
 
-    def _put_aside(self, path: Path, problem: str) -> None:
+    def _quarantine(self, path: Path, problem: str) -> None:
         self.report("spool", f"{path.name} was moved to {BAD}/: {problem}")
         self._attempts.pop(path.name, None)
         self.bad += 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 MAX_PATHS = 10_000
 _LONGEST_WAIT = 10.0
-_LOOK_AGAIN_SECONDS = 1.0
+_RESCAN_SECONDS = 1.0
 _QUIET_EVENTS = frozenset({"opened", "closed_no_write"})
 
 
@@ -123,7 +123,7 @@ class MemoryWatcher:
     def _settled(self) -> set[Path]:
         """Return the collected paths once no more arrive. Return none after a second without events, or when stopping."""
         with self._arrived:
-            self._arrived.wait_for(lambda: self._paths or self._stopping.is_set(), _LOOK_AGAIN_SECONDS)
+            self._arrived.wait_for(lambda: self._paths or self._stopping.is_set(), _RESCAN_SECONDS)
             if not self._paths:
                 return set()
             rounds = int(_LONGEST_WAIT / self._settle) if self._settle > 0 else 0

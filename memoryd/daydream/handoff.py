@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from memoryd.core.text import one_line, shorten, words
 from memoryd.core.types import Kind, MemoryItem, Turn, TurnKind
 from memoryd.daydream.model_reader import MIN_USER_WORDS
-from memoryd.daydream.offline.acts import says_to_hold
+from memoryd.daydream.offline.acts import says_it_lasts
 from memoryd.daydream.redact import redact
 from memoryd.retrieval import item_terms, query_terms
 
@@ -35,7 +35,7 @@ _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?|check)\b", re.IGNORECASE)
 
 
-class Gathered:
+class SessionOutline:
     """Collects the course of a session from the turns of its log, piece by piece."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ def _rare(text: str) -> set[str]:
 
 def _task(text: str) -> str:
     """Return the text without lasting wishes. These are memories of their own and may be retracted or forgotten."""
-    return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_to_hold(part))
+    return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_it_lasts(part))
 
 
 def _part(text: str) -> str:

@@ -545,7 +545,7 @@ def _best_line(content: str, lines: Sequence[str]) -> float:
     return max((support(content, line) for line in lines), default=0.0)
 
 
-def status_by_worth(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
+def initial_status(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
     """Decide whether a model's statement becomes active or remains a candidate that is only found by search.
 
     In a blind review (docs/quality.md), 94 % of what a model rated essential (3) was worth keeping, 74 % of what it rated
@@ -565,7 +565,7 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
     return restrain(
         Candidate(
             content=proposal.content,
-            status=status_by_worth(proposal.importance, proposal.confidence, source, refers),
+            status=initial_status(proposal.importance, proposal.confidence, source, refers),
             kind=proposal.kind,
             polarity=proposal.polarity,
             source=source,

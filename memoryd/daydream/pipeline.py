@@ -42,16 +42,16 @@ from memoryd.core.types import (
     Usage,
 )
 from memoryd.daydream.admission import admissible, is_excluded, is_own_run, summed
-from memoryd.daydream.handoff import Gathered
+from memoryd.daydream.handoff import SessionOutline
 from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, is_searchable, messages_for
 from memoryd.daydream.readers import (
     ASKS_A_MODEL,
+    CONTINUING_EVENTS,
     ENDPOINT,
     FIRST_REST_SECONDS,
-    GOES_ON,
     LONGEST_REST_SECONDS,
     OFFLINE,
-    Gathering,
+    BatchPolicy,
     Readers,
     Waiting,
     limits_for,
@@ -60,9 +60,9 @@ from memoryd.daydream.readers import (
 from memoryd.daydream.reconcile import (
     UNKNOWN_SESSION,
     KeepAction,
-    Keeper,
     KeepingStore,
     Outcome,
+    Reconciler,
     counts,
     decided,
     reconcile,
@@ -70,8 +70,8 @@ from memoryd.daydream.reconcile import (
     to_item,
 )
 from memoryd.daydream.redact import redacted_passage
-from memoryd.daydream.transcript import LogChunk, blind_cursor, first_folder, read_all, read_transcript
-from memoryd.daydream.under_way import UnderWay
+from memoryd.daydream.transcript import LogChunk, cursor_at_end, first_folder, read_all, read_transcript
+from memoryd.daydream.under_way import ReadAttempts
 from memoryd.llm.claude import Logins
 
 # How a session used memories. Memories that it cited were useful, and memories that it contradicted were wrong.
@@ -116,10 +116,10 @@ UNUSABLE_ATTEMPTS = 6
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
 
 
-class _Then(Enum):
+class _NextStep(Enum):
     """What follows a piece: the next piece, the end of the job, or waiting for more text."""
 
-    GO_ON = auto()
+    CONTINUE = auto()
     END = auto()
     WAIT = auto()
 
@@ -172,7 +172,7 @@ class DayDream:
     ) -> None:
         """Create a day dream. `watch` terminates the process when the watched code does not return."""
         self._store = store
-        self._keeper = Keeper(store, clock)
+        self._keeper = Reconciler(store, clock)
         self._state = state
         self._settings = settings
         self._clock = clock
@@ -184,8 +184,8 @@ class DayDream:
         self._noted = self._readers.problem()
         self._handed_off = ""
         self._watch = watch
-        self._reading = UnderWay(state)
-        self._gathering = Gathering(state, settings, self._readers.chosen)
+        self._reading = ReadAttempts(state)
+        self._gathering = BatchPolicy(state, settings, self._readers.chosen)
 
     # Jobs
 
@@ -207,10 +207,10 @@ class DayDream:
             while not stop():
                 run, then = self._next_piece(job)
                 runs += [run] if run else []
-                if then is _Then.WAIT:
+                if then is _NextStep.WAIT:
                     self._gathering.hold(job)
                     break
-                if then is _Then.END:
+                if then is _NextStep.END:
                     self._hand_off(job)
                     self._state.finish_job(job)
                     break
@@ -224,23 +224,23 @@ class DayDream:
         """Stop a running model process. This is called from another thread. The job is retried later."""
         self._readers.close()
 
-    def _next_piece(self, job: Job) -> tuple[Run | None, _Then]:
+    def _next_piece(self, job: Job) -> tuple[Run | None, _NextStep]:
         cursor = self._live.get(self._state.cursor(job.transcript))
         if refused := self._why_not_opened(job):
-            return self._pass_over(job, cursor, refused), _Then.END
+            return self._pass_over(job, cursor, refused), _NextStep.END
         asks = self._readers.can_ask() and not self._state.is_held(job.transcript)
         self._note_problem(job)
         if asks and self._gathering.waits(job, cursor):
-            return None, _Then.WAIT
+            return None, _NextStep.WAIT
         with self._reading.of(job.transcript, cursor.offset):
             return self._read_on(job, cursor, asks)
 
-    def _read_on(self, job: Job, cursor: Cursor, asks: bool) -> tuple[Run | None, _Then]:
+    def _read_on(self, job: Job, cursor: Cursor, asks: bool) -> tuple[Run | None, _NextStep]:
         piece = self._read(job, cursor)
         if piece.cursor == cursor:
-            return None, _Then.END
+            return None, _NextStep.END
         if asks and self._gathering.is_small(job, piece):
-            return None, _Then.WAIT
+            return None, _NextStep.WAIT
         cwd = self._folder(job, piece)
         refused = self._why_not_folder(cwd, piece)
         place = self._place(job, piece, cwd, named=not refused)
@@ -257,7 +257,7 @@ class DayDream:
         self._live.put(piece.cursor)
         if piece.more:
             self._reading.moved_to(piece.cursor.offset)
-        return run, _Then.GO_ON if piece.more and piece.cursor.offset != piece.start else _Then.END
+        return run, _NextStep.CONTINUE if piece.more and piece.cursor.offset != piece.start else _NextStep.END
 
     def _read(self, job: Job, cursor: Cursor) -> LogChunk:
         """Return the next piece.
@@ -306,7 +306,7 @@ class DayDream:
 
         Its text then stays unread when memory is on again.
         """
-        moved = blind_cursor(job.transcript, job.session)
+        moved = cursor_at_end(job.transcript, job.session)
         if moved is None or moved.offset <= cursor.offset:
             return None
         record = self._state.session(job.session)
@@ -377,7 +377,7 @@ class DayDream:
             return self._keep(passage, piece, run, self._by_rules(passage))
         if not is_searchable(passage):
             return self._keep(passage, piece, run, Extraction((), {"nothing said": len(piece.turns)}, self._readers.chosen))
-        ends = not piece.more and job.reason not in GOES_ON
+        ends = not piece.more and job.reason not in CONTINUING_EVENTS
         known = find_related(self._store, passage)
         self._reading.is_done()  # a model may take long
         try:
@@ -450,11 +450,17 @@ class DayDream:
     def _hand_off(self, job: Job) -> None:
         """Store where a session left off when it ends. A model's summary takes precedence over one derived from the log alone."""
         record = self._state.session(job.session)
-        if job.reason in GOES_ON or job.reason == "import" or record is None or not record.project or self._why_not_opened(job):
+        if (
+            job.reason in CONTINUING_EVENTS
+            or job.reason == "import"
+            or record is None
+            or not record.project
+            or self._why_not_opened(job)
+        ):
             return
         if record.session == self._handed_off or not self._was_read_whole(job):
             return
-        gathered = Gathered()
+        gathered = SessionOutline()
         for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE), apart=self._is_apart):
             if self._why_not_folder(record.cwd, piece):
                 return
@@ -472,7 +478,7 @@ class DayDream:
 
         Nothing happens if no piece is waiting or no model is available.
         """
-        held = self._state.due_held()
+        held = self._state.next_held()
         if held is None:
             return None
         if not self._readers.has_model:
@@ -510,7 +516,7 @@ class DayDream:
         if refused or self._why_not(place) or not is_searchable(passage):
             self._state.finish_held(held, piece.cursor)
             return None
-        ends = not piece.more and job.reason not in GOES_ON
+        ends = not piece.more and job.reason not in CONTINUING_EVENTS
         answer = self._readers.ask(replace(passage, known=find_related(self._store, passage), ends=ends))
         if isinstance(answer, Waiting):
             self._state.postpone_held(held, answer.problem, answer.until)

@@ -18,6 +18,7 @@ from memoryd.core.deadline import NEVER, Deadline
 from memoryd.daydream.quoted_signs import (
     AGREES,
     ANSWERS,
+    ARTIFACT_LABEL,
     ASKS_ABOUT,
     ASKS_BACK,
     ATTRIBUTE,
@@ -69,7 +70,6 @@ from memoryd.daydream.quoted_signs import (
     LONE,
     LONG_WORDS,
     MACHINE,
-    MADE_TEXT,
     MAIL_FROM,
     MAIL_HEADER,
     MAIL_SUBJECT,
@@ -80,6 +80,7 @@ from memoryd.daydream.quoted_signs import (
     META_WORDS,
     MY_RULES,
     NAMED,
+    NAMES_ORIGIN,
     NAMES_TEXT,
     NEAR_CHARS,
     NEAR_LINES,
@@ -88,6 +89,7 @@ from memoryd.daydream.quoted_signs import (
     OPINION_WORDS,
     ORDER,
     OTHERS,
+    OTHERS_WANT,
     OUTPUT_TAIL,
     OWN_LABEL,
     OWN_VOICE,
@@ -129,13 +131,11 @@ from memoryd.daydream.quoted_signs import (
     STATES_AT_END,
     SUPPOSES,
     TAG,
-    TELLS_SOURCE,
     THIS,
     TINY_WORDS,
     TITLE,
     UNFINISHED,
     WANT_WORDS,
-    WANTED_BY_OTHERS,
     WANTED_TEXT,
     WORD,
     WORK_ON_TEXT,
@@ -240,7 +240,7 @@ def _read(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class OwnProse:
     """The turn's own prose, in which `[…]` replaces each quotation, and the quotations."""
 
     own: str
@@ -264,14 +264,14 @@ def _nothing_known(_line: str) -> bool:
     return False
 
 
-def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> Spoken:
+def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> OwnProse:
     """Split a turn that the user typed.
 
     `is_instruction` recognises sentences of the project's instruction files. Raises TooSlowError.
     """
     parts = _Removed()
     if _is_guidance(text):
-        return Spoken(parts.take(text), text.strip())
+        return OwnProse(parts.take(text), text.strip())
     for step in (
         _without_fences,
         _without_regions,
@@ -289,7 +289,7 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known,
     text = _without_reports(text, parts)
     deadline.check()
     text = _without_instructions(text, parts, is_instruction)
-    return Spoken(_tidy(text), "\n".join(parts.quoted))
+    return OwnProse(_tidy(text), "\n".join(parts.quoted))
 
 
 def asserted(text: str) -> str:
@@ -667,7 +667,7 @@ def _asks_about(line: str) -> bool:
     """Return whether a short line requests work on the text above it, or an opinion about that text."""
     if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
         return False
-    if WORK_ON_TEXT.search(line) or TELLS_SOURCE.search(line):
+    if WORK_ON_TEXT.search(line) or NAMES_ORIGIN.search(line):
         return True
     return bool(ASKS_ABOUT.search(line) and not ASKS_BACK.search(line))
 
@@ -964,7 +964,7 @@ def introduces(head: str) -> bool:
         return True
     if is_about_text(head) and not OWN_LABEL.search(head):
         return True
-    if noun and STATES_AT_END.search(head) or CITES.search(head) or MADE_TEXT.match(head) or PASSED_ON.search(head):
+    if noun and STATES_AT_END.search(head) or CITES.search(head) or ARTIFACT_LABEL.match(head) or PASSED_ON.search(head):
         return True
     if OWN_LABEL.search(head):
         return False
@@ -1014,7 +1014,7 @@ def _own_of_clause(clause: str, parts: _Removed) -> str:
         return f"{parts.take(clause[: after.start()])}{clause[after.start() :]}"
     reported = REPORTED.search(clause)
     found = [match for match in (SAID_BY_OTHERS.search(clause), SENTENCE_INSIDE.search(clause)) if match]
-    wanted = WANTED_BY_OTHERS.search(clause)
+    wanted = OTHERS_WANT.search(clause)
     if wanted and SAYS_ONESELF.search(clause[max(0, wanted.start() - SHORT_CHARS) : wanted.start()]):
         wanted = None
     if wanted and ORDER.search(clause, wanted.end()) and not AGREES.search(clause, 0, wanted.start()):

@@ -320,7 +320,7 @@ PASSED_ON = later(
 )
 # Introduces, before a colon, a text that the work is about, such as a slogan, a label or test data. Plurals and bare topics
 # ("Commit messages: …") are excluded.
-MADE_TEXT = later(
+ARTIFACT_LABEL = later(
     r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
     r"(?:(?:slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
     r"(?: ideas?)?\b|(?:copy|wording|test data|sample (?:text|data|input)|dummy (?:text|data)|example (?:text|input|sentence)|fixture|text|line|"
@@ -328,7 +328,7 @@ MADE_TEXT = later(
     re.IGNORECASE,
 )
 # Statements on the origin of a text above them, and a question or task that ends by referring to the text below it.
-TELLS_SOURCE = later(
+NAMES_ORIGIN = later(
     r"^\W*(?:(?:that|this|these|das|ça|eso) (?:is|was|are|were|ist|war|steht|est|es) (?:what|from|how|in|part|quoted|copied|was|aus|so)\b|"
     r"\((?:quoted |copied |taken )?(?:from|aus|de)\b|i (?:found|got|copied|saw|read) (?:this|that|it)\b)",
     re.IGNORECASE,
@@ -462,7 +462,7 @@ REPLIES = later(
     re.IGNORECASE,
 )
 # What somebody else wants, asks or says, without a colon.
-WANTED_BY_OTHERS = later(
+OTHERS_WANT = later(
     r"(?<=[\w'’.]) (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants|wanted|asks|asked|tells|told|begs|begged|expects|expected|(?<=docs )want|(?<=they )want|(?<=rules )want) "
     r"(?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
     r"suggested|recommends|recommended|argues|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"

@@ -32,13 +32,13 @@ from memoryd.llm.claude import Logins
 # user asks. The cursor does not move, so nothing is lost if the process is killed.
 
 # After these events, the session continues. After all others, the available text is read.
-GOES_ON = frozenset({"Stop", "SubagentStop"})
+CONTINUING_EVENTS = frozenset({"Stop", "SubagentStop"})
 SILENT_SECONDS = 900.0
 # A log has at least this many bytes per token of text, so fewer bytes can't fill a piece.
 MIN_BYTES_PER_TOKEN = 4
 
 
-class Gathering:
+class BatchPolicy:
     """Decides whether a job waits for more text, one job at a time. What it must remember about a log is stored in the state."""
 
     def __init__(self, state: State, settings: Settings, reader: str) -> None:
@@ -51,7 +51,7 @@ class Gathering:
 
         What the user switched off is never delayed.
         """
-        if not self._on or job.reason not in GOES_ON or self._is_off(job.session):
+        if not self._on or job.reason not in CONTINUING_EVENTS or self._is_off(job.session):
             return False
         size = -1
         with suppress(OSError):  # the reader reports the error
@@ -64,7 +64,7 @@ class Gathering:
         Its log is then checked again when it has twice as much new text. Thus all checks together read at most twice the new
         text.
         """
-        if not self._on or job.reason not in GOES_ON or piece.more or not piece.turns or self._is_off(job.session):
+        if not self._on or job.reason not in CONTINUING_EVENTS or piece.more or not piece.turns or self._is_off(job.session):
             return False
         self._state.set_note(_note(job.transcript), f"{piece.start}:{2 * (piece.cursor.offset - piece.start)}")
         return True
@@ -361,7 +361,7 @@ def at_work(settings: Settings, state: State) -> str:
     return SESSION
 
 
-def untold_problem(state: State) -> str:
+def unreported_problem(state: State) -> str:
     """Return why no model can answer, if the user has not been notified yet."""
     problem = state.note(PROBLEM)
     if not problem or state.note(PROBLEM_SHOWN) == problem:

@@ -43,7 +43,7 @@ from memoryd.core.types import (
 from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
-from memoryd.language import CONFLICTS, RULES, Comparison, Relation, Said, adds, rephrases
+from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, adds, rephrases
 from memoryd.language.entities import find_entities
 
 # The HEAD commit of a working folder, read from git's own files without starting a process.
@@ -129,7 +129,7 @@ class Decision:
     refined: str = ""
 
 
-Compare = Callable[[Said, Said], Comparison]
+Compare = Callable[[Assertion, Assertion], Comparison]
 
 
 def reconcile(
@@ -174,10 +174,10 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
     return None
 
 
-def said(statement: MemoryItem | Candidate) -> Said:
+def said(statement: MemoryItem | Candidate) -> Assertion:
     """Return a memory or a candidate in the form that comparisons use."""
     at = statement.valid_from if isinstance(statement, MemoryItem) else statement.at
-    return Said(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER, at)
+    return Assertion(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER, at)
 
 
 def relation(item: MemoryItem, candidate: Candidate, compare: Compare = RULES.compare) -> Comparison:
@@ -416,13 +416,13 @@ MAX_OF_SESSION = 1_000
 
 
 class KeepingStore(MemoryStore, Protocol):
-    """The part of the service that the Keeper needs: a store that finds similar memories and closes those that were replaced."""
+    """What the Reconciler needs of the service: a store that finds similar memories and closes replaced ones."""
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
         """Return memories that may say the same or the opposite, nearest first. They may have any status."""
         ...
 
-    def compare(self, old: Said, new: Said) -> Comparison:
+    def compare(self, old: Assertion, new: Assertion) -> Comparison:
         """Return the relation of a statement to an older one."""
         ...
 
@@ -460,7 +460,7 @@ class Outcome:
     reason: str = ""
 
 
-class Keeper:
+class Reconciler:
     """Compares candidates with known memories and writes new memories."""
 
     def __init__(self, store: KeepingStore, clock: Clock) -> None:

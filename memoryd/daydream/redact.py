@@ -79,7 +79,7 @@ def _clean() -> _Clean:
     return _Clean()
 
 
-def keepable(text: str) -> Redacted:
+def storable_text(text: str) -> Redacted:
     """Return the part of a statement that may be kept. Secrets and closed private blocks are removed."""
     public = strip_whole_private(text)
     safe = redact(public)

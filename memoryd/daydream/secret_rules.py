@@ -17,16 +17,16 @@ from memoryd.daydream.secret_values import (
     Stems,
     is_compound,
     is_lookup,
+    is_lookup_in_prose,
     is_measure,
     is_mixed,
     is_placeholder,
     is_predicate,
-    is_told_lookup,
     is_wordy,
     looks_random,
     stems_in,
 )
-from memoryd.daydream.secret_words import NOT_WITHIN
+from memoryd.daydream.secret_words import WORD_START
 
 MARK = "[redacted:"
 
@@ -223,7 +223,7 @@ def _is_joined(match: re.Match[str]) -> bool:
     )
 
 
-def _accept_told(match: re.Match[str]) -> bool:
+def _accept_in_prose(match: re.Match[str]) -> bool:
     """Accept a value in prose that follows "is" or a colon.
 
     The value must not be a word, or it must be a word that can't describe a password.
@@ -236,7 +236,7 @@ def _accept_told(match: re.Match[str]) -> bool:
         return False
     if _is_joined(match):
         return True
-    if is_placeholder(value) or is_told_lookup(value) or (is_measure(value) and not value.isdigit()):
+    if is_placeholder(value) or is_lookup_in_prose(value) or (is_measure(value) and not value.isdigit()):
         return False
     if not _is_password_key(key):
         return looks_random(value)
@@ -430,7 +430,7 @@ _OPTION = (
 # Wordings in prose
 
 _SAYS = (
-    NOT_WITHIN
+    WORD_START
     + r"(?P<key>pass ?words?|pre-?shared[ -]key|psk|network key|(?:secret|security)(?: question)? answer|geheimnis|netzwerkschlüssel|(?:shared|common|client|signing|webhook|hmac) secret|passwort|passwörter|passphrase|passcode|kennwort|losungswort|passwd|pwd|pw|pass|wi-?fi[ -]key|wlan[ -]schlüssel|"
     r"mot de passe|mdp|code secret|secret partagé|contraseña|contrasena|clave|secreto compartido|segreto condiviso|segredo compartilhado|senha|palavra[- ]passe|palabra secreta|parola d'ordine|parola chiave|parola|wachtwoord|hasło|heslo|"
     r"lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasanani?|şifre(?:m|si|miz)?|parolası|jelszó|пароль|пароля|паролем|geheimzahl|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
@@ -1255,20 +1255,20 @@ RULES: tuple[SecretRule, ...] = (
         _KEY_WORDS
         + " geheim segreto segredo palabra clé schlüssel llave chave jeton parola ключ lösen adgang salasana jelsz wi-fi wifi wlan code",
         _SAYS + _ABOUT + _LONG_CLAUSE + _IS + _VALUE + _WORD_END,
-        lambda match: _accept_told(match) and _is_whole(match) and not _is_code_or_purpose(match),
+        lambda match: _accept_in_prose(match) and _is_whole(match) and not _is_code_or_purpose(match),
         stems=_SAYS_STEMS,
     ),
     _rule(
         "password",
         "密码 密碼 口令 密钥 秘钥 令牌 金鑰 私钥 凭证 凭据 パスワード 暗証 秘密鍵 トークン 合言葉 シークレット キー 鍵 クレデンシャル パスフレーズ 비밀번호 암호 비밀 토큰 시크릿 키",
         _CJK_KEY + _CJK_IS + r"(?P<secret>[!-~]{4,200}?)(?=[\"'`”」』]?(?:[\s，。、；！？）]|$|[^\x00-\x7f]|[.,;](?:\s|$)))",
-        _accept_told,
+        _accept_in_prose,
     ),
     _rule(
         "password",
         _KEY_WORDS,
         _SAYS + r"\s{1,2}[\"'`„“«*]{1,3}(?P<secret>[^\s\"'`„“”«»*]{4,100})[\"'`”“»*]{1,3}",
-        _accept_told,
+        _accept_in_prose,
         stems=_SAYS_STEMS,
     ),
     _rule(

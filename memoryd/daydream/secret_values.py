@@ -124,7 +124,7 @@ def is_lookup(value: str) -> bool:
     return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
 
 
-def is_told_lookup(value: str) -> bool:
+def is_lookup_in_prose(value: str) -> bool:
     """Do the same as `is_lookup` for prose, where words with dots and a digit may be a password."""
     return is_lookup(value) and not (_DOTTED.match(value) and any(c.isdigit() for c in value) and not _NAMESPACE.match(value))
 

@@ -25,8 +25,8 @@ from memoryd.daydream.secret_words import (
     is_about,
     is_chosen,
     is_name,
-    is_said,
     is_strong,
+    may_be_password,
 )
 
 _REACH = 220  # the number of characters to search on each side of a name
@@ -39,7 +39,7 @@ _DIGITS = 3  # the minimum length of a run of letters that is not a word
 _SHORTEST_BARE_KEY = 20
 
 
-class Required(Enum):
+class ValueRequirement(Enum):
     """What the value of a name must look like."""
 
     PASSWORD = auto()
@@ -157,11 +157,11 @@ def find_named(scanned: ScannedText) -> list[Found]:
         asked = _asked(text, start, done)
         if asked is None:
             continue
-        kind = "password" if asked is Required.PASSWORD else "key"
+        kind = "password" if asked is ValueRequirement.PASSWORD else "key"
         if not is_about(text, done):
             loose = text[start:done].casefold() in _LOOSE
             found += [(*span, kind) for span in (_behind(text, done, asked, loose), _ahead(text, start, asked)) if span]
-        if asked is Required.PASSWORD and (span := _entered(text, start)):
+        if asked is ValueRequirement.PASSWORD and (span := _entered(text, start)):
             found.append((*span, kind))
     if scanned.has(_CALL_WORDS):
         found += [*_arguments(text), *_keyed(text)]
@@ -184,7 +184,7 @@ def _name_around(text: str, at: int) -> tuple[int, int]:
     return start, max(end, at + 1)
 
 
-def _asked(text: str, start: int, end: int) -> Required | None:
+def _asked(text: str, start: int, end: int) -> ValueRequirement | None:
     """Return what the value of a name must look like, judging by the last part of the name.
 
     Return None if the name is not that of a credential.
@@ -196,20 +196,22 @@ def _asked(text: str, start: int, end: int) -> Required | None:
         return None
     last, before = pieces[-1], pieces[-2] if len(pieces) > 1 else _word_before(text, start)
     if before in ("api", "access", "secret", "auth", "private") and last == "key":
-        return Required.KEY
+        return ValueRequirement.KEY
     if last in _BARE_KEY:
         if before in _OF_NETWORK:
-            return Required.PASSWORD
+            return ValueRequirement.PASSWORD
         if before in _NO_KEY:
             return None
-        return Required.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else Required.ANY_KEY
+        return ValueRequirement.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else ValueRequirement.ANY_KEY
     if before in ("public", "next", "page", "csrf"):
         return None
     if _PASSWORD.fullmatch(last):
-        return Required.PASSWORD
+        return ValueRequirement.PASSWORD
     if last in _CHOSEN:
-        return Required.SECRET
-    return Required.KEY if _KEY.fullmatch(last) or last == "pat" and (len(pieces) > 1 or text[start:end] == "PAT") else None
+        return ValueRequirement.SECRET
+    return (
+        ValueRequirement.KEY if _KEY.fullmatch(last) or last == "pat" and (len(pieces) > 1 or text[start:end] == "PAT") else None
+    )
 
 
 _OF_A_DIGEST = re.compile(
@@ -248,7 +250,7 @@ class _Way:
         self.joined = joins or core[-1:] in (":", "=") or self.joined and word in _PROSE or not word and hard
 
 
-def _behind(text: str, at: int, asked: Required, loose: bool) -> tuple[int, int] | None:
+def _behind(text: str, at: int, asked: ValueRequirement, loose: bool) -> tuple[int, int] | None:
     """Return the value that follows a name."""
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MAX_TOKENS):
@@ -320,7 +322,7 @@ def _may_cross(between: str, way: _Way) -> bool:
     )  # noqa: PLR2004
 
 
-def _ahead(text: str, at: int, asked: Required) -> tuple[int, int] | None:
+def _ahead(text: str, at: int, asked: ValueRequirement) -> tuple[int, int] | None:
     """Return the value that precedes a name, as in "put X in API_KEY" and "X as the token"."""
     left = max(0, text.rfind("\n", max(0, at - _REACH // 2), at) + 1, at - _REACH // 2)
     tokens = [*_TOKEN.finditer(text, left, at)]
@@ -339,7 +341,7 @@ def _ahead(text: str, at: int, asked: Required) -> tuple[int, int] | None:
             end = token.start()
             continue
         value = _trimmed(raw)
-        verbs = ASKS_FOR | _STATES if asked is Required.PASSWORD else ASKS_FOR
+        verbs = ASKS_FOR | _STATES if asked is ValueRequirement.PASSWORD else ASKS_FOR
         verb = number > 0 and tokens[number - 1][0].casefold().strip(",:") in verbs
         before = text[token.start() - 1 : token.start()] if token.start() else ""
         enclosed = before in tuple("\"'`“„«「(") and before != ""
@@ -371,7 +373,7 @@ def _trimmed(raw: str) -> str:
     return raw.rstrip(".,:…")
 
 
-def _is_value(value: str, asked: Required, join: _Join) -> bool:
+def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
     """Return whether a value matches what its name requires.
 
     The more loosely the two are joined, the stricter the check is.
@@ -381,16 +383,16 @@ def _is_value(value: str, asked: Required, join: _Join) -> bool:
     if (
         _NAME_OF_ONE.fullmatch(value)
         or join.words
-        and (not join.hard or asked is Required.ANY_KEY and not join.prose)
+        and (not join.hard or asked is ValueRequirement.ANY_KEY and not join.prose)
         or not any(c.isdigit() for c in value)
     ):
         return False
-    if asked is not Required.PASSWORD:
-        chosen = asked is Required.SECRET and join.quoted and join.hard and not join.words and is_picked(value)
+    if asked is not ValueRequirement.PASSWORD:
+        chosen = asked is ValueRequirement.SECRET and join.quoted and join.hard and not join.words and is_picked(value)
         return chosen or _is_key(value, asked, join)
     if is_picked(value):
         return True
-    return join.hard and not join.words and (is_said(value) or _is_key(value, Required.KEY, join))
+    return join.hard and not join.words and (may_be_password(value) or _is_key(value, ValueRequirement.KEY, join))
 
 
 _NAME_OF_ONE = re.compile(
@@ -403,14 +405,14 @@ def is_picked(value: str) -> bool:
     return (_WEAK.fullmatch(value) is not None or is_strong(value) or is_chosen(value)) and not is_placeholder(value)
 
 
-def _is_key(value: str, asked: Required, join: _Join) -> bool:
+def _is_key(value: str, asked: ValueRequirement, join: _Join) -> bool:
     if _HEX.fullmatch(value):
-        return asked is not Required.ANY_KEY or join.prose and join.hard and "-" not in value
+        return asked is not ValueRequirement.ANY_KEY or join.prose and join.hard and "-" not in value
     if is_lookup(value) or "-" in value and (is_wordy(value) or _MODEL.fullmatch(value)) or not any(c.isdigit() for c in value):
         return False
-    if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is Required.ANY_KEY else _SHORTEST_KEY):
+    if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is ValueRequirement.ANY_KEY else _SHORTEST_KEY):
         return False
-    plain = value.isalnum() and join.hard and asked is not Required.ANY_KEY and sum(c.isdigit() for c in value) >= _DIGITS
+    plain = value.isalnum() and join.hard and asked is not ValueRequirement.ANY_KEY and sum(c.isdigit() for c in value) >= _DIGITS
     return plain or looks_random(value) and not is_wordy(value)
 
 
@@ -440,16 +442,16 @@ def _arguments(text: str) -> Iterator[Found]:
         for argument in arguments:
             value = argument["secret"]
             first = not text[call.start("arguments") : argument.start()].strip()
-            if not first and (is_picked(value) or is_said(value)):
+            if not first and (is_picked(value) or may_be_password(value)):
                 yield *argument.span("secret"), "password"
 
 
 def _keyed(text: str) -> Iterator[Found]:
     for match in _KEYED.finditer(text):
-        if _is_key(match["secret"], Required.KEY, _Join(True, 0, True)) or is_picked(match["secret"]):
+        if _is_key(match["secret"], ValueRequirement.KEY, _Join(True, 0, True)) or is_picked(match["secret"]):
             yield *match.span("secret"), "key"
     for match in _FLAGGED.finditer(text):
-        if is_picked(match["secret"]) or is_said(match["secret"]):
+        if is_picked(match["secret"]) or may_be_password(match["secret"]):
             yield *match.span("secret"), "password"
 
 
@@ -474,7 +476,7 @@ def _pairs(text: str) -> Iterator[Found]:
     for pair in _PAIR.finditer(text):
         value, user = _trimmed(pair["secret"]), pair["user"].casefold()
         if user.startswith(MARK):
-            if _is_key(value, Required.KEY, _Join(True, 0, False)):
+            if _is_key(value, ValueRequirement.KEY, _Join(True, 0, False)):
                 yield pair.start("secret"), pair.start("secret") + len(value), "key"
             continue
         start = text.rfind("\n", max(0, pair.start() - _REACH), pair.start()) + 1

@@ -43,8 +43,8 @@ _KEY = (
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
 # Matches at the start of a word, or of the last part of a German compound with a hyphen, as in "WLAN-Passwort"
-NOT_WITHIN = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
-_KEYWORD = re.compile(rf"{NOT_WITHIN}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
+WORD_START = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
+_KEYWORD = re.compile(rf"{WORD_START}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _PASSWORD_STEMS = stems_in(
     "pass pwd pw kennwort losungswort mot~de mdp code~secret phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord passord adgangskode salasana şifre jelsz парол login logon zugang cred pin pre-shared preshared psk network~key wi-fi wifi shared~s common~s client~s signing~s webhook~s hmac~s secret~ security~ geheim"
 )
@@ -344,7 +344,7 @@ def _joined_before(
     start, value = _bare(start, raw)
     if not value or is_about(text, word.end()):
         return None
-    if _is_told(value, password, near=True):
+    if _may_be_secret(value, password, near=True):
         return (start, start + len(value))
     if not password or pointed and joint not in _IS or not (_may_be_word(value) or joint in _AS and _is_chosen_words(value)):
         return None
@@ -364,12 +364,12 @@ def _begins_line(text: str, tokens: list[tuple[int, str]]) -> bool:
 def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tuple[int, int] | None:
     """Return the value in clauses such as "the password for X will be Y" and "the password was changed to Y"."""
     if "?" in text[word.end() : word.end() + 2] and (answer := _ANSWER.match(text, word.end())) is not None:
-        return answer.span("secret") if password and _is_told(answer["secret"], password, near=True) else None
+        return answer.span("secret") if password and _may_be_secret(answer["secret"], password, near=True) else None
     if (
         password
         and "phrase" in word[0].casefold()
         and (phrase := _PHRASE.match(text, word.end())) is not None
-        and _is_phrase_told(text, word, phrase["secret"])
+        and _is_passphrase_after(text, word, phrase["secret"])
     ):
         return phrase.span("secret")
     return None if is_about(text, word.end()) else _joined_after(words.after(word.end()), password)
@@ -401,7 +401,7 @@ def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[i
 def _is_joined(value: str, raw: str, before: str, number: int, password: bool) -> bool:
     """Return whether a value after "is" is a secret. For a password, a word in quotes is also accepted."""
     near = (number <= _CLAUSE_WORDS or before in _IS) and (password or before.isalpha())
-    if value and (is_strong(value) or _is_told(value, password, near=near)):
+    if value and (is_strong(value) or _may_be_secret(value, password, near=near)):
         return True
     if password and before in _IS and _LONG_PHRASE.fullmatch(value) and not is_compound(value):
         return True
@@ -420,7 +420,7 @@ _TIES = frozenset(
 )
 
 
-def _is_phrase_told(text: str, word: re.Match[str], phrase: str) -> bool:
+def _is_passphrase_after(text: str, word: re.Match[str], phrase: str) -> bool:
     """Return whether the words after "with passphrase" form a passphrase.
 
     They do if none of them is a function word.
@@ -471,12 +471,12 @@ def _clause_ends(text: str, at: int) -> bool:
     return not rest or rest[0] in ".,;:!?)\n—–-" or rest.split(maxsplit=1)[0].casefold().strip(",.") in _GOES_ON
 
 
-def is_said(value: str) -> bool:
+def may_be_password(value: str) -> bool:
     """Return whether a value may be a password where a password is expected."""
-    return _is_told(value, password=True, near=True)
+    return _may_be_secret(value, password=True, near=True)
 
 
-def _is_told(value: str, password: bool, *, near: bool) -> bool:
+def _may_be_secret(value: str, password: bool, *, near: bool) -> bool:
     """Return whether a value is not a word, a name, a measure or a placeholder."""
     if len(value) < _MIN_PASSWORD or MARK in value or _IS_CODE.search(value):
         return False
@@ -635,7 +635,7 @@ def _cjk_value(match: re.Match[str], shift: int, password: bool, *, made: bool =
         and len(value) >= _MIN_PASSWORD + 1
         and (_may_be_word(value) or _is_chosen_words(value) or _LONG_PHRASE.fullmatch(value) is not None)
     )
-    if value and (chosen or _is_told(value, password, near=True) or is_strong(value)):
+    if value and (chosen or _may_be_secret(value, password, near=True) or is_strong(value)):
         yield at, at + len(value), "password"
 
 
@@ -734,7 +734,7 @@ def _header(line: str, bar: str) -> tuple[dict[int, bool], tuple[int, int] | Non
         if number + 1 < len(cells) and bar in "|\t":
             at, value = cells[number + 1]
             begin = line.find(value, at) if value else -1
-            if begin >= 0 and not any(c.isspace() for c in value) and _is_told(value, password, near=True):
+            if begin >= 0 and not any(c.isspace() for c in value) and _may_be_secret(value, password, near=True):
                 return {}, (begin, begin + len(value))
     if valued or bar in ",;" and not all(_NAME_OF_COLUMN.fullmatch(cell) for cell in filled):
         return {}, None
@@ -755,7 +755,7 @@ def _cells_of(line: str, start: int, bar: str, columns: dict[int, bool]) -> Iter
         if begin < 0 or any(c.isspace() for c in value):
             continue
         wordy = password and len(value) >= 6 and value.isalpha() and not is_predicate(value) and value.casefold() not in _TYPES  # noqa: PLR2004
-        if _is_told(value, password, near=True) or wordy or password and "-" in value and _is_phrase(value):
+        if _may_be_secret(value, password, near=True) or wordy or password and "-" in value and _is_phrase(value):
             yield start + begin, start + begin + len(value), "password" if password else "key"
 
 

@@ -16,8 +16,8 @@ from memoryd.core.candidates import OfferedCandidate
 from memoryd.core.errors import TranscriptError
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Evidence, Kind, MemoryItem, Passage, Polarity, Source, Status, Turn, TurnKind
-from memoryd.daydream.model_answer import MIN_REWORDED, is_users, status_by_worth, support
-from memoryd.daydream.reconcile import KeepAction, Keeper, Outcome
+from memoryd.daydream.model_answer import MIN_REWORDED, initial_status, is_users, support
+from memoryd.daydream.reconcile import KeepAction, Outcome, Reconciler
 from memoryd.daydream.speakers import short_hash
 from memoryd.daydream.transcript import read_all
 from memoryd.service import Orchestrator
@@ -76,7 +76,7 @@ class Origin:
 class Settler:
     """Applies the answers of one call of `settle`."""
 
-    def __init__(self, service: Orchestrator, state: State, keeper: Keeper) -> None:
+    def __init__(self, service: Orchestrator, state: State, keeper: Reconciler) -> None:
         self._service = service
         self._state = state
         self._keeper = keeper
@@ -94,7 +94,7 @@ class Settler:
             if not answer.keep:
                 return self._drop(answer, entry, item)
             source, _ = self._source(answer.content or item.content, answer.polarity or item.polarity, item, origin)
-            worth = status_by_worth(answer.importance, answer.confidence, source, bool(answer.replaces))
+            worth = initial_status(answer.importance, answer.confidence, source, bool(answer.replaces))
             if worth is Status.CANDIDATE:
                 return self._reword(answer, entry, item, source)
             return self._keep(answer, entry, item, origin)
@@ -109,7 +109,7 @@ class Settler:
             evidence=Evidence(origin.transcript),
         )
         source, _ = self._source(answer.content, answer.polarity or Polarity.KNOW, base, origin)
-        if status_by_worth(answer.importance, answer.confidence, source, bool(answer.replaces)) is Status.CANDIDATE:
+        if initial_status(answer.importance, answer.confidence, source, bool(answer.replaces)) is Status.CANDIDATE:
             return Settled("own", "minor", reason="too minor to be kept beside what was offered")
         with self._service.writing():
             outcome = self._write(answer, base, "", origin)

@@ -53,7 +53,7 @@ def queued_uuid(text: str) -> str:
 
 
 @dataclass(slots=True)
-class Memo:
+class ParserState:
     """Identities of recent lines, names of called tools, expected repetitions of prompts, the last turns, and the branch.
 
     Attributes:
@@ -205,19 +205,19 @@ def _put(table: OrderedDict[str, Any], key: str, value: Any, limit: int) -> None
         table.popitem(last=False)
 
 
-def load_memo(text: str) -> Memo | None:
-    """Load the output of `Memo.dump`.
+def load_memo(text: str) -> ParserState | None:
+    """Load the output of `ParserState.dump`.
 
     Return None if the data is damaged or from another version, so that reading starts over.
     """
     if not text:
-        return Memo()
+        return ParserState()
     try:
         values = orjson.loads(text)
         if values["v"] != VERSION:
             return None
         seen = values["seen"]
-        return Memo(
+        return ParserState(
             OrderedDict.fromkeys(seen[i : i + 10] for i in range(0, len(seen), 10)),
             OrderedDict(values["tools"]),
             list(values["echoes"]),
@@ -625,7 +625,9 @@ class EntryReader:
 
     """
 
-    def __init__(self, memo: Memo, limits: TextLimits, known: Callable[[str], bool], not_after: datetime | None = None) -> None:
+    def __init__(
+        self, memo: ParserState, limits: TextLimits, known: Callable[[str], bool], not_after: datetime | None = None
+    ) -> None:
         self._not_after = not_after
         self.skipped: Counter[str] = Counter()
         self.redacted: Counter[str] = Counter()
@@ -736,7 +738,7 @@ class EntryReader:
     def _spoken(self, texts: list[str], entry: Entry, base: Turn) -> Iterator[Turn]:
         text = "\n".join(texts)
         self._check_foreign(text)
-        reason = _not_spoken(text, entry)
+        reason = _reason_not_prompt(text, entry)
         if reason == "compaction":
             yield replace(base, kind=TurnKind.COMPACTION, text=self._safe(clean(strip_private(text)), _SUMMARY_CHARS))
         elif reason:
@@ -910,7 +912,7 @@ def _is_queued_prompt(attachment: Entry) -> bool:
     return prompt and not _by_machine(attachment)
 
 
-def _not_spoken(text: str, entry: Entry) -> str:
+def _reason_not_prompt(text: str, entry: Entry) -> str:
     """Return why a text with the role `user` is not a person's prompt. The result is empty if it is one."""
     if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
         return "compaction"

@@ -29,7 +29,7 @@ from memoryd.core.state import Cursor
 from memoryd.core.text import one_line, shorten, token_count
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.redact import redact
-from memoryd.daydream.speakers import EntryReader, Memo, TextLimits, load_memo, short_hash, turn_from_dict, turn_to_dict
+from memoryd.daydream.speakers import EntryReader, ParserState, TextLimits, load_memo, short_hash, turn_from_dict, turn_to_dict
 
 # Read the complete lines of a growing file, in bounded memory.
 #
@@ -176,7 +176,7 @@ def with_text(context: str, turns_at: TurnsAt) -> str:
 
 
 def _read_carried(named: list[dict[str, Any]], turns_at: TurnsAt) -> list[Turn]:
-    memo, lines = Memo(), dict[int, list[Turn]]()
+    memo, lines = ParserState(), dict[int, list[Turn]]()
     for values in named:
         if "text" in values:  # the text is still in the memory of this process
             memo.keep_context(turn_from_dict(values))
@@ -290,7 +290,7 @@ def read_transcript(
         ) from error
 
 
-def blind_cursor(transcript: str, session: str) -> Cursor | None:
+def cursor_at_end(transcript: str, session: str) -> Cursor | None:
     """Return a cursor at the end of a log that must not be opened. Return None if there is no such file."""
     try:
         size = Path(transcript).stat().st_size
@@ -352,12 +352,12 @@ def _read(
     apart: Callable[[str], bool],
     pass_over: bool,
 ) -> LogChunk:
-    cursor = _after_blind(stream, cursor)
+    cursor = _complete_cursor_at_end(stream, cursor)
     fits = cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint
     memo = load_memo(cursor.live or with_text(cursor.context, _line_reader(stream, limits))) if fits else None
     fits = memo is not None
     if memo is None:
-        cursor, memo = Cursor(cursor.transcript, cursor.session), Memo()
+        cursor, memo = Cursor(cursor.transcript, cursor.session), ParserState()
     before = tuple(memo.turns)
     reading = _Reading(memo, limits, cursor, known, apart, pass_over, _written_by(path))
     lines = read_lines(
@@ -387,7 +387,7 @@ def _read(
     )
 
 
-def _after_blind(stream: BinaryIO, cursor: Cursor) -> Cursor:
+def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
     """Complete a cursor that was moved while the log must not be opened.
 
     Its lines are only counted, and no fingerprint is computed. If the log is shorter by now, reading starts at its end, as later
@@ -419,7 +419,7 @@ def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
 def _turns_of(entry: Any, number: int, limits: ReadLimits) -> list[Turn]:
     if not isinstance(entry, Mapping):
         return []
-    reader = EntryReader(Memo(prompted=True), _text_limits(limits), _nothing_known)
+    reader = EntryReader(ParserState(prompted=True), _text_limits(limits), _nothing_known)
     with suppress(TooSlowError):
         return reader.undelivered(entry, number) if entry.get("type") == "queue-operation" else reader.read(entry, number)
     return []
@@ -443,7 +443,7 @@ class _Reading:
 
     def __init__(
         self,
-        memo: Memo,
+        memo: ParserState,
         limits: ReadLimits,
         cursor: Cursor,
         known: Callable[[str], bool],

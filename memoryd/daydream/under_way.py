@@ -14,7 +14,7 @@ _MAX_GIVEN_UP = 20
 _CAREFUL, _GIVE_UP = 2, 3
 
 
-class UnderWay:
+class ReadAttempts:
     """Counts how often reading started at a position without finishing. It handles one log at a time."""
 
     def __init__(self, state: State) -> None:

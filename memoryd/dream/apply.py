@@ -18,7 +18,7 @@ from memoryd.core.errors import BrokenFileError, InputError, MemorydError, Store
 from memoryd.core.files import replace_all
 from memoryd.core.protocols import Clock
 from memoryd.core.types import MemoryItem
-from memoryd.dream.journal import SEE_JOURNAL, EntryKind, EntryStep, Head, Journal, JournalRecord, Place
+from memoryd.dream.journal import SEE_JOURNAL, EntryKind, EntryStep, EntrySummary, Journal, JournalRecord, Place
 from memoryd.dream.plan import Change
 from memoryd.lineage import as_before_merged
 from memoryd.service import Orchestrator
@@ -182,7 +182,7 @@ class Applier:
         groups = {_record_group(record) for record in records if record.id in only}
         return [record for record in records if _record_group(record) in groups]
 
-    def _undo(self, head: Head, records: Sequence[JournalRecord]) -> Undone:
+    def _undo(self, head: EntrySummary, records: Sequence[JournalRecord]) -> Undone:
         places, before = self._journal.places(head.name), self._journal.before(head.name)
         out = Undone(of=head.name)
         found = {record.id: self._now(record.id) for record in records}
@@ -201,7 +201,7 @@ class Applier:
 
     def _take_back(
         self,
-        head: Head,
+        head: EntrySummary,
         todo: Sequence[JournalRecord],
         found: Mapping[str, _CurrentFile],
         before: Mapping[str, bytes],

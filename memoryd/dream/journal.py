@@ -144,7 +144,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class EntrySummary:
     """The summary of an entry. `undone` lists the memories that an undo has restored since."""
 
     name: str
@@ -177,11 +177,11 @@ class Journal:
         found = (_NAME.fullmatch(path.name) for path in self._folder.iterdir()) if self._folder.is_dir() else ()
         return [match[0] for match in sorted((m for m in found if m), key=lambda match: int(match[2]))]
 
-    def heads(self) -> list[Head]:
+    def heads(self) -> list[EntrySummary]:
         """Return the heads of all entries, newest first."""
         return [self.head(name) for name in reversed(self.names())]
 
-    def head(self, name: str) -> Head:
+    def head(self, name: str) -> EntrySummary:
         """Return an entry's head.
 
         Raises:
@@ -191,14 +191,14 @@ class Journal:
             raise NotFoundError(f"There is no journal entry '{name}'.", fix=SEE_JOURNAL)
         values = self._json(name, "head.json")
         values |= {"kind": EntryKind(values["kind"]), "step": EntryStep(values["step"]), "undone": tuple(values["undone"])}
-        return Head(**values)
+        return EntrySummary(**values)
 
     def records(self, name: str, first: int = 0, most: int | None = None) -> list[JournalRecord]:
         """Return at most `most` of an entry's records, starting at `first`, in the order of the plan."""
         found = self._json(name, "plan.json")["records"]
         return [_record(values) for values in found[first : None if most is None else first + most]]
 
-    def history(self, memory: str) -> Iterator[tuple[Head, JournalRecord]]:
+    def history(self, memory: str) -> Iterator[tuple[EntrySummary, JournalRecord]]:
         """Yield what the entries did to one memory, oldest first."""
         needle = memory.encode()
         for name in self.names():
@@ -246,7 +246,9 @@ class Journal:
     ) -> str:
         """Write the plan and the snapshot durably, and return the name of the new entry, which is then ready to be applied."""
         number = max((int(name.rpartition("-")[2]) for name in self.names()), default=0) + 1
-        head = Head(f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, EntryStep.READY, of, len(records), _counts(records))
+        head = EntrySummary(
+            f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, EntryStep.READY, of, len(records), _counts(records)
+        )
         draft = make_private_dir(self._folder / f"{_UNFINISHED}{head.name}")
         write_atomic(draft / "plan.json", orjson.dumps({"records": [_record_to_dict(record) for record in records]}))
         write_atomic(draft / "before.zip", _zipped(before))
@@ -275,7 +277,7 @@ class Journal:
             first = self.head(of.of)
             self._write_head(replace(first, undone=tuple(sorted(set(first.undone) - ids))))
 
-    def _write_head(self, head: Head) -> None:
+    def _write_head(self, head: EntrySummary) -> None:
         write_atomic(self._folder / head.name / "head.json", _head_bytes(head))
 
     def erase(self, memory: str) -> None:
@@ -317,7 +319,7 @@ def _counts(records: Sequence[JournalRecord]) -> dict[str, int]:
     return out
 
 
-def _head_bytes(head: Head) -> bytes:
+def _head_bytes(head: EntrySummary) -> bytes:
     return orjson.dumps(asdict(replace(head, counts=dict(head.counts))), option=orjson.OPT_INDENT_2)
 
 

@@ -17,7 +17,7 @@ from memoryd.core.protocols import FloatArray
 from memoryd.core.text import jaccard
 from memoryd.core.types import Kind, MemoryItem, Polarity, Source, Status
 from memoryd.dream.plan import DreamLimits, PlanBuilder, partition
-from memoryd.language import RULES, Comparer, Comparison, Relation, Said, compare_read
+from memoryd.language import RULES, Assertion, Comparer, Comparison, Relation, compare_read
 from memoryd.language.reading import Reading, read_memory
 from memoryd.language.stems import is_foreign
 
@@ -212,7 +212,7 @@ class Claim:
     """
 
     items: tuple[MemoryItem, ...]
-    said: Said
+    said: Assertion
     at: datetime
     sessions: frozenset[str]
 
@@ -274,10 +274,10 @@ class Neighbourhood:
             if item.id in vectors and item.content not in self._vectors and not is_foreign(item.content):
                 self._vectors[item.content] = vectors[item.id]
         self._readings: dict[tuple[str, bool], Reading] = {}
-        self._found: dict[tuple[Said, Said], Comparison] = {}
+        self._found: dict[tuple[Assertion, Assertion], Comparison] = {}
         self._read = 0
 
-    def reading(self, said: Said) -> Reading:
+    def reading(self, said: Assertion) -> Reading:
         """Return the parsed text, from the cache if possible."""
         key = said.text, said.dont
         if key not in self._readings:
@@ -353,10 +353,10 @@ class Neighbourhood:
             self._found[old, new] = self._compare(old, new, cosine)
         return CandidatePair(earlier, later, self._found[old, new])
 
-    def _compare(self, old: Said, new: Said, cosine: float | None) -> Comparison:
+    def _compare(self, old: Assertion, new: Assertion, cosine: float | None) -> Comparison:
         """Compare two statements. Once the limit is reached or the reader has failed, they are no longer read together."""
         a, b = self.reading(old), self.reading(new)
-        if self._read < self._limits.read and self._comparer.would_read(cosine):
+        if self._read < self._limits.read and self._comparer.passes_to_reader(cosine):
             self._read += 1
             try:
                 return self._comparer.compare_read(old, new, a, b, cosine)
@@ -372,11 +372,11 @@ def _bag(reading: Reading) -> frozenset[str]:
 
 
 def _claim(builder: PlanBuilder, members: list[MemoryItem]) -> Claim:
-    said = sorted(((builder.last_said(item), item.id) for item in members), reverse=True)
+    said = sorted(((builder.last_stated(item), item.id) for item in members), reverse=True)
     sessions = {each.session for item in members for each in (item, *builder.merged_into(item))}
     items = tuple(builder[id] for _, id in said)
     return Claim(items, replace(_said(items[0]), at=said[0][0]), said[0][0], frozenset(sessions))
 
 
-def _said(item: MemoryItem) -> Said:
-    return Said(item.content, item.polarity is Polarity.DONT, item.source is Source.USER)
+def _said(item: MemoryItem) -> Assertion:
+    return Assertion(item.content, item.polarity is Polarity.DONT, item.source is Source.USER)

@@ -90,7 +90,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class UndecidedConflict:
     """Two contradicting memories. Only the user can say which of them is right."""
 
     first: str
@@ -103,7 +103,7 @@ class Plan:
     """All changes of a sweep, ordered by stage, group and id. There is at most one change per memory."""
 
     changes: tuple[Change, ...] = ()
-    undecided: tuple[Undecided, ...] = ()
+    undecided: tuple[UndecidedConflict, ...] = ()
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -184,7 +184,7 @@ class PlanBuilder:
         """Yield the memories that were merged into this one, without those that lost a conflict with it."""
         return (self._items[id] for id in merged_ids(item) if id in self._items)
 
-    def last_said(self, item: MemoryItem) -> datetime:
+    def last_stated(self, item: MemoryItem) -> datetime:
         """Return when the memory was last said. Its sources are included, since a merged memory keeps their earliest time."""
         return max(map(said_at, (item, *self.merged_into(item))))
 

@@ -19,7 +19,7 @@ from memoryd.core.types import MemoryItem
 from memoryd.dream import stages
 from memoryd.dream.doubtful_pairs import Adviser, dream_model
 from memoryd.dream.neighbours import Neighbourhood
-from memoryd.dream.plan import DEFAULTS, DreamLimits, Plan, PlanBuilder, Undecided
+from memoryd.dream.plan import DEFAULTS, DreamLimits, Plan, PlanBuilder, UndecidedConflict
 from memoryd.dream.stages import drop_forbidden, expire, merge_duplicates, prune, resolve_conflicts
 from memoryd.language import RULES, Comparer
 from memoryd.llm.claude import Logins
@@ -75,7 +75,7 @@ def make_plan(
     builder = PlanBuilder(items, now, protected)
     near = Neighbourhood(items, vectors or {}, limits, comparer)
     adviser = Adviser(llm, limits)
-    undecided: list[Undecided] = []
+    undecided: list[UndecidedConflict] = []
     for _ in range(limits.rounds):
         before = builder.version
         expire(builder, usage or {}, limits)
@@ -87,7 +87,7 @@ def make_plan(
     return _plan(builder, undecided, adviser)
 
 
-def _compare(builder: PlanBuilder, near: Neighbourhood, adviser: Adviser) -> list[Undecided]:
+def _compare(builder: PlanBuilder, near: Neighbourhood, adviser: Adviser) -> list[UndecidedConflict]:
     relations = adviser.settled(near.relations(builder))
     drop_forbidden(builder, relations)
     undecided = resolve_conflicts(builder, relations)
@@ -95,7 +95,7 @@ def _compare(builder: PlanBuilder, near: Neighbourhood, adviser: Adviser) -> lis
     return undecided
 
 
-def _plan(builder: PlanBuilder, undecided: Sequence[Undecided], adviser: Adviser) -> Plan:
+def _plan(builder: PlanBuilder, undecided: Sequence[UndecidedConflict], adviser: Adviser) -> Plan:
     changes = builder.changes()
     counts = Counter(f"{change.stage}.{change.action.value}" for change in changes)
     counts.update({"undecided": len(undecided), "llm_asked": adviser.asked, "llm_failed": adviser.failed})

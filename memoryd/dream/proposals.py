@@ -17,7 +17,7 @@ from memoryd.core.codec import item_from_dict, item_to_dict
 from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.core.files import write_atomic
 from memoryd.core.text import digest
-from memoryd.dream.plan import DROPPING, Action, Change, Undecided
+from memoryd.dream.plan import DROPPING, Action, Change, UndecidedConflict
 
 # Undoing one of these actions does not mean that the user rejects it for the future.
 PASSING = frozenset({Action.DECAY, Action.CHECK, Action.FORGET})
@@ -40,7 +40,7 @@ class PagedProposals:
 
     proposals: tuple[Proposal, ...]
     total: int
-    undecided: tuple[Undecided, ...]
+    undecided: tuple[UndecidedConflict, ...]
 
 
 def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
@@ -77,7 +77,9 @@ class Proposals:
         stored = self._load()
         found = sorted(stored["waiting"])[first : None if most is None else first + most]
         proposals = tuple(_proposal(id, stored["waiting"][id]) for id in found)
-        return PagedProposals(proposals, len(stored["waiting"]), tuple(Undecided(**values) for values in stored["undecided"]))
+        return PagedProposals(
+            proposals, len(stored["waiting"]), tuple(UndecidedConflict(**values) for values in stored["undecided"])
+        )
 
     def counts(self) -> tuple[int, int]:
         """Return the numbers of proposals and of contradictions. Rereads the file only if it changed."""
@@ -106,7 +108,7 @@ class Proposals:
                 raise NotFoundError(f"There is no proposal '{id}'.", fix="See 'memoryd proposals'.")
         return [known[id] for id in dict.fromkeys(ids)]
 
-    def replace(self, found: Iterable[Proposal], undecided: Sequence[Undecided]) -> None:
+    def replace(self, found: Iterable[Proposal], undecided: Sequence[UndecidedConflict]) -> None:
         """Replace the pending proposals with those of a new dream. Known proposals keep their `since`."""
         stored = self._load()
         old = stored["waiting"]

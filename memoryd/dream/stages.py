@@ -19,7 +19,7 @@ from memoryd.core.ledger import FileState
 from memoryd.core.text import token_count
 from memoryd.core.types import AUTHORITY, CHECK_TAG, Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
 from memoryd.dream.neighbours import CandidatePair, Claim, Neighbourhood, Relations, family
-from memoryd.dream.plan import Action, Change, DreamLimits, PlanBuilder, Retirement, Undecided, partition, said_at
+from memoryd.dream.plan import Action, Change, DreamLimits, PlanBuilder, Retirement, UndecidedConflict, partition, said_at
 from memoryd.language import CONFLICTS, Relation, has_correction
 from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
@@ -173,7 +173,7 @@ def _drop(builder: PlanBuilder, item: MemoryItem, tombstone: MemoryItem) -> None
         builder.retire(item.id, Retirement(FORBIDDEN, Action.SUPERSEDE, reason))
 
 
-def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undecided]:
+def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[UndecidedConflict]:
     """Close the memories that were replaced, newest first, and return the pairs that only the user can decide.
 
     These pairs include contradictions in which nothing indicates which memory is right.
@@ -187,7 +187,7 @@ def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undeci
         doubtful = pair.relation is Relation.CONTRADICTS
         outcome = _Outcome(None, None, pair.found.reason) if doubtful else _decide(pair, sessions)
         if outcome.winner is None or outcome.loser is None or _all_spared(builder, outcome.loser):
-            undecided.append(Undecided(pair.earlier.newest.id, pair.later.newest.id, outcome.reason))
+            undecided.append(UndecidedConflict(pair.earlier.newest.id, pair.later.newest.id, outcome.reason))
         else:
             _close(builder, outcome.winner, outcome.loser, f"{pair.found.reason}: {outcome.reason}")
     return [
@@ -495,7 +495,7 @@ def _size_similarity(a: str, b: str) -> float:
 
 def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileState]], roots_of: RootsOf) -> Inspection:
     """Compare the files of all active memories with their stored states, without writing anything."""
-    look = _Look(MAX_READS)
+    look = _FileReader(MAX_READS)
     out = Inspection()
     for item in sorted(items, key=lambda item: item.id):
         if item.evidence.paths and item.status is Status.ACTIVE:
@@ -503,7 +503,7 @@ def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileSt
     return out
 
 
-def _inspect(item: MemoryItem, known: Mapping[str, FileState], roots: Sequence[Path], look: _Look, out: Inspection) -> None:
+def _inspect(item: MemoryItem, known: Mapping[str, FileState], roots: Sequence[Path], look: _FileReader, out: Inspection) -> None:
     now, problems = {}, []
     for path in item.evidence.paths:
         found = look.at(path, roots, known.get(path))
@@ -529,7 +529,7 @@ def _problem(path: str, before: FileState | None, found: FileState) -> str:
     return "" if similarity(before.sketch, found.sketch) >= FITS else f"{path} has changed substantially"
 
 
-class _Look:
+class _FileReader:
     """Reads files up to a maximum number. `at` returns None for a file that can't be judged now."""
 
     def __init__(self, reads: int) -> None:

@@ -23,8 +23,8 @@ from memoryd.core.state import State
 from memoryd.core.types import EPOCH, MemoryItem, Query, Source, Status
 from memoryd.dream import stages
 from memoryd.dream.apply import Applier, Undone
-from memoryd.dream.journal import EntryKind, EntryStep, Head, Journal, JournalRecord
-from memoryd.dream.plan import DROPPING, Action, Change, Plan, Undecided
+from memoryd.dream.journal import EntryKind, EntryStep, EntrySummary, Journal, JournalRecord
+from memoryd.dream.plan import DROPPING, Action, Change, Plan, UndecidedConflict
 from memoryd.dream.planner import collector_paused
 from memoryd.dream.proposals import Proposal, Proposals, grouped, id_of
 from memoryd.recall.governance import Governance, governance_of
@@ -56,7 +56,7 @@ class Draft:
 
     changes: tuple[Change, ...]
     proposals: tuple[Proposal, ...] = ()
-    undecided: tuple[Undecided, ...] = ()
+    undecided: tuple[UndecidedConflict, ...] = ()
     refused: int = 0
     counts: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -164,9 +164,9 @@ class Sweep:
 
     def _protected(self, items: Iterable[MemoryItem]) -> frozenset[str]:
         edited = self._state.ledger.edited()
-        return frozenset(item.id for item in items if item.id in edited or self._is_the_users(item))
+        return frozenset(item.id for item in items if item.id in edited or self._is_maintained_by_user(item))
 
-    def _is_the_users(self, item: MemoryItem) -> bool:
+    def _is_maintained_by_user(self, item: MemoryItem) -> bool:
         """Return whether the user maintains the memory because it is pinned, written by hand, or in a file without our id."""
         if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
@@ -290,7 +290,7 @@ def _model_failure(report: Report) -> str:
     return f"{batches} responses of the model could not be used; the memories in question were left unchanged." if batches else ""
 
 
-def _is_in_effect(head: Head) -> bool:
+def _is_in_effect(head: EntrySummary) -> bool:
     return head.step is EntryStep.DONE and head.kind is not EntryKind.UNDO
 
 

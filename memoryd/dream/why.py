@@ -9,7 +9,7 @@ from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.ledger import Ledger, Use, UseKind
 from memoryd.core.types import MemoryItem, Status
-from memoryd.dream.journal import Head, Journal, JournalRecord
+from memoryd.dream.journal import EntrySummary, Journal, JournalRecord
 from memoryd.lineage import SUCCESSION, replaced_ids
 from memoryd.service import Orchestrator
 
@@ -38,7 +38,7 @@ def why(id: str, service: Orchestrator, ledger: Ledger, journal: Journal) -> dic
     }
 
 
-def _last_known(history: Sequence[tuple[Head, JournalRecord]]) -> MemoryItem | None:
+def _last_known(history: Sequence[tuple[EntrySummary, JournalRecord]]) -> MemoryItem | None:
     return next((item for _, record in reversed(history) if (item := record.after or record.before)), None)
 
 
@@ -63,7 +63,7 @@ def _counts(uses: Sequence[Use]) -> dict[str, int]:
     return {how.value: count for how in UseKind if (count := sum(use.how is how for use in uses))}
 
 
-def _change(head: Head, record: JournalRecord) -> dict[str, Any]:
+def _change(head: EntrySummary, record: JournalRecord) -> dict[str, Any]:
     undone = record.id in head.undone
     return {
         "entry": head.name,

@@ -17,9 +17,9 @@ Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer in `st
 
 from memoryd.language.compare import (
     CONFLICTS,
+    Assertion,
     Comparison,
     Relation,
-    Said,
     adds,
     compare,
     compare_read,
@@ -37,7 +37,7 @@ __all__ = [
     "Comparer",
     "Comparison",
     "Relation",
-    "Said",
+    "Assertion",
     "adds",
     "compare",
     "compare_read",

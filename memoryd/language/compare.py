@@ -48,7 +48,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Assertion:
     """A statement as it is compared.
 
     `dont` means that it is listed under "don't". `by_user` means that it is in the user's own words. `at` is when it was said, or
@@ -118,12 +118,12 @@ _PRECEDES = re.compile(
 )
 
 
-def reading(said: Said) -> Reading:
+def reading(said: Assertion) -> Reading:
     """Parse a statement once so that it can be compared many times."""
     return _reading(said.text, dont=said.dont)
 
 
-def compare(old: Said, new: Said, cosine: float | None = None) -> Comparison:
+def compare(old: Assertion, new: Assertion, cosine: float | None = None) -> Comparison:
     """Return the relation of `new`, the later statement, to `old`.
 
     `cosine` is the cosine similarity of their vectors, if known.
@@ -131,7 +131,7 @@ def compare(old: Said, new: Said, cosine: float | None = None) -> Comparison:
     return compare_read(old, new, reading(old), reading(new), cosine)
 
 
-def compare_read(old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
+def compare_read(old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
     """Do the same as `compare` for statements that were already parsed. `a` is the parsed form of `old`."""
     words = differ(a.statement, b.statement, known_dont=old.dont, new_dont=new.dont)
     verdict = verdict_of(a, b, cosine)
@@ -160,7 +160,7 @@ def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
     return bool(standing) and not things.isdisjoint(standing.union(statement.values))
 
 
-def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
+def _retracted(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
     """Return whether the same speaker retracts an explanation and gives another one.
 
     Both must be about the same thing, unless it is unnamed.
@@ -171,7 +171,7 @@ def _retracted(old: Said, new: Said, a: Reading, b: Reading) -> bool:
     return bool(left & right) or min(len(left), len(right)) <= FEW_WORDS
 
 
-def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int = MAX_LONGER) -> bool:
+def may_be_same(old: Assertion, new: Assertion, a: Reading, b: Reading, most_longer: int = MAX_LONGER) -> bool:
     """Return whether the two statements may be merged.
 
     They may not if a negation, value, name, limit or direction occurs in only one of them. `most_longer` is how many more words
@@ -190,7 +190,7 @@ def may_be_same(old: Said, new: Said, a: Reading, b: Reading, most_longer: int =
     # Each pair of characters in a run of Chinese or Japanese counts as one word.
     if len(came) - len(went) > most_longer * (3 if CJK.search(new.text) else 1):
         return False
-    if _ordered_otherwise(old.text, new.text) or not STATES.isdisjoint(left | right):
+    if _differs_in_order(old.text, new.text) or not STATES.isdisjoint(left | right):
         return False
     if a.terms == b.terms and _rearranged(a, b):
         return False
@@ -234,17 +234,17 @@ def _names_one_side(a: Reading, b: Reading) -> bool:
 
     Generic words ("the API") only count if one replaces another.
     """
-    left, right = _names_beyond(a, b), _names_beyond(b, a)
+    left, right = _additional_names(a, b), _additional_names(b, a)
     return bool(left - _COMMON_NAMES or right - _COMMON_NAMES or (left and right))
 
 
-def _names_beyond(one: Reading, other: Reading) -> frozenset[str]:
+def _additional_names(one: Reading, other: Reading) -> frozenset[str]:
     """Return the names of the first statement that have a part which the other statement lacks."""
     sorts = _sorts(one.statement.text)
     return frozenset(name for name in one.names if not other.terms.issuperset(canonical_terms(name) - sorts))
 
 
-def _ordered_otherwise(old: str, new: str) -> bool:
+def _differs_in_order(old: str, new: str) -> bool:
     """Return whether the two statements put things in a different order. "Not without X" means "after X"."""
     left, right = order_words(old), order_words(new)
     if left == right:
@@ -252,7 +252,7 @@ def _ordered_otherwise(old: str, new: str) -> bool:
     return bool(left and right) or not (_PRECEDES.search(old) and _PRECEDES.search(new))
 
 
-def plainly_same(old: Said, new: Said, a: Reading, b: Reading) -> bool:
+def plainly_same(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
     """Return whether both statements have the same content in the same order.
 
     Filler words, and a phrase that was moved to the front, are ignored.
@@ -282,7 +282,7 @@ def _rearranged(a: Reading, b: Reading) -> bool:
     first, second = (
         sorted(_POSSESSIVE.sub("", token) for token in reading.statement.tokens if token not in STOP_WORDS) for reading in (a, b)
     )
-    turned = len(a.terms) >= MIN_TURNED and _is_turned(a.order, b.order) and not _bound_otherwise(a, b)
+    turned = len(a.terms) >= MIN_TURNED and _is_rotation(a.order, b.order) and not _differs_after_preposition(a, b)
     return first == second and not turned and not _same_order(a, b)
 
 
@@ -292,7 +292,7 @@ def _same_order(a: Reading, b: Reading, extra: frozenset[str] = frozenset()) -> 
     "Run lint before tests" and "run tests before lint" do not.
     """
     english = language(a.statement.text) == language(b.statement.text) == "en"
-    if english and (_guarded(a.statement.text) != _guarded(b.statement.text) or _bound_otherwise(a, b)):
+    if english and (_guarded(a.statement.text) != _guarded(b.statement.text) or _differs_after_preposition(a, b)):
         return False
     first, second = (tuple(term for term in reading.order if term not in extra and term not in WEAK) for reading in (a, b))
     return first == second or _is_fronted(first, second, a, b)
@@ -302,7 +302,7 @@ def _guarded(text: str) -> frozenset[str]:
     return frozenset(canonical(word) for word in words(_OBLIGATION.sub(" ", text))) & _GUARDED_TERMS
 
 
-def _bound_otherwise(a: Reading, b: Reading) -> bool:
+def _differs_after_preposition(a: Reading, b: Reading) -> bool:
     """Return whether the same preposition is followed by different words in the two statements."""
     left, right = _bound(a), _bound(b)
     return any(left[word].isdisjoint(right[word]) for word in left.keys() & right.keys())
@@ -333,15 +333,15 @@ def _bound(reading: Reading) -> dict[str, set[str]]:
 def _is_fronted(first: tuple[str, ...], second: tuple[str, ...], a: Reading, b: Reading) -> bool:
     """Return whether one order is the other with a prepositional phrase at the front: "Before X, do Y" and "Do Y before X"."""
     fronted = any(reading.statement.tokens[0] in PREPOSITIONS for reading in (a, b) if reading.statement.tokens)
-    return fronted and _is_turned(first, second)
+    return fronted and _is_rotation(first, second)
 
 
-def _is_turned(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+def _is_rotation(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Return whether the second word order starts with the end of the first."""
     return len(first) == len(second) and any(first[cut:] + first[:cut] == second for cut in range(1, len(first)))
 
 
-def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
+def _changed_word(old: Assertion, new: Assertion, a: Reading, b: Reading) -> Comparison:
     """Compare statements that differ in one run of words.
 
     Unless a word says that something changed, the new words may name another thing of the same kind.
@@ -355,7 +355,7 @@ def _changed_word(old: Said, new: Said, a: Reading, b: Reading) -> Comparison:
     return Comparison(Relation.DIFFERENT, "one word exchanged", doubtful=True)
 
 
-def adds(old: Said, new: Said) -> bool:
+def adds(old: Assertion, new: Assertion) -> bool:
     """Return whether `new` adds more than function words to `old`."""
     return _adds(reading(old), reading(new))
 
@@ -366,10 +366,10 @@ def _adds(old: Reading, new: Reading) -> bool:
 
 def relate(old: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
     """Return the relation of two texts. The `…_dont` arguments say whether a text is listed under "don't"."""
-    return compare(Said(old, known_dont), Said(new, new_dont)).relation
+    return compare(Assertion(old, known_dont), Assertion(new, new_dont)).relation
 
 
-def rephrases(old: Said, new: Said, least: float) -> bool:
+def rephrases(old: Assertion, new: Assertion, least: float) -> bool:
     """Return whether one text rephrases the other.
 
     Their words must overlap by at least `least`, and polarity, values and limits must agree. If one word was replaced by another,

@@ -16,9 +16,9 @@ from memoryd.language.classifier import Model, load, load_reader, states_of
 from memoryd.language.compare import (
     CONFLICTS,
     RETRACTED,
+    Assertion,
     Comparison,
     Relation,
-    Said,
     compare_read,
     may_be_same,
     plainly_same,
@@ -29,7 +29,7 @@ from memoryd.language.features import features
 from memoryd.language.gloss import gloss
 from memoryd.language.reading import SUBJECTS, Reading, canonical_terms
 from memoryd.language.stems import is_foreign
-from memoryd.language.verdict import exchanged, names_other_things, strong, turned_round
+from memoryd.language.verdict import exchanged, is_inversion, names_other_things, strong
 
 VECTORS_KEPT = 4_096
 SCORES_KEPT = 50_000
@@ -49,7 +49,7 @@ UNSURE = 0.3
 # was glossed, the pair must hardly look like anything other than the same.
 READ_GATE = 0.2
 # With a lower threshold, statements about different things were sometimes merged, on pairs by authors left out of training.
-READ_SAME = 0.75
+SAME_THRESHOLD = 0.75
 FAR_WORDS = 4
 FAR_SAME = 0.8
 FAR_OVERLAP = 0.2
@@ -77,17 +77,17 @@ class Comparer:
         self._vector = lru_cache(maxsize=VECTORS_KEPT)(self._embed)
         self._scores = lru_cache(maxsize=SCORES_KEPT)(self._read)
 
-    def compare(self, old: Said, new: Said) -> Comparison:
+    def compare(self, old: Assertion, new: Assertion) -> Comparison:
         """Return the relation of `new`, the later statement, to `old`. Raises EmbeddingError."""
         a, b = reading(old), reading(new)
         return self.compare_read(old, new, a, b, self._cosine(old.text, new.text))
 
-    def would_read(self, cosine: float | None) -> bool:
+    def passes_to_reader(self, cosine: float | None) -> bool:
         """Return whether statements with this similarity are passed to the reader."""
         return self._reader is not None and (cosine is None or cosine >= READ_COSINE)
 
     def compare_read(
-        self, old: Said, new: Said, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
+        self, old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
     ) -> Comparison:
         """Do the same as `compare` for statements that were already parsed.
 
@@ -107,7 +107,7 @@ class Comparer:
             return Comparison(Relation.SAME, "the same in other words")
         numbers = features(old, new, a, b, rules)
         marked = (old.by_user and new.by_user) or has_correction(new.text)
-        if not (read and self.would_read(cosine)) or is_brief(old, a) or is_brief(new, b):
+        if not (read and self.passes_to_reader(cosine)) or is_brief(old, a) or is_brief(new, b):
             model = load()
             mergeable = is_near(a, b, cosine) and may_be_same(old, new, a, b)
             return weighed(model, rules, model.chances(numbers), old.by_user and new.by_user, mergeable, marked=marked)
@@ -116,7 +116,7 @@ class Comparer:
         mergeable = reads_the_same(old, new, a, b, chances)
         both_user = old.by_user and new.by_user
         another = not has_correction(new.text) and speaks_of_another_part(a, b)
-        replaceable = not another and (marked or not said_soon(old, new))
+        replaceable = not another and (marked or not stated_within_a_day(old, new))
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable)
 
     def _cosine(self, old: str, new: str) -> float | None:
@@ -136,7 +136,7 @@ class Comparer:
         return vector
 
 
-def is_brief(said: Said, read: Reading) -> bool:
+def is_brief(said: Assertion, read: Reading) -> bool:
     """Return whether a statement is too short for the reader.
 
     To the reader, short fragments all look alike unless a word says that something changed.
@@ -168,16 +168,16 @@ def _terms_in_english(reading: Reading) -> frozenset[str]:
     return canonical_terms(glossed) if glossed else reading.terms
 
 
-def said_soon(old: Said, new: Said) -> bool:
+def stated_within_a_day(old: Assertion, new: Assertion) -> bool:
     """Return whether both statements were made within a day."""
     return old.at is not None and new.at is not None and abs(new.at - old.at) < SOON
 
 
-def reads_the_same(old: Said, new: Said, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
+def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
     """Return whether the checks of a merge are passed and the reader's result allows that the statements are the same."""
-    if chances[Relation.SAME] < READ_SAME or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
+    if chances[Relation.SAME] < SAME_THRESHOLD or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
         return False
-    if turned_round(a, b) or speaks_of_another_part(a, b):
+    if is_inversion(a, b) or speaks_of_another_part(a, b):
         return False
     if chances[Relation.SAME] >= FAR_SAME:
         return may_be_same(old, new, a, b, FAR_LONGER)

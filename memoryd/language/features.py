@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from memoryd.core.protocols import FloatArray
-from memoryd.language.compare import Comparison, Relation, Said
+from memoryd.language.compare import Assertion, Comparison, Relation
 from memoryd.language.cues import has_correction, has_exception, is_done, is_open, language, limits
 from memoryd.language.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, Reading
 from memoryd.language.verdict import exchanged, rebound, strong
@@ -74,7 +74,7 @@ NAMES: tuple[str, ...] = (
 )
 
 
-def features(old: Said, new: Said, a: Reading, b: Reading, rules: Comparison) -> FloatArray:
+def features(old: Assertion, new: Assertion, a: Reading, b: Reading, rules: Comparison) -> FloatArray:
     """Return the features of a pair. The cosine of their vectors is not included, since it did not improve the results."""
     left, right, shared = a.terms - b.terms, b.terms - a.terms, a.terms & b.terms
     values_left, values_right = set(a.values) - set(b.values), set(b.values) - set(a.values)

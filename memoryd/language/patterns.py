@@ -10,7 +10,7 @@ import re
 from typing import Any, cast
 
 
-class _Later:
+class _LazyPattern:
     """A proxy for a pattern, which is compiled when one of its attributes is first accessed."""
 
     def __init__(self, source: str, flags: int) -> None:
@@ -28,4 +28,4 @@ class _Later:
 
 def later(source: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern as `re.compile` does, but compile it on first use. Errors in it are only raised then."""
-    return cast("re.Pattern[str]", _Later(source, flags))
+    return cast("re.Pattern[str]", _LazyPattern(source, flags))

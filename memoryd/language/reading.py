@@ -218,7 +218,7 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
         clauses,
         clauses[0].terms if len(clauses) == 1 else frozenset().union(*(clause.terms for clause in clauses)),
         _ordered_terms(mask_values(plain), code),
-        tuple(sorted(canonical_value(value) for value in read(written_out(text)).values)),
+        tuple(sorted(canonical_value(value) for value in read(normalise_quantities(text)).values)),
         _names(text, code),
         frozenset(phrase[0] for phrase in ends) or NONE,
         ends,
@@ -254,7 +254,7 @@ def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
     return f"{hour % 12 + (12 if late else 0)}:{minute}"
 
 
-def written_out(text: str) -> str:
+def normalise_quantities(text: str) -> str:
     """Normalise numbers and quantities in the text, so that "half a minute" and "30 sec" are the same."""
     text = _WRITTEN_NUMBER.sub(lambda match: str(_NUMBER_WORDS[match[1].casefold()]), text)
     for pattern, write in _QUANTITIES:

@@ -3,8 +3,8 @@
 Examples are `in May 2023`, `yesterday`, `three weeks ago`, `since March` and `before 8 May`.
 
 The rules are for English. In other languages, only the words for today, yesterday, the day before and last week are known
-(`times_in_english`). Relative times, and times without a year, are counted from the time of the query. An open end is EVER. The
-named day is always included, whether the query asks for what was before or after it.
+(`times_in_english`). Relative times, and times without a year, are counted from the time of the query. An open end is that of
+ANY_TIME. The named day is always included, whether the query asks for what was before or after it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memoryd.language.patterns import later
 
 Span = tuple[datetime, datetime]
 DAY = timedelta(days=1)
-EVER = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
+ANY_TIME = (datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC))
 # "A week ago" is rarely exact, so the range is extended on both sides by this share of the distance.
 MARGIN = 0.2
 _MONTHS = {name.casefold(): n for names in (calendar.month_name, calendar.month_abbr) for n, name in enumerate(names) if name}
@@ -140,7 +140,7 @@ def names_time(text: str) -> bool:
 
 def is_open(span: Span) -> bool:
     """Return whether the span has no start or no end."""
-    return span[0] == EVER[0] or span[1] == EVER[1]
+    return span[0] == ANY_TIME[0] or span[1] == ANY_TIME[1]
 
 
 def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
@@ -192,7 +192,7 @@ def asked_event(text: str) -> tuple[bool, str] | None:
 def span_around(before: bool, at: datetime) -> Span:
     """Return the span before or after a moment. The whole day of the moment is included."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return (EVER[0], midnight + DAY) if before else (midnight, EVER[1])
+    return (ANY_TIME[0], midnight + DAY) if before else (midnight, ANY_TIME[1])
 
 
 def _single(text: str, now: datetime) -> tuple[Span, str, str] | None:
@@ -207,9 +207,9 @@ def _single(text: str, now: datetime) -> tuple[Span, str, str] | None:
 def _opened(span: Span, before: str, own: str) -> Span:
     word = (_OPENS.match(own) or {"word": ""})["word"].casefold()
     if word in ("before", "until", "till", "by") or _UP_TO.search(before):
-        return EVER[0], span[0] + DAY
+        return ANY_TIME[0], span[0] + DAY
     if word in ("since", "after") or _FROM.search(before):
-        return span[0], EVER[1]
+        return span[0], ANY_TIME[1]
     return span
 
 

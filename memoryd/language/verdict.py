@@ -231,10 +231,10 @@ def _turned_around(pair: _Pair) -> bool:
     """Return whether one word is replaced by its opposite and the rest differs by at most one word."""
     if pair.a.values != pair.b.values or not _same_sense(pair):
         return False
-    return any(_rest_is_small(pair.left - {x}, pair.right - {y}) for x, y in exchanged(pair.left, pair.right, OPPOSITES))
+    return any(_is_rest_minor(pair.left - {x}, pair.right - {y}) for x, y in exchanged(pair.left, pair.right, OPPOSITES))
 
 
-def _rest_is_small(left: frozenset[str], right: frozenset[str]) -> bool:
+def _is_rest_minor(left: frozenset[str], right: frozenset[str]) -> bool:
     rest = strong(left), strong(right)
     return not (rest[0] and rest[1]) and len(rest[0] | rest[1]) <= 1
 
@@ -259,10 +259,10 @@ def names_other_things(a: Reading, b: Reading) -> bool:
     """Return whether the statements name different things ("module 3", "PR 14", "run one") and are thus unrelated."""
     if has_correction(b.statement.text):
         return _numbers_name(a, b)
-    return _numbers_name(a, b) or _other_object(a, b) or _labelled_otherwise(a, b) or _two_values_differ(a, b)
+    return _numbers_name(a, b) or _other_object(a, b) or _differs_in_label(a, b) or _two_values_differ(a, b)
 
 
-def _labelled_otherwise(a: Reading, b: Reading) -> bool:
+def _differs_in_label(a: Reading, b: Reading) -> bool:
     """Return whether the same kind of thing has a different letter, as in "sensor A" and "sensor B"."""
     labels, others = dict(_labels(a)), dict(_labels(b))
     return any(labels[thing] != others[thing] for thing in labels.keys() & others.keys())
@@ -386,7 +386,7 @@ def _adds_little(extra: frozenset[str]) -> bool:
     return len(extra) <= 1 and not any(term in SUBJECTS for term in extra)
 
 
-def turned_round(a: Reading, b: Reading) -> bool:
+def is_inversion(a: Reading, b: Reading) -> bool:
     """Return whether one statement contains most of what the other one denies."""
     return _denies(a.clauses, b.clauses, CONTAINED) or _denies(b.clauses, a.clauses, CONTAINED)
 

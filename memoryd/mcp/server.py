@@ -243,7 +243,7 @@ async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine,
     outgoing, outgoing_receive = anyio.create_memory_object_stream[SessionMessage](0)
     async with anyio.create_task_group() as group:
 
-        async def until_lost(work: Awaitable[None]) -> None:
+        async def until_disconnected(work: Awaitable[None]) -> None:
             """Treat a client that disconnects or sends invalid lines as the end of the connection."""
             try:
                 await work
@@ -251,8 +251,8 @@ async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine,
                 _logger.info("lost an MCP client: %s", type(error).__name__)
                 group.cancel_scope.cancel()
 
-        group.start_soon(until_lost, _read(next_line, incoming_send, send))
-        group.start_soon(until_lost, _write(outgoing_receive, send))
+        group.start_soon(until_disconnected, _read(next_line, incoming_send, send))
+        group.start_soon(until_disconnected, _write(outgoing_receive, send))
         await server.run(incoming, outgoing, server.create_initialization_options())
         group.cancel_scope.cancel()
 

@@ -33,14 +33,14 @@ from memoryd.core.types import (
     Status,
     Trust,
 )
-from memoryd.language import RULES, Comparison, Relation, Said, rephrases, shares_words
-from memoryd.language.times import EVER, within
+from memoryd.language import RULES, Assertion, Comparison, Relation, rephrases, shares_words
+from memoryd.language.times import ANY_TIME, within
 from memoryd.lineage import SUCCESSION, merged_ids
 from memoryd.recall.prompt_block import fit, item_line, overhead, render_block
 from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
 
-Compare = Callable[[Said, Said], Comparison]
+Compare = Callable[[Assertion, Assertion], Comparison]
 # Pairs of a shown memory and a tombstone that are compared by meaning at a session's start. Each takes some 10 ms.
 MAX_COMPARED = 16
 
@@ -304,7 +304,7 @@ def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.c
         return False
     if not shares_words(tombstone.content, item.content):  # this rules out most pairs and is ten times faster
         return False
-    old, new = (Said(each.content, each.polarity is Polarity.DONT, each.source is Source.USER) for each in (tombstone, item))
+    old, new = (Assertion(each.content, each.polarity is Polarity.DONT, each.source is Source.USER) for each in (tombstone, item))
     return compare(old, new).relation is Relation.SAME or rephrases(old, new, RESTATES)
 
 
@@ -358,4 +358,4 @@ def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) 
     span = span_of_handoffs(text, now) if known else None
     if span is None:
         return []
-    return list(known[:most]) if span == EVER else [handoff for handoff in known if within(span, from_iso(handoff.at))][:most]
+    return list(known[:most]) if span == ANY_TIME else [handoff for handoff in known if within(span, from_iso(handoff.at))][:most]

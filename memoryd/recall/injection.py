@@ -153,7 +153,7 @@ class Injector:
 
     def prompt(self, event: SessionEvent) -> str:
         """Return the context for a prompt: outstanding governance, relevant memories, and an offer to settle candidates."""
-        owed = self._owed_governance(event)
+        owed = self._pending_governance(event)
         parts = [self._asked_handoff(event) or self._handoff(event), owed, self._relevant(event), self._offer(event)]
         return "\n".join(filter(None, parts))
 
@@ -167,7 +167,7 @@ class Injector:
             return ""
         return self._offering.with_prompt(event.session, event.project.id)
 
-    def _owed_governance(self, event: SessionEvent) -> str:
+    def _pending_governance(self, event: SessionEvent) -> str:
         record = self._state.session(event.session)
         if not self._settings.inject_session or (record is not None and record.governed):
             return ""

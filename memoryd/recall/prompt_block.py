@@ -45,7 +45,7 @@ def _without_tags(text: str) -> str:
     return "".join([*out, text[at:]])
 
 
-def who_said(item: MemoryItem) -> str:
+def describe_source(item: MemoryItem) -> str:
     """Describe the source of a memory in words."""
     if AGREED_TAG in item.tags and item.trust is not Trust.INSTRUCTION:
         return "agreed to by the user"
@@ -58,7 +58,7 @@ def item_line(item: MemoryItem) -> str:
     text = shorten(harmless(item.content), ITEM_CHARACTERS)
     doubt = " (check: file changed)" if CHECK_TAG in item.tags else ""
     ended = " (no longer holds)" if item.status is Status.SUPERSEDED else ""
-    return f"- [{item.id}] ({item.kind.value}, {when}, {who_said(item)}) {text}{doubt}{ended}"
+    return f"- [{item.id}] ({item.kind.value}, {when}, {describe_source(item)}) {text}{doubt}{ended}"
 
 
 def render_block(lines: Sequence[str], reason: str) -> str:

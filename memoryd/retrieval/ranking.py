@@ -51,7 +51,7 @@ from memoryd.retrieval import (
 )
 from memoryd.stores.fulltext import keys_of, searchable
 from memoryd.stores.prefetch import WorkerThread
-from memoryd.stores.vector import Closeness
+from memoryd.stores.vector import QueryCosines
 
 CANDIDATES = 100
 # Z-score sums grow with the number of candidates. Unscaled, they would all saturate at 1 and leave recency to decide.
@@ -65,16 +65,16 @@ KEY_ALONE = 0.25
 # A user's memory with at least this relevancy answers the query. The value is the floor of recall (see relevance.py).
 ANSWERS = 0.5
 # Number of additional hits in which to look for a memory of the user if other hits are relevant only by their keys.
-BEHIND_BORROWED = 8
+EXTRA_BEHIND_BORROWED = 8
 # The rule that routes a query to the graph because of the query's wording.
 WORDED = "relationship_words"
 # Share of an event's words that a memory must contain to give the event its date.
-TELLS_OF_EVENT = 0.6
+EVENT_WORDS_SHARE = 0.6
 _LISTED = Route(Backend.MARKDOWN, "listing", "it asks for everything of a kind or time, without a subject")
 _FALLBACK = "the first route found nothing, so words and meaning were combined"
 
 
-class Words(Protocol):
+class WordSearch(Protocol):
     """Search by words."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
@@ -102,7 +102,7 @@ class Words(Protocol):
         ...
 
 
-class Meaning(Protocol):
+class MeaningSearch(Protocol):
     """Search by meaning."""
 
     def scores(self, query: Query, k: int) -> Mapping[str, float]:
@@ -113,7 +113,7 @@ class Meaning(Protocol):
         """Return the cosine of each item that has a vector."""
         ...
 
-    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
+    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, QueryCosines]:
         """Return the cosines with the statement and with the keys, for each item that has a vector."""
         ...
 
@@ -155,8 +155,8 @@ Near = Mapping[str, tuple[str, str]]
 class Sources:
     """Sources of candidates. `meaning` is None without an embedder, and `tokens` is None without late interaction."""
 
-    words: Words
-    meaning: Meaning | None
+    words: WordSearch
+    meaning: MeaningSearch | None
     graph: GraphSearch
     tokens: Tokens | None = None
 
@@ -269,10 +269,10 @@ class Ranker:
         best = self._best(query, items, places, turns, k)
         relevancies = self._judge(search, [hit.item.id for hit in best])
         if self._borrowed(search, [hit.item for hit in best], relevancies):
-            more = self._best(query, items, places, turns, k + BEHIND_BORROWED)
+            more = self._best(query, items, places, turns, k + EXTRA_BEHIND_BORROWED)
             relevancies |= self._judge(search, [hit.item.id for hit in more[k:]])
             borrowed = self._borrowed(search, [hit.item for hit in more], relevancies)
-            best = _behind_answers(more, relevancies, borrowed)[:k]
+            best = _demote_borrowed(more, relevancies, borrowed)[:k]
         finders = _finders(lists, backend)
         return [replace(hit, backend=finders.get(hit.item.id, backend), relevancy=relevancies[hit.item.id]) for hit in best]
 
@@ -341,7 +341,7 @@ def is_keyed_by_model(item: MemoryItem) -> bool:
     return bool(item.asked_as) and item.source is not Source.USER and not item.pinned and CONFIRMED_TAG not in item.tags
 
 
-def _behind_answers(hits: Sequence[Hit], relevancies: dict[str, float], borrowed: Mapping[str, float]) -> list[Hit]:
+def _demote_borrowed(hits: Sequence[Hit], relevancies: dict[str, float], borrowed: Mapping[str, float]) -> list[Hit]:
     """Rank hits that are relevant only by a model's keys behind all others if a memory of the user answers the query.
 
     Such a hit then gets the relevancy of its statement. Otherwise a model could rank any statement above the user's words.
@@ -455,13 +455,13 @@ def _read_as(text: str, english: str) -> tuple[str, ...]:
     return (english,) if is_foreign(text) else (text, english)
 
 
-def _readable(closeness: Closeness | None) -> tuple[float, ...]:
+def _readable(closeness: QueryCosines | None) -> tuple[float, ...]:
     """Return the cosines of the keys that are in a language the embedder knows."""
     pairs = zip(closeness.texts, closeness.keys, strict=True) if closeness is not None else ()
     return tuple(cosine for key, cosine in pairs if is_readable(key))
 
 
-def _nearest(query: Query, n: int, meaning: Meaning, late: Tokens | None, spoken: str) -> Mapping[str, float]:
+def _nearest(query: Query, n: int, meaning: MeaningSearch, late: Tokens | None, spoken: str) -> Mapping[str, float]:
     """Return the nearest items by meaning, and start the token encoder afterwards. Two cores can't run both models at once."""
     meaning.query_vector(query.text)
     if late:
@@ -485,7 +485,7 @@ def _span_of_event(query: Query, sources: Sources) -> Span | None:
         return None
     before, text = event
     for hit in sources.words.search(replace(query, text=text, backend=None), 1):
-        if hit.parts.get("coverage", 0.0) >= TELLS_OF_EVENT:
+        if hit.parts.get("coverage", 0.0) >= EVENT_WORDS_SHARE:
             return span_around(before, hit.item.valid_from or hit.item.created_at)
     return None
 

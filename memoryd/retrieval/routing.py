@@ -24,7 +24,7 @@ from memoryd.core.text import keywords
 from memoryd.core.types import Backend, Kind, Query, Route
 from memoryd.language.entities import find_entities
 from memoryd.language.stems import is_foreign
-from memoryd.language.times import EVER, Span, asked_span, times_in_english
+from memoryd.language.times import ANY_TIME, Span, asked_span, times_in_english
 from memoryd.retrieval.relevance import asks_question
 
 # Listings: questions for all memories of a kind or time, or for where work stopped, such as `what is still open?` and `where
@@ -156,14 +156,14 @@ def asks_left_off(text: str) -> bool:
 
 
 def span_of_handoffs(text: str, now: datetime) -> Span | None:
-    """Return the time from which handoffs are requested, or None if the text requests none. EVER means the latest handoff.
+    """Return the time from which handoffs are requested, or None if the text requests none. ANY_TIME means the latest handoff.
 
     Handoffs, like memories, record what is open and what was done in a period.
     """
     listing = asked_listing(text, now)
     if listing is not None and listing.kinds in ((), (Kind.TODO,)):
-        return listing.span or EVER
-    return EVER if asks_left_off(text) else None
+        return listing.span or ANY_TIME
+    return ANY_TIME if asks_left_off(text) else None
 
 
 def asked_listing(text: str, now: datetime) -> Listing | None:

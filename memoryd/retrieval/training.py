@@ -34,14 +34,14 @@ _FIX = 'Write {"format": 1, "markdown": [queries], "graph": [queries], "hybrid":
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledQuery:
     """A query and the backend that should answer it."""
 
     text: str
     backend: Backend
 
 
-def read_labels(path: Path = LABELS_FILE) -> list[Labelled]:
+def read_labels(path: Path = LABELS_FILE) -> list[LabelledQuery]:
     """Load the labelled queries without duplicates.
 
     Raises:
@@ -57,7 +57,7 @@ def read_labels(path: Path = LABELS_FILE) -> list[Labelled]:
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path} is not a file of labelled queries: {error}", fix=_FIX) from error
     found = dict(reversed([row for row in rows if row[0]]))
-    out = [Labelled(text, found[text]) for text in sorted(found)]
+    out = [LabelledQuery(text, found[text]) for text in sorted(found)]
     counts = [sum(row.backend is backend for row in out) for backend in {row.backend for row in out}]
     if len(counts) < 2 or min(counts) < FOLDS:
         raise InputError(f"{path} has too few labelled queries.", fix=_FIX)
@@ -116,10 +116,10 @@ def folds_of(labels: NDArray[np.intp], folds: int = FOLDS, seed: int = SEED) -> 
 
 
 def train(
-    labelled: Sequence[Labelled],
+    labelled: Sequence[LabelledQuery],
     embed: Callable[[Sequence[str]], FloatArray],
     embedder: str,
-    feedback: Sequence[Labelled] = (),
+    feedback: Sequence[LabelledQuery] = (),
 ) -> RouterModel:
     """Train the router on all queries. `used` is set if cross-validation beats the rules (McNemar, p < 0.05).
 
@@ -142,7 +142,7 @@ def train(
 
 
 def _rows(
-    labelled: Sequence[Labelled], embed: Callable[[Sequence[str]], FloatArray], backends: Sequence[Backend]
+    labelled: Sequence[LabelledQuery], embed: Callable[[Sequence[str]], FloatArray], backends: Sequence[Backend]
 ) -> tuple[FloatArray, NDArray[np.intp]]:
     labels = np.asarray([backends.index(row.backend) for row in labelled], dtype=np.intp)
     vectors = embed([row.text for row in labelled])

@@ -182,7 +182,7 @@ class FullText:
                     self._db.execute("DELETE FROM grams WHERE rowid = ?", (number,))
 
 
-def shelve(db: Database) -> None:
+def rebuild_shelves(db: Database) -> None:
     """Rebuild the full-text tables of an older index from `memory`. This takes about 10 s for 100,000 memories."""
     for table in sorted(TABLES, reverse=True):
         db.execute(f"DROP TABLE IF EXISTS {table}")
@@ -521,7 +521,7 @@ def _match(terms: Sequence[_Term]) -> str:
 
 SCHEMA = 5
 # These versions differ only in the full-text tables.
-UNSHELVED = (1, 2, 3, 4)
+VERSIONS_WITHOUT_SHELVES = (1, 2, 3, 4)
 _EXTRA = ("path", "mtime_ns", "size", "inode", "hash")
 _EXTRA_SQL = (
     "path TEXT NOT NULL",
@@ -569,7 +569,7 @@ class IndexedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class IndexedRecord:
     """The index's record of a file. `id` is empty if the file is broken."""
 
     path: str
@@ -606,15 +606,15 @@ class FullTextIndex:
             raise
         self._inode = path.stat().st_ino
         self._search = FullTextSearch(self.db)
-        self._kept = Kept(self.db)
+        self._kept = ScanCache(self.db)
 
     def _create(self) -> None:
         with self.db.transaction():
             if not self.db.value("SELECT count(*) FROM sqlite_schema"):
                 for statement in _CREATE:
                     self.db.execute(statement)
-            elif self.db.value("PRAGMA user_version") in UNSHELVED:
-                shelve(self.db)
+            elif self.db.value("PRAGMA user_version") in VERSIONS_WITHOUT_SHELVES:
+                rebuild_shelves(self.db)
                 self.db.execute(f"PRAGMA user_version={SCHEMA}")
 
     def check_schema(self) -> None:
@@ -719,31 +719,31 @@ class FullTextIndex:
         """Return the paths of the files that were set aside because another file holds this id."""
         return [row[0] for row in self.db.execute("SELECT path FROM broken WHERE duplicate = ? ORDER BY path", (id,))]
 
-    def known(self, under: str = "") -> dict[str, Known]:
+    def known(self, under: str = "") -> dict[str, IndexedRecord]:
         """Return the records of the file, or of all files in the folder, at this relative path. An empty path means all files."""
         condition, parameters = (
             ("1", ()) if not under else ("path = ? OR (path > ? AND path < ?)", (under, f"{under}/", f"{under}0"))
         )
         found = self.db.execute(f"SELECT path, mtime_ns, size, inode FROM broken WHERE {condition}", parameters)
         found += self.db.execute(f"SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE {condition}", parameters)
-        return {row[0]: Known(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
+        return {row[0]: IndexedRecord(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
-    def known_of(self, paths: Sequence[str]) -> dict[str, Known]:
+    def known_of(self, paths: Sequence[str]) -> dict[str, IndexedRecord]:
         """Return the records of these files, of which there may be at most a thousand."""
         marks = ", ".join("?" * len(paths))
         found = self.db.execute(f"SELECT path, mtime_ns, size, inode FROM broken WHERE path IN ({marks})", paths)
         found += self.db.execute(f"SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE path IN ({marks})", paths)
-        return {row[0]: Known(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
+        return {row[0]: IndexedRecord(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def digest_of(self, id: str) -> str | None:
         """Return the digest of an item, or None if the item does not exist."""
         value = self.db.value("SELECT digest FROM memory WHERE id = ?", (id,))
         return None if value is None else str(value)
 
-    def file_of(self, id: str) -> Known | None:
+    def file_of(self, id: str) -> IndexedRecord | None:
         """Return the record of an item's file."""
         for row in self.db.execute("SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE id = ?", (id,)):
-            return Known(row[0], Stamp(*row[1:4]), *row[4:])
+            return IndexedRecord(row[0], Stamp(*row[1:4]), *row[4:])
         return None
 
     def get(self, id: str) -> MemoryItem | None:
@@ -876,7 +876,7 @@ def count_of(db: Database, query: Query) -> int:
     return int(db.value(f"SELECT count(*) FROM {_table(query)} WHERE {condition}", parameters))
 
 
-class Kept:
+class ScanCache:
     """Caches answers that need a scan of all rows. They are kept until the index changes."""
 
     def __init__(self, db: Database) -> None:

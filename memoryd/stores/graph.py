@@ -50,7 +50,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class VisitedNode:
     """A visited node with its score (0 to 1), the best path from a seed, and the type of the last edge (None for a seed)."""
 
     key: str
@@ -103,7 +103,7 @@ def damping(db: Database, entity: str) -> float:
 
 def walk(
     neighbours: Neighbours, seeds: Mapping[str, float], depth: int, hints: Mapping[str, float] | None = None
-) -> dict[str, Reached]:
+) -> dict[str, VisitedNode]:
     """Visit all nodes within `depth` edges (1 to 4) of the seeds, and score them.
 
     Args:
@@ -146,8 +146,8 @@ def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, las
     return sorted(set(graph) - seen)
 
 
-def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: Mapping[str, float]) -> dict[str, Reached]:
-    out: dict[str, Reached] = {}
+def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: Mapping[str, float]) -> dict[str, VisitedNode]:
+    out: dict[str, VisitedNode] = {}
     for key in order:
         arrivals = [
             (out[source].score * data["weight"], source, data["type"]) for source, _, data in graph.in_edges(key, data=True)
@@ -158,7 +158,7 @@ def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: 
         for share, _, _ in arrivals:
             missed *= 1.0 - share
         _, best, via = arrivals[0]
-        out[key] = Reached(key, 1.0 - missed, (*out[best].path, key) if via else (key,), via)
+        out[key] = VisitedNode(key, 1.0 - missed, (*out[best].path, key) if via else (key,), via)
     return out
 
 
@@ -509,7 +509,7 @@ class GraphStore:
         )
         return {id: WORD_WEIGHT * strength / rows[0][1] for id, strength in rows}
 
-    def _items(self, nodes: Iterable[Reached], query: Query) -> Iterator[tuple[Reached, MemoryItem]]:
+    def _items(self, nodes: Iterable[VisitedNode], query: Query) -> Iterator[tuple[VisitedNode, MemoryItem]]:
         """Yield the memories among the nodes that pass the filters, by score, then id. Seeds have not been filtered before."""
         condition, parameters = where(query)
         for node in sorted(nodes, key=lambda node: (-node.score, node.key)):

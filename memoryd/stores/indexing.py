@@ -23,7 +23,7 @@ from memoryd.core.types import MemoryItem, Query, Status
 from memoryd.stores.fulltext import keys_of
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
-from memoryd.stores.vector import Closeness, VectorStore
+from memoryd.stores.vector import QueryCosines, VectorStore
 
 # Background embedding: a set of waiting ids, and one thread that processes them.
 
@@ -238,7 +238,7 @@ class MeaningIndex(DerivedIndex[VectorStore]):
         """Return the cosine of each item that has a vector."""
         return self.use(lambda store: store.score(text, ids))
 
-    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, Closeness]:
+    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, QueryCosines]:
         """Return the cosines with the statement and with the keys, for each item that has a vector."""
         return self.use(lambda store: store.compare(text, ids))
 

@@ -29,7 +29,7 @@ from memoryd.core.protocols import Clock
 from memoryd.core.text import keywords
 from memoryd.core.types import Hit, MemoryItem, Query
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import FullTextIndex, IndexedFile, Known, ListPosition, Stamp, page_of, projects_of, span_of
+from memoryd.stores.fulltext import FullTextIndex, IndexedFile, IndexedRecord, ListPosition, Stamp, page_of, projects_of, span_of
 from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import MemoryFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
@@ -146,7 +146,7 @@ class FileWriter:
         self._root = root
 
     def write_all(
-        self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], Known | None]
+        self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], IndexedRecord | None]
     ) -> Iterator[IndexedFile]:
         """Write items with distinct ids in order, as `write` does, but sync their files together."""
         plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
@@ -157,7 +157,7 @@ class FileWriter:
                 entry = self._publish(plan, next(ready)) if plan else None
                 yield entry or self.write(index, item, find(item.id))
 
-    def _plan(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> _Plan | None:
+    def _plan(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord | None) -> _Plan | None:
         """Prepare a simple write.
 
         Return None if the file has to be moved or can't be read, because `write` handles these cases.
@@ -186,7 +186,7 @@ class FileWriter:
             return None
         return self._entry(plan.item, plan.path, plan.data)
 
-    def write(self, index: FullTextIndex, item: MemoryItem, known: Known | None) -> IndexedFile:
+    def write(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord | None) -> IndexedFile:
         """Write one item and return its entry for the index. `known` is the index's record of the item's existing file.
 
         The name of a new file is durable only after `settle`. Raises the same errors as MarkdownStore.write.
@@ -198,7 +198,7 @@ class FileWriter:
             data = memory_file.render(item)
             if create_exclusive(self._root / relative, data, sync_folder=False):
                 return self._entry(item, relative, data)
-            known = Known(relative, _no_stamp(), item.id)
+            known = IndexedRecord(relative, _no_stamp(), item.id)
         return self._change(index, item, known)
 
     def _create(self, index: FullTextIndex, item: MemoryItem) -> IndexedFile:
@@ -216,7 +216,7 @@ class FileWriter:
                 return id
         raise _no_free_id()
 
-    def _changed(self, index: FullTextIndex, item: MemoryItem, known: Known) -> tuple[MemoryItem, str, bytes, bytes]:
+    def _changed(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord) -> tuple[MemoryItem, str, bytes, bytes]:
         """Return the item merged with manual edits, the new path of its file, the new bytes and the current bytes."""
         data, file = self._read(known.path)
         if file.item.id != item.id:
@@ -226,7 +226,7 @@ class FileWriter:
         relative = self._new_place(file, item, known.path)
         return item, relative, memory_file.update(file, item, str(self._root / relative), relative), data
 
-    def _change(self, index: FullTextIndex, item: MemoryItem, known: Known) -> IndexedFile:
+    def _change(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord) -> IndexedFile:
         item, relative, changed, data = self._changed(index, item, known)
         if relative != known.path:
             # Move the file before changing its content. A crash in between then leaves the old memory intact at its new path.
@@ -592,7 +592,7 @@ class MarkdownStore:
         self._use(work)
         return [entry.item.id for entry in written]
 
-    def _find(self, index: FullTextIndex, id: str) -> Known | None:
+    def _find(self, index: FullTextIndex, id: str) -> IndexedRecord | None:
         """Return the item's file. If the file was moved manually, search for it."""
         known = index.file_of(id) if id else None
         if known is not None and look(self._root / known.path) is None:
@@ -682,7 +682,9 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
 def _unknown(index: FullTextIndex, entries: Sequence[IndexedFile]) -> list[IndexedFile]:
     """Return the entries that differ from the index, of which there may be at most a thousand."""
     known = index.known_of([entry.path for entry in entries])
-    return [entry for entry in entries if known.get(entry.path) != Known(entry.path, entry.stamp, entry.item.id, entry.hash)]
+    return [
+        entry for entry in entries if known.get(entry.path) != IndexedRecord(entry.path, entry.stamp, entry.item.id, entry.hash)
+    ]
 
 
 def _has_bad_page(index: FullTextIndex) -> bool:

@@ -107,7 +107,7 @@ def from_payload(payload: str) -> MemoryItem:
         raise IndexDamagedError(problem, fix="The index is rebuilt automatically.") from error
 
 
-class _Where:
+class _Conditions:
     def __init__(self, alias: str) -> None:
         self.prefix = f"{alias}." if alias else ""
         self.clauses: list[str] = []
@@ -122,7 +122,7 @@ class _Where:
             self.add(f"@{column} IN ({', '.join('?' * len(values))})", *[str(value) for value in values])
 
 
-def _add_time(where: _Where, query: Query) -> None:
+def _add_time(where: _Conditions, query: Query) -> None:
     if query.as_of is not None:
         moment = seconds(query.as_of)
         where.add("@created_at <= ? AND (@expired_at IS NULL OR @expired_at > ?)", moment, moment)
@@ -147,7 +147,7 @@ def _add_time(where: _Where, query: Query) -> None:
 
 def where(query: Query, alias: str = "") -> tuple[str, list[Any]]:
     """Return a WHERE condition, which is never empty, and its parameters for all filters of the query except its text."""
-    out = _Where(alias)
+    out = _Conditions(alias)
     if query.project is not None:
         out.add(f"(@project = ? OR @scope = '{Scope.USER}')", query.project)
     out.one_of("scope", query.scopes)

@@ -17,7 +17,7 @@ from memoryd.core.errors import BrokenFileError
 from memoryd.core.files import TEMPORARY_PREFIX, read_regular, temporaries
 from memoryd.core.types import MemoryItem
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import Broken, FullTextIndex, IndexedFile, Known, Stamp
+from memoryd.stores.fulltext import Broken, FullTextIndex, IndexedFile, IndexedRecord, Stamp
 from memoryd.stores.layout import is_memory_name, is_memory_path
 
 # Scanning the memories folder
@@ -45,20 +45,20 @@ def look(path: Path) -> Stamp | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ScanResult:
     """Result of a scan: stamps by path relative to the root, and the problems of files that can't be indexed."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
 
-def scan(root: Path, under: str = "") -> Seen:
+def scan(root: Path, under: str = "") -> ScanResult:
     """Scan all memory files below `root`/`under`, which may be a folder or a file.
 
     Links to folders and links out of the root are not followed. Entries that are not regular files, or lie outside, are
     returned with a problem. Entries that can't be examined are logged and skipped.
     """
-    seen = Seen()
+    seen = ScanResult()
     start = root / under if under else root
     if any((root / part).is_symlink() for part in PurePosixPath(under).parents if str(part) != "."):
         return seen
@@ -70,7 +70,7 @@ def scan(root: Path, under: str = "") -> Seen:
     return seen
 
 
-def _walk(folder: str, prefix: str, seen: Seen, real_root: Path) -> None:
+def _walk(folder: str, prefix: str, seen: ScanResult, real_root: Path) -> None:
     try:
         with os.scandir(folder) as entries:
             found = list(entries)
@@ -83,7 +83,7 @@ def _walk(folder: str, prefix: str, seen: Seen, real_root: Path) -> None:
         _visit(entry, prefix, seen, real_root)
 
 
-def _visit(entry: os.DirEntry[str], prefix: str, seen: Seen, real_root: Path) -> None:
+def _visit(entry: os.DirEntry[str], prefix: str, seen: ScanResult, real_root: Path) -> None:
     if entry.name.startswith("."):
         return
     relative = prefix + entry.name
@@ -98,7 +98,7 @@ def _visit(entry: os.DirEntry[str], prefix: str, seen: Seen, real_root: Path) ->
         _note(seen, Path(entry.path), relative, real_root)
 
 
-def _note(seen: Seen, path: Path, relative: str, real_root: Path) -> None:
+def _note(seen: ScanResult, path: Path, relative: str, real_root: Path) -> None:
     """Add an unusual entry, which is a link, a special file, or a name that is not valid UTF-8."""
     try:
         problem = _problem_of(path, real_root)
@@ -230,7 +230,7 @@ class Synchroniser:
         if id not in self.before:
             self.before[id] = self._index.digest_of(id)
 
-    def _forget(self, known: Known | None) -> None:
+    def _forget(self, known: IndexedRecord | None) -> None:
         if known is None:
             return
         self._index.remove_broken(known.path)
@@ -240,7 +240,7 @@ class Synchroniser:
             self._index.remove([known.id])
             self.release(known.id)
 
-    def _read(self, path: str, stamp: Stamp, known: Known | None) -> None:
+    def _read(self, path: str, stamp: Stamp, known: IndexedRecord | None) -> None:
         full = self._root / path
         try:
             data = read_regular(full, memory_file.MAX_BYTES + 1)
@@ -268,12 +268,12 @@ class Synchroniser:
         fix = "Replace it with a regular file that only you can write, or move it out of the folder."
         return BrokenFileError(str(self._root / path), 1, problem, fix)
 
-    def _set_aside(self, broken: Broken, known: Known | None) -> None:
+    def _set_aside(self, broken: Broken, known: IndexedRecord | None) -> None:
         self._forget(known)
         self._index.put_broken(broken)
         self._broken.append(broken.error)
 
-    def _accept(self, entry: IndexedFile, known: Known | None) -> None:
+    def _accept(self, entry: IndexedFile, known: IndexedRecord | None) -> None:
         id = entry.item.id
         holder = self._index.file_of(id)
         if holder is not None and holder.path != entry.path and (stamp := look(self._root / holder.path)) is not None:

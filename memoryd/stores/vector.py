@@ -39,7 +39,7 @@ from memoryd.stores.vector_cache import (
     VectorCaches,
     dimensions_key,
     read_dimensions,
-    usable_of,
+    usable_condition,
 )
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs, to_blob, unit_vectors
 
@@ -105,7 +105,7 @@ class VectorTable:
         self._row = "m" if source.table == "memory" else "v"
         self._model = model
         self._lock = lock
-        self._usable = usable_of(self._row)
+        self._usable = usable_condition(self._row)
         self._positions = FilterCache(db, source.table, source.passing, source.changed, self._row)
         self.caches = VectorCaches(db, source.table, model, ann_path, ann_threshold, matrix_bytes)
 
@@ -229,9 +229,9 @@ _OWNED = "SELECT rowid FROM memory WHERE id IN (SELECT value FROM json_each(?))"
 # Cosines of each statement and each of its keys. A memory without keys has one row without a key.
 _COMPARE = f"""
 SELECT m.id, round(1 - vec_distance_cosine(m.embedding, ?), 6),
-CASE WHEN {usable_of("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END, v.text
+CASE WHEN {usable_condition("v")} THEN round(1 - vec_distance_cosine(v.embedding, ?), 6) END, v.text
 FROM memory AS m LEFT JOIN key AS v ON v.owner = m.rowid
-WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_of("m")}
+WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_condition("m")}
 """
 
 
@@ -260,7 +260,7 @@ def m002_keys(db: Database) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Closeness:
+class QueryCosines:
     """Cosines of a query with a memory's statement and with each of its keys. `texts` holds the keys in the same order."""
 
     statement: float
@@ -529,7 +529,7 @@ class VectorStore:
         """Return the best cosine of the text with each memory (see `compare`). Missing and unusable memories are skipped."""
         return {id: closeness.best for id, closeness in self.compare(text, ids).items()}
 
-    def compare(self, text: str, ids: Sequence[str]) -> dict[str, Closeness]:
+    def compare(self, text: str, ids: Sequence[str]) -> dict[str, QueryCosines]:
         """Return the cosines of the text with each memory's statement and keys. Missing and unusable memories are skipped."""
         if not ids or not text.strip():
             return {}
@@ -545,7 +545,7 @@ class VectorStore:
                 if key is not None:
                     keys.setdefault(id, {})[text] = key
         of = {id: keys.get(id, {}) for id in statements}
-        return {id: Closeness(statement, tuple(of[id].values()), tuple(of[id])) for id, statement in statements.items()}
+        return {id: QueryCosines(statement, tuple(of[id].values()), tuple(of[id])) for id, statement in statements.items()}
 
     def query_vector(self, text: str) -> FloatArray:
         """Return the unit vector of a query. The vectors of the last 32 queries are cached.

@@ -96,7 +96,7 @@ MAX_BEHIND = 1_000
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
 
 
-def usable_of(row: str) -> str:
+def usable_condition(row: str) -> str:
     """Return the condition USABLE for rows with this alias."""
     return f"{row}.model = ? AND typeof({row}.embedding) = 'blob' AND length({row}.embedding) = ?"
 

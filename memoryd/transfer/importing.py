@@ -18,7 +18,7 @@ from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.text import normalise, shorten
 from memoryd.core.types import Evidence, Kind, MemoryItem, Query, Scope, Source
-from memoryd.daydream.redact import keepable
+from memoryd.daydream.redact import storable_text
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
 
@@ -257,9 +257,9 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")
     kind = _KIND_OF_TYPE.get(type_name, Kind.NOTE)
     # The description says when to use the note, so it becomes a key and not part of the statement.
-    described = keepable(str(values.get("description") or "")).text.strip()
+    described = storable_text(str(values.get("description") or "")).text.strip()
     for piece in _statements(body) if path.name == INDEX_FILE else [body.strip()]:
-        content = keepable(piece).text.strip()
+        content = storable_text(piece).text.strip()
         if content:
             yield MemoryItem(
                 content=content,

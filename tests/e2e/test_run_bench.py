@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memeval.claudecode.processes import end_leftovers
+from memeval.claudecode.processes import end_leftover_processes
 from tests.e2e.bench import Rememberer, asked, bench, command, environment, trajectories
 from tests.e2e.conftest import ROOT
 from tests.e2e.model_server import ModelServer
@@ -140,4 +140,4 @@ def test_a_run_that_is_killed_in_history_and_questions_ends_as_one_that_was_not(
     assert resumed["sessions"] == whole["sessions"]
     assert resumed["metrics"]["accuracy"] == whole["metrics"]["accuracy"]
     assert _told(trajectories(tmp_path, resumed["run_id"])) == _told(trajectories(tmp_path, whole["run_id"]))
-    end_leftovers(tmp_path)
+    end_leftover_processes(tmp_path)

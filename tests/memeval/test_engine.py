@@ -18,7 +18,7 @@ from memeval.results.store import Key, QuestionRow
 from memeval.run import engine
 from memeval.run.checkpoint import Run
 from memeval.run.engine import Stage, Work
-from memeval.run.progress import Ended, PlainProgress, Progress
+from memeval.run.progress import FinishedItem, PlainProgress, Progress
 from memeval.run.result import about_run, result_of
 from memeval.run.settings import Settings
 
@@ -72,7 +72,7 @@ class Echo:
         run.done(Key(Phase.EVALUATE, case, f"q-{case}"), {"scores": []})
         run.done(Key(Phase.INGEST, case), {"sessions": 0, "turns": 0})
         self.done.append(case)
-        progress.advance("echo", Ended())
+        progress.advance("echo", FinishedItem())
 
     def result(self, run: Run) -> dict[str, Any]:
         about = {"benchmark": {"name": "echo"}, "provider": {"name": "echo"}, **about_run(run)}

@@ -17,7 +17,7 @@ from memeval.core.types import Question, QuestionType, Retrieved
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import find_prompt
 from memeval.run.phases import Reading, answer, confident
-from memeval.stats.calibration import Judged, best_threshold, calibrate, mean_at
+from memeval.stats.calibration import JudgedAnswer, best_threshold, calibrate, mean_at
 from memoryd.core.types import Completion
 
 ASKED = Question("q", "Where does Ines live?", QuestionType.FACT_RECALL)
@@ -89,8 +89,8 @@ def test_an_answer_below_the_threshold_is_withheld_and_kept_beside() -> None:
     assert (sure.text, sure.withheld, sure.confidence) == ("Trondheim", "", 0.4)
 
 
-def some(*answers: tuple[float, float, float, str]) -> list[Judged]:
-    return [Judged(*one) for one in answers]
+def some(*answers: tuple[float, float, float, str]) -> list[JudgedAnswer]:
+    return [JudgedAnswer(*one) for one in answers]
 
 
 def test_a_threshold_is_chosen_where_withholding_is_worth_more_than_answering() -> None:
@@ -105,7 +105,7 @@ def test_a_threshold_is_chosen_where_withholding_is_worth_more_than_answering() 
 
 
 judged = st.builds(
-    Judged,
+    JudgedAnswer,
     st.sampled_from([number / 20 for number in range(21)]),
     st.sampled_from([0.0, 0.5, 1.0]),
     st.sampled_from([0.0, 1.0]),
@@ -114,7 +114,7 @@ judged = st.builds(
 
 
 @given(st.lists(judged, min_size=1, max_size=30))
-def test_no_threshold_is_better_than_the_one_that_is_chosen(answers: list[Judged]) -> None:
+def test_no_threshold_is_better_than_the_one_that_is_chosen(answers: list[JudgedAnswer]) -> None:
     chosen = mean_at(answers, best_threshold(answers))
     assert all(chosen >= mean_at(answers, number / 20) - 1e-9 for number in range(21))
     made = calibrate(answers)

@@ -9,7 +9,7 @@ from pathlib import Path
 from memoryd.core.config import load_settings
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, Link, LinkType, MemoryItem, Passage, Source, Status
-from memoryd.daydream.reconcile import Keeper
+from memoryd.daydream.reconcile import Reconciler
 from memoryd.dream.plan import PlanBuilder
 from memoryd.lineage import corrected_ids, merged_ids, with_merges
 from memoryd.recall.governance import UseCounts, inherited
@@ -29,7 +29,7 @@ def test_a_session_that_said_the_old_port_does_not_count_for_the_new_one(tmp_pat
     clock = FakeClock(START)
     store, state = opened(tmp_path, clock)
     store.catch_up()
-    keeper = Keeper(store, clock)
+    keeper = Reconciler(store, clock)
     for session, text in (("s1", "The relay listens on port 8080."), ("s2", "The relay listens on port 9090 now, not 8080.")):
         keeper.keep(Candidate(text, Kind.ENVIRONMENT, source=Source.USER, at=clock.now()), Passage((), session, project="shop"))  # type: ignore[arg-type]
         clock.advance(hours=1)

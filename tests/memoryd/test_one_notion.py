@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from memoryd.core.codec import item_to_dict
 from memoryd.core.config import load_settings
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Source
-from memoryd.daydream.reconcile import KeepAction as Kept
-from memoryd.daydream.reconcile import Keeper, Outcome, reconcile
+from memoryd.daydream.reconcile import KeepAction as ScanCache
+from memoryd.daydream.reconcile import Outcome, Reconciler, reconcile
 from memoryd.dream.plan import Action, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.language import Comparer
@@ -89,8 +89,8 @@ def test_remember_and_the_dream_see_the_same(said: tuple[str, str], source: Sour
     assert seen(plan, old, new) == of_action(kept)
 
 
-def of_action(action: Kept) -> str:
-    return {Kept.KNOWN: "same", Kept.SUPERSEDES: "replaces", Kept.CONTRADICTS: "contradicts"}.get(action, "beside")
+def of_action(action: ScanCache) -> str:
+    return {ScanCache.KNOWN: "same", ScanCache.SUPERSEDES: "replaces", ScanCache.CONTRADICTS: "contradicts"}.get(action, "beside")
 
 
 def seen(plan: Plan, old: MemoryItem, new: MemoryItem) -> str:
@@ -127,13 +127,13 @@ class Ways:
 
     def kept(self, pairs: Pairs, *, transcript: str = "") -> list[str]:
         """Keep them like `remember`, or with a transcript like a day dream."""
-        keeper = Keeper(self.service, self.clock)
+        keeper = Reconciler(self.service, self.clock)
         for old, _ in pairs:
             self._keep(keeper, old, transcript)
         self.service.settle(60)
         return [of_action(self._keep(keeper, new, transcript).action) for _, new in pairs]
 
-    def _keep(self, keeper: Keeper, item: MemoryItem, transcript: str) -> Outcome:
+    def _keep(self, keeper: Reconciler, item: MemoryItem, transcript: str) -> Outcome:
         uuids = (f"u-{item.id}",) if transcript else ()
         candidate = Candidate(item.content, item.kind, source=item.source, at=item.created_at, confidence=0.8, uuids=uuids)
         return keeper.keep(candidate, Passage((), session=item.session, project=item.project, transcript=transcript))

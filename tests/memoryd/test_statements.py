@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.language import RULES, Comparer, Comparison, Relation, Said, relate
+from memoryd.language import RULES, Assertion, Comparer, Comparison, Relation, relate
 from memoryd.language.classifier import load_reader
 from memoryd.language.compare import reading
-from memoryd.language.comparer import reads_the_same, said_soon, weighed
+from memoryd.language.comparer import reads_the_same, stated_within_a_day, weighed
 from memoryd.language.reading import read_memory
 from memoryd.service import comparer_for
 
@@ -86,9 +86,9 @@ def test_an_exception_or_the_end_of_something_else_replaces_nothing(old: str, ne
     ],
 )
 def test_an_explanation_that_is_taken_back_is_replaced(old: str, new: str) -> None:
-    agent = Said(old, by_user=False), Said(new, by_user=False)
+    agent = Assertion(old, by_user=False), Assertion(new, by_user=False)
     assert Comparer().compare(*agent).relation is RULES.compare(*agent).relation is Relation.REPLACES
-    assert RULES.compare(Said(old), Said(new, by_user=False)).relation is not Relation.REPLACES
+    assert RULES.compare(Assertion(old), Assertion(new, by_user=False)).relation is not Relation.REPLACES
 
 
 OPPOSED = [
@@ -107,7 +107,10 @@ OPPOSED = [
 def test_what_tells_statements_apart_is_never_merged_away(comparer: Comparer, old: str, new: str) -> None:
     for first, second in ((old, new), (new, old)):
         for source in (True, False):
-            assert comparer.compare(Said(first, by_user=source), Said(second, by_user=source)).relation is not Relation.SAME
+            assert (
+                comparer.compare(Assertion(first, by_user=source), Assertion(second, by_user=source)).relation
+                is not Relation.SAME
+            )
 
 
 RULES_OF_ONE_KIND = [
@@ -122,7 +125,7 @@ RULES_OF_ONE_KIND = [
 @pytest.mark.parametrize("old", RULES_OF_ONE_KIND)
 @pytest.mark.parametrize("new", RULES_OF_ONE_KIND)
 def test_a_rule_in_other_words_is_the_same_rule(old: str, new: str) -> None:
-    assert Comparer().compare(Said(old), Said(new)).relation is Relation.SAME
+    assert Comparer().compare(Assertion(old), Assertion(new)).relation is Relation.SAME
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_a_rule_in_other_words_is_the_same_rule(old: str, new: str) -> None:
     ],
 )
 def test_other_names_in_the_same_place_are_other_rules(old: str, new: str) -> None:
-    found = Comparer().compare(Said(old), Said(new))
+    found = Comparer().compare(Assertion(old), Assertion(new))
     assert found.relation is Relation.DIFFERENT
     if "otter" in old or "shard" in old:
         assert not found.doubtful
@@ -154,7 +157,7 @@ def test_other_names_in_the_same_place_are_other_rules(old: str, new: str) -> No
 )
 def test_the_same_words_in_another_relation_are_not_merged(old: str, new: str) -> None:
     for comparer in (RULES, Comparer()):
-        assert comparer.compare(Said(old), Said(new)).relation is not Relation.SAME
+        assert comparer.compare(Assertion(old), Assertion(new)).relation is not Relation.SAME
 
 
 @pytest.mark.parametrize(
@@ -189,7 +192,7 @@ def reader() -> Comparer:
 def test_a_paraphrase_with_few_words_in_common_is_the_same_when_both_are_read_together(
     reader: Comparer, old: str, new: str
 ) -> None:
-    assert reader.compare(Said(old), Said(new)).relation is Relation.SAME
+    assert reader.compare(Assertion(old), Assertion(new)).relation is Relation.SAME
 
 
 @pytest.mark.parametrize(
@@ -203,14 +206,14 @@ def test_a_paraphrase_with_few_words_in_common_is_the_same_when_both_are_read_to
 def test_another_answer_of_the_user_replaces_the_older_one_when_both_are_read_together(
     reader: Comparer, old: str, new: str
 ) -> None:
-    assert reader.compare(Said(old), Said(new)).relation is Relation.REPLACES
+    assert reader.compare(Assertion(old), Assertion(new)).relation is Relation.REPLACES
 
 
 @pytest.mark.parametrize(("old", "new"), OPPOSED)
 def test_reading_statements_together_merges_no_opposites(reader: Comparer, old: str, new: str) -> None:
     for first, second in ((old, new), (new, old)):
         for source in (True, False):
-            found = reader.compare(Said(first, by_user=source), Said(second, by_user=source))
+            found = reader.compare(Assertion(first, by_user=source), Assertion(second, by_user=source))
             assert found.relation is not Relation.SAME
 
 
@@ -230,7 +233,7 @@ CERTAIN = {relation: 0.0 for relation in Relation} | {Relation.SAME: 1.0}
     ],
 )
 def test_no_chance_outweighs_what_stands_on_one_side_only(old: str, new: str) -> None:
-    for first, second in ((Said(old), Said(new)), (Said(new), Said(old))):
+    for first, second in ((Assertion(old), Assertion(new)), (Assertion(new), Assertion(old))):
         assert not reads_the_same(first, second, reading(first), reading(second), CERTAIN)
 
 
@@ -242,10 +245,10 @@ def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_cha
     soon = weighed(load_reader(), nothing, likely, False, False, replaceable=False)
     assert soon.relation is Relation.CONTRADICTS
     assert soon.doubtful
-    early, late = Said("a", at=noon), Said("b", at=noon + timedelta(hours=3))
-    assert said_soon(early, late)
-    assert not said_soon(early, Said("b"))
-    assert not said_soon(early, Said("b", at=noon + timedelta(days=2)))
+    early, late = Assertion("a", at=noon), Assertion("b", at=noon + timedelta(hours=3))
+    assert stated_within_a_day(early, late)
+    assert not stated_within_a_day(early, Assertion("b"))
+    assert not stated_within_a_day(early, Assertion("b", at=noon + timedelta(days=2)))
 
 
 @pytest.mark.parametrize(
@@ -253,4 +256,4 @@ def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_cha
 )
 def test_fragments_neither_replace_nor_contradict_each_other(reader: Comparer, old: str, new: str) -> None:
     for source in (True, False):
-        assert reader.compare(Said(old, by_user=source), Said(new, by_user=source)).relation is Relation.DIFFERENT
+        assert reader.compare(Assertion(old, by_user=source), Assertion(new, by_user=source)).relation is Relation.DIFFERENT

@@ -128,7 +128,7 @@ def test_a_failing_receiver_does_not_end_the_watch(folder: Path, receiver: Recei
 def test_a_folder_that_comes_later_or_is_made_anew_is_watched(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "_LOOK_AGAIN_SECONDS", 0.05)
+    monkeypatch.setattr(watch, "_RESCAN_SECONDS", 0.05)
     folder = tmp_path / "later"
     watcher = MemoryWatcher(folder, receiver, settle_seconds=0.05)
     watcher.start()

@@ -29,7 +29,7 @@ from memeval.claudecode.coding import grading, learning, steps
 from memeval.claudecode.coding.checkouts import apply, commit_all, empty, write_files
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, family
-from memeval.claudecode.sandbox import came_upon
+from memeval.claudecode.sandbox import contamination
 from memeval.core.errors import DataError
 from memeval.core.types import Question, QuestionType, Score
 from memeval.run.settings import Selection
@@ -161,7 +161,7 @@ class SampleCode(Family):
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
         """Score a task as resolved if the hidden tests and the repository's own tests pass."""
-        if why := steps.failed_session(result) or came_upon(result, [self._folder]):
+        if why := steps.failed_session(result) or contamination(result, [self._folder]):
             return steps.unscored(why)
         repository = self._repository(step)
         task = next(task for task in repository.tasks if task.id == step.payload["task"])

@@ -26,7 +26,7 @@ from memeval.claudecode.coding.checkouts import Repositories, change, touched
 from memeval.claudecode.coding.grading import Docker, Environment, Grader, LocalVenv, SweTask
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepKind, StepRecord, StepSequence, ToolCall
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
-from memeval.claudecode.sandbox import came_upon
+from memeval.claudecode.sandbox import contamination
 from memeval.claudecode.seeding import CLOSING
 from memeval.core.errors import ConfigError, DataError, DependencyError
 from memeval.core.protocols import Benchmark
@@ -126,7 +126,7 @@ class SweTasks(Family):
         """
         assert step.question is not None
         looked = session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
-        if why := steps.failed_session(result) or came_upon(result, [self._data, self._context.sources.cache]):
+        if why := steps.failed_session(result) or contamination(result, [self._data, self._context.sources.cache]):
             return steps.unscored(why)
         if self._options["grading"] == "none":
             return [*steps.unscored("grading is switched off"), *looked]

@@ -82,7 +82,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Dot:
+class ScatterPoint:
     """A run in the scatter plot, with its cost in US dollars and its accuracy with an interval."""
 
     label: str
@@ -221,7 +221,7 @@ def _span(row: Span, y: float, scale: Scale) -> Html:
     return el("g", _text(scale.start - 12, y + 4, _cut(row.label, 12), "end", "v"), span, dots[::-1])
 
 
-def scatter(dots: Sequence[Dot], says: str) -> Html:
+def scatter(dots: Sequence[ScatterPoint], says: str) -> Html:
     """Draw accuracy over cost. Each run is a numbered dot with its interval, and the runs are named below."""
     marks = steps(max(dot.cost for dot in dots))
     across = Scale(0, marks[-1], 48, WIDTH - 24)
@@ -237,12 +237,12 @@ def scatter(dots: Sequence[Dot], says: str) -> Html:
     return join([svg(258, says, grid, names, title, drawn), keys])
 
 
-def _named(dot: Dot) -> Html:
+def _named(dot: ScatterPoint) -> Html:
     label = el("a", dot.label, href=dot.href) if dot.href else esc(dot.label)
     return join([label, f" {percent(dot.value)}, {dollars(dot.cost)}"])
 
 
-def _dot(dot: Dot, number: int, across: Scale, up: Scale) -> Html:
+def _dot(dot: ScatterPoint, number: int, across: Scale, up: Scale) -> Html:
     x, y = across(dot.cost), up(dot.value)
     whisker = None
     if dot.low is not None and dot.high is not None:

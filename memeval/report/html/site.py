@@ -14,7 +14,7 @@ from memeval.report.beside import PUBLISHED_NOTE, published_of, published_table,
 from memeval.report.boards import Board, boards
 from memeval.report.compare import few_clusters
 from memeval.report.export import export, result_files
-from memeval.report.html.charts import Bar, Dot, bars, scatter
+from memeval.report.html.charts import Bar, ScatterPoint, bars, scatter
 from memeval.report.html.page import Html, card, el, esc, join, page, table
 from memeval.report.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
 from memeval.report.html.run_page import run_page, trajectories
@@ -137,7 +137,7 @@ def _charts(runs: Sequence[RunResult], links: Mapping[str, str]) -> Iterator[tup
     ]
     yield metric, card(metric, bars(rows, f"{metric} of each run, per cent"), note="Per cent, with 95 % intervals.")
     dots = [
-        Dot(_named(run), run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
+        ScatterPoint(_named(run), run.cost, cell.value, cell.low, cell.high, links.get(run.run_id))
         for run in valued
         for cell in (run.metrics[metric],)
         if run.cost is not None and cell.value is not None

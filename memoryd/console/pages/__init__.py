@@ -12,7 +12,7 @@ A page is a module of this package that defines `PAGE` and is listed in `PAGES` 
         answer = await ctx.call("undo", id=ctx.form.text("id", limit=200))
         return ctx.redirect("/dreams", f"Undone: {len(answer['restored'])} memories.")
 
-    PAGE = Page("dreams", (Route("/dreams", index), Route("/dreams/undo", undo, ("POST",))), Nav("Dreams", "/dreams", 50))
+    PAGE = Page("dreams", (Route("/dreams", index), Route("/dreams/undo", undo, ("POST",))), NavEntry("Dreams", "/dreams", 50))
 
 Handlers
 - `ctx.call(method, **params)` calls an operation as the CLI and MCP do (`memoryd.api`). If one is missing, add it there:

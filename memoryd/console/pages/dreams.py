@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.errors import InputError, NotFoundError
 
@@ -123,4 +123,4 @@ ROUTES = (
     Route("/dreams/{entry}/undo", ask_undo),
     Route("/dreams/{entry}/undo", undo, ("POST",)),
 )
-PAGE = Page("dreams", ROUTES, Nav("Dreams", "/dreams", 50))
+PAGE = Page("dreams", ROUTES, NavEntry("Dreams", "/dreams", 50))

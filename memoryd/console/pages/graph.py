@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.core.text import visible
 from memoryd.core.types import LinkType
 
@@ -97,4 +97,4 @@ def hidden(seen: Mapping[str, Any], depth: int) -> int:
     return sum(max(0, node["links"] - shown.get(node["key"], 0)) for node in followed)
 
 
-PAGE = Page("graph", (Route("/graph", index),), Nav("Graph", "/graph", 30))
+PAGE = Page("graph", (Route("/graph", index),), NavEntry("Graph", "/graph", 30))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.sessions import ALL
 
 SESSIONS = 5
@@ -115,4 +115,4 @@ def _index(index: Mapping[str, Any]) -> Iterator[HealthLine]:
         yield HealthLine("File", problem, "bad")
 
 
-PAGE = Page("home", (Route("/", show), Route("/forget", forget, ("POST",))), Nav("Home", "/", 10))
+PAGE = Page("home", (Route("/", show), Route("/forget", forget, ("POST",))), NavEntry("Home", "/", 10))

@@ -8,7 +8,7 @@ from typing import Any
 
 from memoryd.api.memories import ListMemories, Recall
 from memoryd.api.parameters import parameters
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.forms import options_of
 from memoryd.console.pages import memory
 from memoryd.core.clock import from_iso
@@ -89,4 +89,4 @@ async def _list(ctx: Context, filters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 ROUTES = (Route("/memories", index), *memory.ROUTES)
-PAGE = Page("memories", ROUTES, Nav("Memories", "/memories", 20))
+PAGE = Page("memories", ROUTES, NavEntry("Memories", "/memories", 20))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memoryd.api.registry import Operation, operations
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.fields import Fields
 from memoryd.console.forms import fields_of, rows_of, values_of
 from memoryd.core.errors import MemorydError, NotFoundError
@@ -69,4 +69,4 @@ ROUTES = (
     Route("/operations/{operation}", ask),
     Route("/operations/{operation}", run, ("POST",)),
 )
-PAGE = Page("operations", ROUTES, Nav("Other", "/operations", 80))
+PAGE = Page("operations", ROUTES, NavEntry("Other", "/operations", 80))

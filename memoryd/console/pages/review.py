@@ -6,7 +6,7 @@ from itertools import groupby
 
 from memoryd.api.memories import UpdateMemory
 from memoryd.api.parameters import parameters
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.forms import options_of
 from memoryd.core.errors import InputError
 from memoryd.core.types import Kind
@@ -49,4 +49,4 @@ async def decide(ctx: Context) -> Reply:
 
 
 ROUTES = (Route("/review", index), Route("/review", decide, ("POST",)))
-PAGE = Page("review", ROUTES, Nav("Inbox", "/review", 15))
+PAGE = Page("review", ROUTES, NavEntry("Inbox", "/review", 15))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.sessions import ALL
 from memoryd.core.clock import from_iso
 from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
@@ -83,4 +83,4 @@ ROUTES = (
     Route("/sessions/{session}", show),
     Route("/sessions/{session}", switch, ("POST",)),
 )
-PAGE = Page("sessions", ROUTES, Nav("Timeline", "/sessions", 40))
+PAGE = Page("sessions", ROUTES, NavEntry("Timeline", "/sessions", 40))

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memoryd.console.contract import Context, Nav, Page, Reply, Route
+from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.sessions import ALL
 from memoryd.core.errors import InputError, MemorydError, NotFoundError
 
@@ -144,4 +144,4 @@ ROUTES = (
     Route("/settings/forget/{project}", ask_forget),
     Route("/settings/forget/{project}", forget, ("POST",)),
 )
-PAGE = Page("settings", ROUTES, Nav("Settings", "/settings", 70))
+PAGE = Page("settings", ROUTES, NavEntry("Settings", "/settings", 70))

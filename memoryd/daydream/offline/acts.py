@@ -422,7 +422,7 @@ def is_negative(text: str) -> bool:
 
     "From now on never …" does. "Use A, never B" does not.
     """
-    return forbids(moment.without_standing(text).strip(" ,，:"))
+    return forbids(moment.strip_standing_phrases(text).strip(" ,，:"))
 
 
 # A separate denial, as in "No, …". "No tests may …" is not one.
@@ -456,7 +456,7 @@ def act_of(sentence: str, before: str = "") -> Act | None:
         return None
     act = _labelled(core) or _remembered(core)
     outright = act is not None or bool(_STANDING.search(core))
-    if act is None and not moment.binds_hard(core):
+    if act is None and not moment.is_strictly_momentary(core):
         act = _strong(core) or _corrected(sentence, core, before) or _weak(core)
     elif act is None:
         act = _corrected(sentence, core, before)
@@ -470,7 +470,7 @@ def _labelled(core: str) -> Act | None:
     if match and size(core[match.end() :]) >= 3:
         return Act(core[match.end() :], Kind.TODO, Polarity.DO, "left open")
     match = _LABEL_RULE.match(core)
-    if match and size(core[match.end() :]) >= 3 and not moment.binds_hard(core[match.end() :]):
+    if match and size(core[match.end() :]) >= 3 and not moment.is_strictly_momentary(core[match.end() :]):
         return _rule(core[match.end() :], "stated as a rule")
     return None
 
@@ -483,7 +483,7 @@ def _remembered(core: str) -> Act | None:
     if re.match(r"I (?:have|am|need|must|will|want|go|leave)\b|I'(?:m|ll|ve)\b", rest):
         return None
     plain = size(rest) >= 3 or (CJK.search(rest) is not None and len(rest) >= 6)
-    if not plain or moment.binds_hard(rest) or moment.asks(rest):
+    if not plain or moment.is_strictly_momentary(rest) or moment.asks(rest):
         return None
     inner = _strong(rest)
     if inner is not None:
@@ -532,7 +532,7 @@ _ORDERS = later(
     _I,
 )
 # Explicit norms, such as "our convention is to …" and "the only allowed client here is …".
-_LAID_DOWN = later(
+_EXPLICIT_NORM = later(
     r"^(?:our|the) (?:\w+ )?(?:convention|rule|policy|standard|practice|agreement) (?:here )?is\b|^make it a (?:habit|"
     r"rule|point|practice)\b|"
     r"^the only (?:allowed|permitted|accepted|approved|supported) (?:[\w-]+ ){1,4}(?:here|in (?:this|our) \w+) is\b|"
@@ -546,9 +546,9 @@ _LAID_DOWN = later(
 
 def _strong(core: str) -> Act | None:
     """Return the rule in a text that explicitly says that it is lasting."""
-    if _STANDING.search(core) and size(moment.without_standing(core)) >= 2:
+    if _STANDING.search(core) and size(moment.strip_standing_phrases(core)) >= 2:
         return _rule(core, "stated as a rule")
-    if (_DONT_EVER.match(core) or _LAID_DOWN.match(core)) and size(core) >= 4:
+    if (_DONT_EVER.match(core) or _EXPLICIT_NORM.match(core)) and size(core) >= 4:
         return _rule(core, "stated as a rule")
     match = _ALWAYS.search(core)
     if match and size(core) >= 3:
@@ -612,7 +612,7 @@ def _weak(core: str) -> Act | None:
 
 
 # Says what to do or how things should be. Together with a reason, this applies beyond the current task.
-_ORDAINS = later(
+_PRESCRIBES = later(
     r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
     r"the [\w -]{1,40}?) "
     r"(?:should(?:n'?t)?|must(?:n'?t)?|need(?:s)? to|has to|have to|can'?t|cannot|shouldn't)\b|(?:I(?:'d)? (?:do not|"
@@ -644,7 +644,7 @@ def _reasoned(core: str) -> Act | None:
     if (
         reason is None
         or reason.start() < 12
-        or not _ORDAINS.match(core)
+        or not _PRESCRIBES.match(core)
         or not 8 <= size(core) <= 40
         or not (_NAMES.search(core) or CJK.search(core) or len(keywords(core)) >= 5)
         or moment.reports(core)
@@ -879,9 +879,9 @@ def quotes_a_rule(text: str) -> bool:
     """
     quoted = [part[1:-1] for part in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" ", text)
-    return any(says_to_hold(part) for part in quoted) and not says_to_hold(without_openers(rest))
+    return any(says_it_lasts(part) for part in quoted) and not says_it_lasts(without_openers(rest))
 
 
-def says_to_hold(text: str) -> bool:
+def says_it_lasts(text: str) -> bool:
     """Return whether a word of the text says that the statement is lasting, whoever makes it."""
     return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

@@ -21,7 +21,7 @@ from memoryd.language.stems import roots
 # The minimum token F1 with an opposite statement and with a correction, and the number of later statements to compare.
 OPPOSED, CORRECTED = 0.5, 0.3
 WINDOW = 400
-_MENDED = re.compile(
+_FIXED_SYMPTOM = re.compile(
     r"\b(?:now|fixed|added|updated|changed|restored|works?|will)\b|现在|已|修复|теперь|jetzt|maintenant|ahora", re.IGNORECASE
 )
 _CORRECTS = re.compile(
@@ -53,7 +53,7 @@ def _opposes(later: Unit, unit: Unit) -> bool:
     """
     if later.turn is unit.turn or dice(unit.words, later.words) < OPPOSED:
         return False
-    return not _MENDED.search(later.text) and "noise question" not in later.cues
+    return not _FIXED_SYMPTOM.search(later.text) and "noise question" not in later.cues
 
 
 def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
@@ -199,7 +199,7 @@ _ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
 
 
 # A slip that the assistant fixed at once, or formatting by a tool. Nobody needs these later.
-_SLIP = later(
+_TRIVIAL_FIX = later(
     r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
     r"typed|did)\b|"
     r"\bmy (?:previous|last|own|earlier) \w+|\b(?:typos?|semicolons?|unused|prettier|formatting|snapshot|lint\w*|indentation|"
@@ -243,7 +243,7 @@ def is_echo(text: str) -> bool:
     return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
 
 
-def takes_back(text: str) -> bool:
+def is_retraction(text: str) -> bool:
     """Return whether a sentence retracts an earlier statement."""
     return bool(_TAKES_BACK.search(text))
 
@@ -263,7 +263,7 @@ def names_cause(text: str) -> bool:
     return bool(_LABEL.match(text) or _BECAUSE.search(text))
 
 
-def cure_in(parts: Sequence[Sentence], cause: str) -> str:
+def find_fix(parts: Sequence[Sentence], cause: str) -> str:
     """Return the first sentence that says how a cause was fixed, if it is about the same things.
 
     Otherwise return an empty text.
@@ -321,7 +321,7 @@ _LIMIT = later(
 
 def _limit(part: Sentence, index: int) -> Finding | None:
     match = _LIMIT.search(part.text)
-    if not match or part.bullet or _SLIP.search(part.text) or _ORDERS.match(part.text) or not stands_alone(part.text):
+    if not match or part.bullet or _TRIVIAL_FIX.search(part.text) or _ORDERS.match(part.text) or not stands_alone(part.text):
         return None
     if not (_SPECIFIC.search(part.text[: match.start()]) and _SPECIFIC.search(part.text[match.end() :])):
         return None
@@ -330,7 +330,7 @@ def _limit(part: Sentence, index: int) -> Finding | None:
 
 def _cause(parts: Sequence[Sentence], index: int) -> Finding | None:
     text = parts[index].text
-    if not names_cause(text) or _ORDERS.match(text) or _SLIP.search(text):
+    if not names_cause(text) or _ORDERS.match(text) or _TRIVIAL_FIX.search(text):
         return None
     indexes = [index]
     cured = bool(_CURE.search(_after_cause(text)))

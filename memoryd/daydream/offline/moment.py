@@ -153,15 +153,15 @@ _WHEN = later(
 )
 
 
-def without_standing(text: str) -> str:
+def strip_standing_phrases(text: str) -> str:
     """Remove "from now on" and similar phrases, whose words would otherwise tie the text to the moment."""
     rest = STANDING.sub(" ", text)
     return _WHEN.sub(" ", rest) if rest != text else text
 
 
-def binds_hard(text: str) -> bool:
+def is_strictly_momentary(text: str) -> bool:
     """Return whether the text is tied to the moment or to something pointed at. Such a text is never an act of memory."""
-    rest = without_standing(text)
+    rest = strip_standing_phrases(text)
     return bool(_HARD.search(rest) or _POINTS_AT.search(rest))
 
 
@@ -170,7 +170,7 @@ def binds(text: str) -> bool:
 
     This includes words that an explicit rule may contain.
     """
-    return binds_hard(text) or bool(_SOFT.search(without_standing(text)))
+    return is_strictly_momentary(text) or bool(_SOFT.search(strip_standing_phrases(text)))
 
 
 def asks(text: str) -> bool:

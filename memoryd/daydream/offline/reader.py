@@ -22,14 +22,14 @@ from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused
 from memoryd.daydream.offline.acts import Act, acts_of
 from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, proposal
 from memoryd.daydream.offline.findings import (
-    cure_in,
+    find_fix,
     findings,
     is_echo,
+    is_retraction,
     is_root_cause,
     names_cause,
     refuted,
     stands_alone,
-    takes_back,
 )
 from memoryd.daydream.offline.observed import SessionCommands, observations
 from memoryd.daydream.offline.sentences import Episode, Sentence, episodes, statements, without_quoted
@@ -232,7 +232,7 @@ class _Session:
 
     def propose(self, candidates: Iterable[Candidate]) -> None:
         """Add proposals."""
-        new = [one for one in candidates if one.source is Source.USER or not self._is_taken_back(one.content)]
+        new = [one for one in candidates if one.source is Source.USER or not self._is_retracted(one.content)]
         self._kept += new
         self.proposed += len(new)
 
@@ -271,16 +271,16 @@ class _Session:
                 continue
             parts = statements(turn.text)
             revised: list[str] = []
-            for text in (one.text for one in parts if takes_back(one.text)):
+            for text in (one.text for one in parts if is_retraction(one.text)):
                 found = [one for one in found if not _is_wrong_cause(one.content, text)]
                 revised += self._take_back(text)
-            new = list(_found_to_hold(turn, parts, turns[:number], turns[number + 1 :]))
+            new = list(_confirmed_findings(turn, parts, turns[:number], turns[number + 1 :]))
             found = [one for one in found if not any(roots(one.content) & roots(other.content) for other in new)]
             found += [replace(one, revises=tuple(revised)) for one in new]
         self._kept += found[-MAX_FINDINGS:]
         self._kept += [of_observation(one) for one in observations(turns, self._commands)]
 
-    def _is_taken_back(self, claim: str) -> bool:
+    def _is_retracted(self, claim: str) -> bool:
         return any(_is_wrong_cause(claim, text) for text in self._taken_back)
 
     def _take_back(self, text: str) -> list[str]:
@@ -322,7 +322,9 @@ def _is_wrong_cause(claim: str, taken_back: str) -> bool:
 _OF_CAUSES = roots("root cause wrong real really actual actually earlier earliest previous problem issue")
 
 
-def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]) -> Iterator[Candidate]:
+def _confirmed_findings(
+    turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]
+) -> Iterator[Candidate]:
     """Yield the findings of a turn after which nothing failed.
 
     A finding must include its fix, or be confirmed by what was done next.
@@ -341,7 +343,7 @@ def _found_to_hold(turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn]
         elif final and is_root_cause(one.text):  # a cause alone often only describes the state of the moment
             yield replace(of_finding(one, turn), status=Status.CANDIDATE)
         elif acted and last is not None and names_cause(one.text):
-            cure = cure_in(statements(last.text), one.text)
+            cure = find_fix(statements(last.text), one.text)
             if cure:
                 yield of_finding(replace(one, text=f"{one.text} {cure}"), turn)
 

@@ -102,7 +102,7 @@ def _only_reports(unit: Unit) -> bool:
     return "noise report" in unit.cues and not unit.cues & _WANTS and not reasoned and unit.turn.via != "answer"
 
 
-def _only_guesses(unit: Unit) -> bool:
+def _is_only_a_guess(unit: Unit) -> bool:
     """Return whether the user is unsure and gives no wish, reason or condition."""
     said = unit.cues & (_WANTS | {"reason", "condition"})
     return "noise uncertain" in unit.cues and not said and unit.turn.via != "answer"
@@ -156,7 +156,7 @@ USER_CHECKS: tuple[Check, ...] = (
     ("unfinished", _is_unfinished),
     ("request", _only_requests),
     ("report", _only_reports),
-    ("guess", _only_guesses),
+    ("guess", _is_only_a_guess),
     ("says too little", _says_too_little),
     ("no subject", _lacks_subject),
     ("pasted", _is_pasted),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from memoryd.core.text import containment, dice, keywords, one_line, shorten
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.offline import cues
-from memoryd.daydream.offline.acts import is_rule, says_to_hold
+from memoryd.daydream.offline.acts import is_rule, says_it_lasts
 from memoryd.daydream.offline.sentences import Episode, Sentence, joined, plain, sentences, size, statements, without_code
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
 from memoryd.language.cues import negations
@@ -296,7 +296,7 @@ def agent_units(episode: Episode) -> list[Unit]:
         place = ({"middle"} if 0 < number < len(turns) - 1 else set()) | ({"opening"} if episode.first else set())
         place |= {"long episode"} if len(turns) >= LONG_EPISODE else set()
         for index, statement in enumerate(agent_statements(turn)):
-            if says_to_hold(statement.text) and _from_tool(statement, tools):
+            if says_it_lasts(statement.text) and _from_tool(statement, tools):
                 continue
             names = place | ({"second sentence"} if index == 1 else set()) | ({"long turn"} if len(turn.text) > 1500 else set())
             out.append(_agent_unit(turn, statement, names, around))

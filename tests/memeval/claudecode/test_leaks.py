@@ -10,7 +10,7 @@ import pytest
 
 from memeval.claudecode.arms import find_plugin
 from memeval.claudecode.contract import SessionResult, ToolCall
-from memeval.claudecode.sandbox import came_upon, check_apart, interpreter, outside_path, stage
+from memeval.claudecode.sandbox import check_apart, contamination, interpreter, outside_path, stage
 from memeval.core.errors import ConfigError
 from tests.memeval.claudecode.conftest import ROOT
 
@@ -47,8 +47,8 @@ def test_a_session_that_read_or_listed_gold_is_not_graded(tmp_path: Path) -> Non
         ToolCall("Bash", {"command": "find / -name '*.toml'"}, f"{ROOT}/memeval/data/sample_code/ferry-fees.toml"),
     ]
     for call in shown:
-        assert came_upon(SessionResult("", tool_calls=(call,)), [tmp_path, None])
-    assert not came_upon(SessionResult("", tool_calls=(ToolCall("Read", {"file_path": "/else"}, "data"),)), [tmp_path])
+        assert contamination(SessionResult("", tool_calls=(call,)), [tmp_path, None])
+    assert not contamination(SessionResult("", tool_calls=(ToolCall("Read", {"file_path": "/else"}, "data"),)), [tmp_path])
 
 
 def test_data_and_results_among_the_sandboxes_are_refused(tmp_path: Path) -> None:

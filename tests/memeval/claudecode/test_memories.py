@@ -9,7 +9,7 @@ from pathlib import Path
 from memeval.claudecode import memories
 from memeval.claudecode.client import Stream
 from memeval.claudecode.contract import SessionResult, Step, StepKind, StepSequence, ToolCall
-from memeval.claudecode.memories import Given
+from memeval.claudecode.memories import DeliveredText
 from memeval.claudecode.seeding import stable_id, write_log
 from memeval.core.types import Session, Turn
 
@@ -38,8 +38,8 @@ def test_what_hooks_inject_and_tools_return_is_told_apart() -> None:
 
 def test_used_is_what_the_answer_cites_or_repeats() -> None:
     given = [
-        Given("hook", "The cat Biscuit eats only salmon", "mem_0123456789ab"),
-        Given("hook", "Deploys go to Oslo", "mem_0123456789ac"),
+        DeliveredText("hook", "The cat Biscuit eats only salmon", "mem_0123456789ab"),
+        DeliveredText("hook", "Deploys go to Oslo", "mem_0123456789ac"),
     ]
     assert memories.used(given, SessionResult("As in mem_0123456789ac.")) == [{"id": "mem_0123456789ac", "how": "cited"}]
     said = SessionResult("Biscuit, your cat, eats salmon and nothing else.")
@@ -52,7 +52,7 @@ def test_a_memory_goes_back_to_the_turn_that_its_evidence_names() -> None:
     session_id = stable_id("b", "c", "r0")
     sources = memories.line_sources(StepSequence("c", (step,)), {"r0": session_id})
     file = f"---\nevidence: {{transcript: /x.jsonl, lines: [{stable_id(session_id, '0')}]}}\n---\ntext"
-    (piece,) = memories.pieces([Given("hook", "text", "mem_0123456789ab")], {"mem_0123456789ab": file}, sources)
+    (piece,) = memories.pieces([DeliveredText("hook", "text", "mem_0123456789ab")], {"mem_0123456789ab": file}, sources)
     assert (piece.sessions, piece.turns) == (("s1",), ("s1:1",))
 
 

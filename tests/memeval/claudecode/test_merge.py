@@ -21,7 +21,7 @@ from memeval.claudecode.command import Command, GridRow, group_file, save_comman
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
 from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import perform
-from memeval.claudecode.memories import Given
+from memeval.claudecode.memories import DeliveredText
 from memeval.claudecode.sandbox import Staged
 from memeval.claudecode.seeding import make_primer
 from memeval.claudecode.sessions import Place, StepOutcome
@@ -34,7 +34,7 @@ from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
 from memeval.run import engine
 from memeval.run.plan import RunContext
-from memeval.run.progress import Ended
+from memeval.run.progress import FinishedItem
 from memeval.run.settings import Selection, Shard
 from memoryd.core.types import Usage
 from tests.memeval.claudecode.conftest import FakeWorld
@@ -70,7 +70,7 @@ class FakeSessions:
         gold = step.question.answers[0] if step.question else ""
         calls = (ToolCall("Read", {"file_path": "x"}),)
         result = SessionResult(gold if luck > 0.5 else "no", usage, 1.0, place.session_id, turns=2, tool_calls=calls)
-        return StepOutcome(result, given=(Given("hook", step.id, gold[:40]),) if self._arm == "plugin" else ())
+        return StepOutcome(result, given=(DeliveredText("hook", step.id, gold[:40]),) if self._arm == "plugin" else ())
 
     def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
         return StepOutcome(SessionResult("", Usage(1, 100, 0, 0.5), 1.0, place.session_id))
@@ -78,7 +78,7 @@ class FakeSessions:
 
 class Quiet:
     def begin(self, label: str, total: int, done: int) -> None: ...
-    def advance(self, label: str, ended: Ended) -> None: ...
+    def advance(self, label: str, ended: FinishedItem) -> None: ...
     def end(self, label: str) -> None: ...
 
 
@@ -138,7 +138,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(engine, "provenance", lambda: {"memeval_version": "0.1.0", "git": None})
     monkeypatch.setattr(SampleCode, "prepare", lambda self, step, work: (work / step.folder).mkdir(parents=True, exist_ok=True))
     monkeypatch.setattr(SampleCode, "grade", grade)
-    monkeypatch.setattr("memeval.claudecode.subject.end_leftovers", lambda folder: None)  # it scans all processes
+    monkeypatch.setattr("memeval.claudecode.subject.end_leftover_processes", lambda folder: None)  # it scans all processes
     return Bench(tmp_path)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memeval.claudecode.processes import Processes, end_leftovers, processes_of
+from memeval.claudecode.processes import Processes, end_leftover_processes, processes_of
 from memeval.claudecode.sandbox import Sandbox, check_root
 from memeval.core.errors import ConfigError, DependencyError
 from tests.waiting import HANGS_SECONDS, until
@@ -91,9 +91,9 @@ def test_what_a_killed_runner_left_running_is_found_and_ended(tmp_path: Path) ->
         [sys.executable, "-c", "import time; time.sleep(60)"], env={"MEMORYD_HOME": str(tmp_path / "box" / "now" / "memoryd")}
     )
     try:
-        assert end_leftovers(tmp_path / "box") == 1
+        assert end_leftover_processes(tmp_path / "box") == 1
         assert left.wait(HANGS_SECONDS) != 0
-        assert end_leftovers(tmp_path / "other") == 0
+        assert end_leftover_processes(tmp_path / "other") == 0
     finally:
         left.kill()
         left.wait(HANGS_SECONDS)

@@ -7,7 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.report.html.charts import WIDTH, Bar, Dot, Line, Scale, Span, bars, curves, decades, latencies, scatter, steps
+from memeval.report.html.charts import (
+    WIDTH,
+    Bar,
+    Line,
+    Scale,
+    ScatterPoint,
+    Span,
+    bars,
+    curves,
+    decades,
+    latencies,
+    scatter,
+    steps,
+)
 
 SHARE = st.floats(0, 1)
 
@@ -63,14 +76,14 @@ def test_latencies_of_zero_do_not_break_the_axis() -> None:
 
 
 def test_costs_are_on_the_way_right_and_accuracy_on_the_way_up() -> None:
-    chart = scatter([Dot("cheap", 0.0, 0.5, 0.4, 0.6, "cheap.html"), Dot("dear", 2.5, 0.9)], "x")
+    chart = scatter([ScatterPoint("cheap", 0.0, 0.5, 0.4, 0.6, "cheap.html"), ScatterPoint("dear", 2.5, 0.9)], "x")
     (x1, x2), (y1, y2) = numbers(chart, "cx"), numbers(chart, "cy")
     assert x1 < x2 and y1 > y2
     assert '<a href="cheap.html">cheap</a> 50.0, $0' in chart
 
 
 def test_all_costs_may_be_zero() -> None:
-    assert scatter([Dot("a", 0.0, 0.5), Dot("b", 0.0, 0.6)], "x").count("<circle") == 2
+    assert scatter([ScatterPoint("a", 0.0, 0.5), ScatterPoint("b", 0.0, 0.6)], "x").count("<circle") == 2
 
 
 @given(st.lists(st.builds(Bar, st.text(), SHARE, SHARE, SHARE, st.text()), max_size=5), st.text())

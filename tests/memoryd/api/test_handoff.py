@@ -12,7 +12,7 @@ import pytest
 from memoryd.api.dispatch import Api
 from memoryd.core.config import Settings
 from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.handoff import Gathered, holds
+from memoryd.daydream.handoff import SessionOutline, holds
 from memoryd.testing import FakeClock
 
 TOKEN = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb3d"
@@ -190,13 +190,13 @@ def test_what_is_off_or_forgotten_is_not_reported(desk: Desk) -> None:
 
 
 def test_a_log_in_which_nothing_was_asked_or_changed_gives_none() -> None:
-    gathered = Gathered()
+    gathered = SessionOutline()
     gathered.add([Turn(TurnKind.USER, "ok"), Turn(TurnKind.ASSISTANT, "Hello.")])
     assert gathered.text([], []) == ""
 
 
 def test_a_lasting_wish_is_no_task_that_was_left_off() -> None:
-    gathered = Gathered()
+    gathered = SessionOutline()
     edit = Turn(TurnKind.TOOL_USE, "", tool="Edit", detail="cart.py")
     wish = Turn(TurnKind.USER, "From now on end every mail with our slogan.")
     task = Turn(TurnKind.USER, "Round the totals in the cart. Never touch the fixtures.")

@@ -14,7 +14,7 @@ from memoryd.api.router_feedback import Feedback, feedback
 from memoryd.core.config import Settings
 from memoryd.core.ledger import UseKind
 from memoryd.core.types import Backend, Hit, MemoryItem, Query
-from memoryd.retrieval.training import Labelled
+from memoryd.retrieval.training import LabelledQuery
 from memoryd.testing import FakeClock
 from tests.memoryd.api.test_api import Desk
 
@@ -73,7 +73,7 @@ def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest
     told(desk, ("2020-01-01T00:00:00Z", "Something else, long ago, about the tests?"), (at, PROMPT))
     search = ranking(graph=[OTHER, USED], hybrid=[USED], markdown=[])
     result = found(desk, clock, search)
-    assert result.rows == [Labelled(PROMPT, Backend.HYBRID)] and (result.undecided, result.gone) == (0, 0)
+    assert result.rows == [LabelledQuery(PROMPT, Backend.HYBRID)] and (result.undecided, result.gone) == (0, 0)
     assert set(search.asked) == {PROMPT}  # type: ignore[attr-defined]
 
 
@@ -148,4 +148,4 @@ def test_a_session_as_hooks_and_log_tell_it_becomes_feedback(desk: Desk, clock: 
     desk.user("daydream")
     desk.api.tick()
     search = ranking(hybrid=[id])
-    assert found(desk, clock, search).rows == [Labelled(asked, Backend.HYBRID)]
+    assert found(desk, clock, search).rows == [LabelledQuery(asked, Backend.HYBRID)]

@@ -11,7 +11,7 @@ import pytest
 
 from memoryd.console import plugins
 from memoryd.console.context import Context
-from memoryd.console.contract import Nav, Page, Route
+from memoryd.console.contract import NavEntry, Page, Route
 from memoryd.console.replies import Reply
 from memoryd.core.errors import InputError
 from tests.memoryd.console.console_client import Console
@@ -46,7 +46,7 @@ def extra(tmp_path: Path) -> Page:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     routes = (Route("/hello/{name}", hello, ("GET", "POST")), Route("/ticks", ticking, stream=True), Route("/fail", failing))
-    return Page("extra", (*routes, Route("/extra", foreign)), Nav("Extra", "/extra"), tmp_path)
+    return Page("extra", (*routes, Route("/extra", foreign)), NavEntry("Extra", "/extra"), tmp_path)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def entry(name: str, value: str) -> EntryPoint:
     return EntryPoint(name, value, plugins.GROUP)
 
 
-good = Page("good", (Route("/good", hello),), Nav("Good", "/good"))
+good = Page("good", (Route("/good", hello),), NavEntry("Good", "/good"))
 taken = Page("taken", (Route("/good", hello),))
 no_page = "a text"
 

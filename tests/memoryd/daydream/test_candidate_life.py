@@ -12,7 +12,7 @@ import pytest
 from memoryd.core import candidates
 from memoryd.core.config import load_settings
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Source, Status
-from memoryd.daydream.reconcile import KeepAction, Keeper
+from memoryd.daydream.reconcile import KeepAction, Reconciler
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 
@@ -34,8 +34,8 @@ def service(tmp_path: Path, clock: FakeClock) -> Iterator[Orchestrator]:
 
 
 @pytest.fixture
-def keeper(service: Orchestrator, clock: FakeClock) -> Keeper:
-    return Keeper(service, clock)
+def keeper(service: Orchestrator, clock: FakeClock) -> Reconciler:
+    return Reconciler(service, clock)
 
 
 def said_in(session: str) -> Passage:
@@ -47,7 +47,7 @@ def status_of(service: Orchestrator, id: str) -> Status:
 
 
 def test_what_one_session_proposes_is_a_candidate_and_is_not_found_by_an_ordinary_search(
-    service: Orchestrator, keeper: Keeper
+    service: Orchestrator, keeper: Reconciler
 ) -> None:
     outcome = keeper.keep(WAITING, said_in("first"))
     assert outcome.action is KeepAction.NEW and status_of(service, outcome.id) is Status.CANDIDATE
@@ -55,28 +55,30 @@ def test_what_one_session_proposes_is_a_candidate_and_is_not_found_by_an_ordinar
     assert len(service.search(Query(text=FACT, project="shop", statuses=(Status.CANDIDATE,)))) == 1
 
 
-def test_the_same_session_saying_it_again_changes_nothing(service: Orchestrator, keeper: Keeper) -> None:
+def test_the_same_session_saying_it_again_changes_nothing(service: Orchestrator, keeper: Reconciler) -> None:
     first = keeper.keep(WAITING, said_in("first"))
     again = keeper.keep(WAITING, said_in("first"))
     assert again.action is KeepAction.KNOWN and again.id == first.id
     assert status_of(service, first.id) is Status.CANDIDATE
 
 
-def test_a_second_session_that_says_the_same_makes_it_active(service: Orchestrator, keeper: Keeper) -> None:
+def test_a_second_session_that_says_the_same_makes_it_active(service: Orchestrator, keeper: Reconciler) -> None:
     first = keeper.keep(WAITING, said_in("first"))
     second = keeper.keep(WAITING, said_in("second"))
     assert second.action is KeepAction.CONFIRMS and second.id == first.id
     assert status_of(service, first.id) is Status.ACTIVE
 
 
-def test_an_order_of_the_moment_becomes_no_memory_by_being_given_in_two_sessions(service: Orchestrator, keeper: Keeper) -> None:
+def test_an_order_of_the_moment_becomes_no_memory_by_being_given_in_two_sessions(
+    service: Orchestrator, keeper: Reconciler
+) -> None:
     order = replace(WAITING, content="Don't run the integration tests now, wait for my review first.", source=Source.USER)
     first = keeper.keep(order, said_in("first"))
     second = keeper.keep(order, said_in("second"))
     assert second.action is KeepAction.KNOWN and status_of(service, first.id) is Status.CANDIDATE
 
 
-def test_said_outright_a_candidate_becomes_active_in_those_words(service: Orchestrator, keeper: Keeper) -> None:
+def test_said_outright_a_candidate_becomes_active_in_those_words(service: Orchestrator, keeper: Reconciler) -> None:
     first = keeper.keep(WAITING, said_in("first"))
     outright = replace(WAITING, source=Source.USER, status=Status.ACTIVE, confidence=0.9)
     second = keeper.keep(outright, said_in("first"))
@@ -84,7 +86,7 @@ def test_said_outright_a_candidate_becomes_active_in_those_words(service: Orches
     assert second.action is KeepAction.CONFIRMS and (item.status, item.source) == (Status.ACTIVE, Source.USER)
 
 
-def test_a_candidate_replaces_nothing(service: Orchestrator, keeper: Keeper) -> None:
+def test_a_candidate_replaces_nothing(service: Orchestrator, keeper: Reconciler) -> None:
     known = keeper.keep(
         Candidate("The staging database listens on port 5432.", Kind.ENVIRONMENT, source=Source.USER), said_in("first")
     )
@@ -93,7 +95,7 @@ def test_a_candidate_replaces_nothing(service: Orchestrator, keeper: Keeper) -> 
     assert status_of(service, known.id) is Status.ACTIVE
 
 
-def test_after_thirty_days_it_is_ignored_and_then_removed(service: Orchestrator, keeper: Keeper, clock: FakeClock) -> None:
+def test_after_thirty_days_it_is_ignored_and_then_removed(service: Orchestrator, keeper: Reconciler, clock: FakeClock) -> None:
     waiting = keeper.keep(WAITING, said_in("first"))
     query = Query(text=FACT, project="shop", statuses=(Status.CANDIDATE,))
     clock.advance(days=29)
@@ -115,7 +117,7 @@ def test_a_project_holds_a_bounded_number_and_the_least_promising_go() -> None:
     ]
 
 
-def test_what_the_speaker_takes_back_in_the_same_session_is_replaced(service: Orchestrator, keeper: Keeper) -> None:
+def test_what_the_speaker_takes_back_in_the_same_session_is_replaced(service: Orchestrator, keeper: Reconciler) -> None:
     old = "From now on begin branch names with the author's initials."
     rule = Candidate(old, Kind.RULE, Polarity.DO, Source.USER)
     first = keeper.keep(rule, said_in("one"))

@@ -23,7 +23,7 @@ from memoryd.core.types import (
     Status,
 )
 from memoryd.daydream.reconcile import KeepAction, reconcile, to_item
-from memoryd.language import Relation, Said, relate, rephrases, values_of
+from memoryd.language import Assertion, Relation, relate, rephrases, values_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -214,7 +214,7 @@ def test_values_are_read_in_order() -> None:
 def test_any_two_texts_can_be_compared(a: str, b: str) -> None:
     assert relate(a, a) is Relation.SAME
     relate(a, b)
-    rephrases(Said(a), Said(b), 0.5)
+    rephrases(Assertion(a), Assertion(b), 0.5)
 
 
 @given(st.sampled_from(SAME + DIFFERENT + NEGATED + CHANGED), st.sampled_from(list(Source)), st.sampled_from(list(Source)))

@@ -11,7 +11,7 @@ import pytest
 from memoryd.core.config import Settings
 from memoryd.core.types import Candidate, Evidence, Kind, LinkType, MemoryItem, Passage, Source, Status, Turn, TurnKind
 from memoryd.daydream.model_reader import MAX_RELATED, choose_related, find_related
-from memoryd.daydream.reconcile import KeepAction, Keeper
+from memoryd.daydream.reconcile import KeepAction, Reconciler
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
 from tests.memoryd.daydream.test_pipeline import World
@@ -33,7 +33,7 @@ def known(world: World, content: str, **fields: object) -> str:
 
 def keep(world: World, content: str, source: Source = Source.AGENT_STEP, **fields: object) -> tuple[KeepAction, MemoryItem]:
     candidate = Candidate(content, Kind.DECISION, source=source, at=datetime(2025, 7, 1, tzinfo=UTC), **fields)  # type: ignore[arg-type]
-    outcome = Keeper(world.store, FakeClock()).keep(candidate, PASSAGE)  # type: ignore[arg-type]
+    outcome = Reconciler(world.store, FakeClock()).keep(candidate, PASSAGE)  # type: ignore[arg-type]
     item = world.store.get(outcome.id)
     assert item is not None
     return outcome.action, item

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from memoryd.core.protocols import FloatArray
 from memoryd.core.text import digest
-from memoryd.language import Relation, Said, compare
+from memoryd.language import Assertion, Relation, compare
 
 FOLDER = Path(__file__).with_name("pairs")
 PARAPHRASE, CONTRADICTING, DIFFERENT, UNRELATED = "paraphrase", "contradicting", "different", "unrelated"
@@ -59,7 +59,7 @@ def texts(pairs: Sequence[Pair]) -> list[str]:
 
 def judge(pair: Pair, vectors: Mapping[str, FloatArray] | None) -> Relation:
     cosine = float(vectors[pair.a] @ vectors[pair.b]) if vectors else None
-    return compare(Said(pair.a), Said(pair.b), cosine).relation
+    return compare(Assertion(pair.a), Assertion(pair.b), cosine).relation
 
 
 def scores(pairs: Sequence[Pair], vectors: Mapping[str, FloatArray] | None) -> tuple[Score, Score]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Scope, Source, Status
-from memoryd.daydream.reconcile import Keeper
+from memoryd.daydream.reconcile import Reconciler
 from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Report, Sweep
 from memoryd.service import Orchestrator
@@ -83,7 +83,7 @@ class Month:
         self.store.catch_up()
         planning = Planner(self.store, self.state, self.settings, self.clock)
         self.sweep = Sweep(self.store, self.state, self.settings, self.clock, planning)
-        self.keeper = Keeper(self.store, self.clock)
+        self.keeper = Reconciler(self.store, self.clock)
 
     def close(self) -> None:
         self.store.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 from memoryd.core.config import Settings
 from memoryd.core.state import State
 from memoryd.core.types import Link, LinkType, MemoryItem, Source, Status
-from memoryd.dream.plan import Action, Change, Plan, Undecided, merged_id
+from memoryd.dream.plan import Action, Change, Plan, UndecidedConflict, merged_id
 from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
@@ -62,7 +62,7 @@ def link(service: Orchestrator, id: str, other: str) -> Change:
     return Change("link", Action.LINK, old, replace(old, links=(*old.links, Link(LinkType.RELATES_TO, other))), "share Makefile")
 
 
-def planned(changes: Iterable[Change] = (), undecided: Iterable[Undecided] = ()) -> Planner:
+def planned(changes: Iterable[Change] = (), undecided: Iterable[UndecidedConflict] = ()) -> Planner:
     """Return a planner with these fixed results, without what is already done."""
     wanted = list(changes)
 

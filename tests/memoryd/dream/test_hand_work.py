@@ -8,7 +8,7 @@ import pytest
 from memoryd.core.config import Settings
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, Passage, Polarity, Query, Source, Status
-from memoryd.daydream.reconcile import KeepAction, Keeper
+from memoryd.daydream.reconcile import KeepAction, Reconciler
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 from tests.memoryd.dream.sweeping import archive, decay, fill, item, merge, planned, sweep_of
@@ -30,7 +30,7 @@ def candidate(world: World, content: str, source: Source = Source.AGENT_STEP, **
 
 def kept(world: World, proposed: Candidate) -> KeepAction:
     store, _, _, clock = world
-    return Keeper(store, clock).keep(proposed, Passage(turns=(), session="s2", project="shop")).action
+    return Reconciler(store, clock).keep(proposed, Passage(turns=(), session="s2", project="shop")).action
 
 
 def rule(store: Orchestrator) -> str:

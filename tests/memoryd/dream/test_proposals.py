@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memoryd.core.types import Kind, MemoryItem
-from memoryd.dream.plan import Action, Change, Undecided
+from memoryd.dream.plan import Action, Change, UndecidedConflict
 from memoryd.dream.proposals import Proposal, Proposals
 
 
@@ -18,7 +18,7 @@ def proposal(number: int) -> Proposal:
 def test_what_waits_is_counted_and_read_page_by_page(tmp_path: Path) -> None:
     proposals = Proposals(tmp_path / "proposals.json")
     assert proposals.counts() == (0, 0)
-    proposals.replace([proposal(number) for number in range(45)], [Undecided("mem_a", "mem_b", "two ports")])
+    proposals.replace([proposal(number) for number in range(45)], [UndecidedConflict("mem_a", "mem_b", "two ports")])
     assert proposals.counts() == (45, 1)
     pages = [proposals.page(first, 20) for first in (0, 20, 40, 60)]
     assert [len(page.proposals) for page in pages] == [20, 20, 5, 0]

@@ -13,7 +13,7 @@ from memoryd.core.state import State
 from memoryd.core.types import Kind as MemoryKind
 from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
 from memoryd.dream.journal import EntryKind, EntryStep
-from memoryd.dream.plan import Plan, Undecided
+from memoryd.dream.plan import Plan, UndecidedConflict
 from memoryd.dream.sweep import DreamRunning, Sweep, dream
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
@@ -300,9 +300,9 @@ def test_an_unknown_proposal_is_named(world: World) -> None:
 def test_contradictions_that_only_the_user_can_settle_are_listed(world: World) -> None:
     store = world[0]
     ids = fill(store)
-    sweep = sweep_of(*world, planned(undecided=[Undecided(ids[0], ids[1], "two ports")]))
+    sweep = sweep_of(*world, planned(undecided=[UndecidedConflict(ids[0], ids[1], "two ports")]))
     sweep.run("nightly")
-    assert sweep.proposals.page().undecided == (Undecided(ids[0], ids[1], "two ports"),)
+    assert sweep.proposals.page().undecided == (UndecidedConflict(ids[0], ids[1], "two ports"),)
 
 
 # Failing, and one at a time

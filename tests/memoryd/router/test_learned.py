@@ -19,7 +19,7 @@ from memoryd.core.protocols import FloatArray
 from memoryd.core.types import Backend, Kind, MemoryItem, Query
 from memoryd.retrieval import LearnedRouter, RouterModel, load_router, route, router_to_json
 from memoryd.retrieval.routing import FEATURES, features
-from memoryd.retrieval.training import Labelled, compare, fit, folds_of, mcnemar, read_labels, train, wilson
+from memoryd.retrieval.training import LabelledQuery, compare, fit, folds_of, mcnemar, read_labels, train, wilson
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 
@@ -51,8 +51,8 @@ def test_the_fit_reaches_the_minimum_of_its_loss() -> None:
 
 
 def test_what_is_clearly_distinguished_by_words_beats_the_rules_and_is_used() -> None:
-    graph = [Labelled(f"please show number {n} neighbourhood", Backend.GRAPH) for n in range(20)]
-    words = [Labelled(f"kindly fetch item {n} verbatim", Backend.MARKDOWN) for n in range(20)]
+    graph = [LabelledQuery(f"please show number {n} neighbourhood", Backend.GRAPH) for n in range(20)]
+    words = [LabelledQuery(f"kindly fetch item {n} verbatim", Backend.MARKDOWN) for n in range(20)]
     model = train(graph + words, EMBEDDER.embed_queries, EMBEDDER.name)
     assert model.used and model.scores["learned"]["accuracy"] == 1.0 and model.scores["p"] < 0.001
     router = LearnedRouter(model, embed)
@@ -61,7 +61,7 @@ def test_what_is_clearly_distinguished_by_words_beats_the_rules_and_is_used() ->
 
 
 def test_labels_without_any_sense_do_not_beat_the_rules() -> None:
-    rows = [Labelled(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
+    rows = [LabelledQuery(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
     assert not train(rows, EMBEDDER.embed_queries, EMBEDDER.name).used
 
 
@@ -75,8 +75,8 @@ def test_a_row_that_counts_twice_is_as_good_as_the_row_twice() -> None:
 
 
 def test_feedback_is_learned_from_and_never_tested_on() -> None:
-    labelled = [Labelled(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
-    sure = [Labelled(f"please show number {n} neighbourhood", Backend.MARKDOWN) for n in range(200)]
+    labelled = [LabelledQuery(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
+    sure = [LabelledQuery(f"please show number {n} neighbourhood", Backend.MARKDOWN) for n in range(200)]
     model = train(labelled, EMBEDDER.embed_queries, EMBEDDER.name, sure)
     assert model.scores["n"] == 40 and not model.used
     assert model.scores["feedback"]["rows"] == 200 and model.scores["feedback"]["weight"] * 200 == pytest.approx(10.0)
@@ -87,8 +87,8 @@ def test_feedback_is_learned_from_and_never_tested_on() -> None:
 
 
 def test_feedback_that_repeats_a_labelled_query_or_names_another_backend_is_left_out() -> None:
-    labelled = [Labelled(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
-    useless = [labelled[0], Labelled("what else?", Backend.VECTOR)]
+    labelled = [LabelledQuery(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
+    useless = [labelled[0], LabelledQuery("what else?", Backend.VECTOR)]
     model = train(labelled, EMBEDDER.embed_queries, EMBEDDER.name, useless)
     assert "feedback" not in model.scores
     assert model.weights.tolist() == train(labelled, EMBEDDER.embed_queries, EMBEDDER.name).weights.tolist()

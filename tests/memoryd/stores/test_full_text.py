@@ -10,7 +10,7 @@ import pytest
 from memoryd.core.db import Database
 from memoryd.core.text import words
 from memoryd.core.types import MemoryItem, Query, Scope
-from memoryd.stores.fulltext import CREATE_FULL_TEXT, ROW, TABLES, UNSHELVED, FullTextIndex, index_text, searchable
+from memoryd.stores.fulltext import CREATE_FULL_TEXT, ROW, TABLES, VERSIONS_WITHOUT_SHELVES, FullTextIndex, index_text, searchable
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.rows import from_payload
 from tests.memoryd.stores.markdown_samples import an_id, an_item, ids, open_store
@@ -120,7 +120,7 @@ def unshelve(path: Path) -> None:
         text = searchable(from_payload(payload))
         db.execute("INSERT INTO words (rowid, body) VALUES (?, ?)", (row, index_text(text)))
         db.execute("INSERT INTO grams (rowid, body) VALUES (?, ?)", (row, text.casefold()))
-    db.execute(f"PRAGMA user_version={UNSHELVED[0]}")
+    db.execute(f"PRAGMA user_version={VERSIONS_WITHOUT_SHELVES[0]}")
     db.close()
 
 
