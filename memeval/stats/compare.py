@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
 
+from memeval.stats.exact import MAX_EXACT, exact_difference, score_difference
 from memeval.stats.intervals import RESAMPLES, Interval, bootstrap_difference, cluster_mean, cluster_p, cluster_sums
 
 
@@ -133,16 +134,23 @@ def compare(
     right = [float(second[name] or 0.0) for name in names]
     groups = _shared(None if clusters is None else [clusters[name] for name in names])
     differences = [a - b for a, b in zip(left, right, strict=True)]
-    interval = (
-        _difference(differences, groups, confidence)
-        if groups
-        else bootstrap_difference(left, right, seed=seed, confidence=confidence, resamples=resamples)
-    )
-    assert interval is not None  # there are names
     turned = cluster_sums(differences, groups)[0].tolist() if groups else differences
     wins = sum(a > b for a, b in zip(left, right, strict=True))
     losses = sum(a < b for a, b in zip(left, right, strict=True))
     means = [math.fsum(side) / len(names) for side in (left, right)]
+    binary = {*left, *right} <= {0.0, 1.0}
+    p_mcnemar = mcnemar_exact(wins, losses) if binary and not groups else None
+    if groups:
+        interval = _difference(differences, groups, confidence)
+    elif binary and len(names) > MAX_EXACT:
+        interval = score_difference(wins, losses, len(names), confidence)
+    elif len(names) > MAX_EXACT:
+        interval = bootstrap_difference(left, right, seed=seed, confidence=confidence, resamples=resamples)
+    else:
+        interval = _of_few(differences, confidence, binary=binary)
+    if interval and p_mcnemar is not None and p_mcnemar >= 1 - confidence:  # never exclude 0 where the test finds nothing
+        interval = replace(interval, low=min(0.0, interval.low), high=max(0.0, interval.high))
+    assert interval is not None  # there are names
     return Comparison(
         questions=len(names),
         left_out=len(first.keys() | second.keys()) - len(names),
@@ -154,10 +162,10 @@ def compare(
         difference=means[0] - means[1],
         interval=interval,
         p_permutation=paired_permutation(turned, [0.0] * len(turned), seed=seed),
-        p_mcnemar=mcnemar_exact(wins, losses) if {*left, *right} <= {0.0, 1.0} and not groups else None,
+        p_mcnemar=p_mcnemar,
         seed=seed,
         clusters=len(turned) if groups else None,
-        p_clusters=cluster_p(differences, groups) if groups else None,
+        p_clusters=cluster_p(differences, groups) if groups and not _are_equal(differences, groups) else None,
     )
 
 
@@ -168,5 +176,39 @@ def _shared(groups: list[str] | None) -> list[str] | None:
 
 def _difference(differences: list[float], groups: list[str], confidence: float) -> Interval | None:
     """Return the interval of a mean difference. Its values are never treated as shares, even if all are 0 or 1."""
+    if _are_equal(differences, groups):  # no spread is no certainty, so each cluster counts as one question
+        sums, counts = cluster_sums(differences, groups)
+        return replace(_of_equal((sums / counts).tolist(), confidence), clusters=len(sums))
     found = cluster_mean(differences, groups, confidence, graded=True)
     return found and Interval(max(-1.0, found.low), min(1.0, found.high), confidence, found.method, clusters=found.clusters)
+
+
+def _are_equal(differences: list[float], groups: list[str]) -> bool:
+    """Return whether all clusters have the same mean difference, which leaves a t-test nothing to estimate its error from."""
+    sums, counts = cluster_sums(differences, groups)
+    return float(np.ptp(sums / counts)) < 1e-9
+
+
+def _of_few(differences: list[float], confidence: float, *, binary: bool) -> Interval:
+    """Return the interval of few differences of independent questions: exact for yes or no, else by t."""
+    if not binary and len(set(differences)) > 1:
+        found = cluster_mean(differences, [str(place) for place in range(len(differences))], confidence, graded=True)
+        assert found is not None  # there are at least two
+        return Interval(max(-1.0, found.low), min(1.0, found.high), confidence, "t")
+    wins, losses = sum(one > 0 for one in differences), sum(one < 0 for one in differences)
+    return exact_difference(wins, losses, len(differences), confidence) if binary else _of_equal(differences, confidence)
+
+
+def _of_equal(differences: list[float], confidence: float) -> Interval:
+    """Return the interval of equal differences, which is that of as many questions that are all won, lost or tied."""
+    units = differences[:MAX_EXACT]
+    wins, losses = sum(one > 0 for one in units), sum(one < 0 for one in units)
+    found = exact_difference(wins, losses, len(units), confidence)
+    size = abs(differences[0])
+    if not wins and not losses:
+        return found
+    return (
+        Interval(min(size, found.low), size, confidence, found.method)
+        if wins
+        else Interval(-size, max(-size, found.high), confidence, found.method)
+    )

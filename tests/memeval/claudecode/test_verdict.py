@@ -67,7 +67,7 @@ def test_unscored_is_neither_right_nor_wrong() -> None:
 
 
 def test_the_question_of_the_grid_has_one_line() -> None:
-    summary = compare_all(cell_values([result("plugin", HAIKU, [1.0, 0.0] * 20), result("off", OPUS, [1.0, 0.0] * 20)]), 1)
+    summary = compare_all(cell_values([result("plugin", HAIKU, [1.0, 0.0] * 50), result("off", OPUS, [1.0, 0.0] * 50)]), 1)
     (line,) = lines_of(summary)
     assert "Does Haiku with memory reach the Opus baseline? " in line
     assert "yes, within 5 points" in line

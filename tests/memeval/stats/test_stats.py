@@ -164,7 +164,7 @@ def test_graded_values_have_no_mcnemar() -> None:
     told = compare({"1": 0.5, "2": 1.0}, {"1": 0.25, "2": 0.0}, seed=1, clusters={"1": "a", "2": "a"})
     assert told is not None
     assert told.p_mcnemar is None
-    assert told.interval.method == "bootstrap", "of one cluster nothing is known but its own questions"
+    assert told.interval.method == "t", "of one cluster nothing is known but its own questions"
 
 
 def test_a_comparison_turns_the_signs_of_whole_clusters() -> None:
@@ -175,7 +175,11 @@ def test_a_comparison_turns_the_signs_of_whole_clusters() -> None:
     assert (told.clusters, told.p_permutation, told.p_mcnemar) == (5, 2 / 2**5, None), "100 questions, but 5 clusters"
     apart = compare(dict.fromkeys(names, 1.0), dict.fromkeys(names, 0.0), seed=1)
     assert apart is not None and apart.p_permutation < 0.001
-    assert (told.test, apart.test) == ("cluster t", "mcnemar"), "five clusters can't give a small p by turned signs"
+    assert (told.test, apart.test) == ("cluster permutation", "mcnemar"), "equal clusters leave a t-test no error to estimate"
+    assert told.interval.low < 0 < told.interval.high
+    uneven = {name: float(name != "a0") for name in names}
+    told = compare(uneven, dict.fromkeys(names, 0.0), seed=1, clusters=clusters)
+    assert told is not None and told.test == "cluster t", "five clusters can't give a small p by turned signs"
     many = {f"{name}{copy}": f"{clusters[name]}{copy}" for name in names for copy in "xy"}
     told = compare(dict.fromkeys(many, 1.0), dict.fromkeys(many, 0.0), seed=1, clusters=many)
     assert told is not None and told.test == "cluster permutation" and told.p == 2 / 2**10
