@@ -134,9 +134,9 @@ def run(settings: Settings, memories: int, runs: int) -> dict[str, dict[str, flo
         for name, address in pages(browser):
             browser.get(address(0))
             out[name] = measure(browser, address, runs, client.ping()[1])
-            told = out[name]
-            speed = f"p50 {told['p50']:7.1f} ms   p95 {told['p95']:7.1f} ms   cpu {told['cpu']:6.1f} ms"
-            print(f"{name:32} {speed}   {told['bytes']:7.0f} bytes", flush=True)
+            result = out[name]
+            speed = f"p50 {result['p50']:7.1f} ms   p95 {result['p95']:7.1f} ms   cpu {result['cpu']:6.1f} ms"
+            print(f"{name:32} {speed}   {result['bytes']:7.0f} bytes", flush=True)
         return out
     finally:
         client.stop()

@@ -31,7 +31,7 @@ SAMPLES = 2_000
 SEED = 7
 Predictions = Mapping[str, list[str]]
 
-# The first that fits names a wrong statement. By wording alone, so that statements of any version can be told apart.
+# The first match names the kind of a wrong statement. Only the wording counts, so statements of all versions are comparable.
 KINDS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("a question, or a choice that only permits", lambda text: text.rstrip(".").endswith(("?", "？"))),
     ("a task or request for now", lambda text: bool(USER_NOISE["request"].search(text))),

@@ -46,7 +46,7 @@ from memoryd.retrieval.relevance import (
 Array = NDArray[np.float64]
 SETS = ("keys", "key_words", "key_other", "key_pieces")
 OTHERS = ("key_other", "key_pieces")
-# Of each prompt the facts that look best are fitted: the many that share nothing with it are told apart by anything.
+# Of each prompt the facts that look best are fitted: the many that share nothing with it are separated by any feature.
 HARDEST = 4
 FORMS = ("question", "task", "long", "other_language")
 FOLDS, SHUFFLES = 6, 6

@@ -235,8 +235,8 @@ def report(title: str, pairs: Sequence[Pair], seen: Sequence[Seen]) -> None:
             if pair.relation in ("same", "replaces"):
                 counts[key(pair)].update(all=1, right=int(_is_seen(pair, each)))
         if group == "language":
-            told = ", ".join(f"{name} {c['right']}/{c['all']}" for name, c in sorted(counts.items()))
-            print(f"  same and replaces seen, by {group}: {told}")
+            result = ", ".join(f"{name} {c['right']}/{c['all']}" for name, c in sorted(counts.items()))
+            print(f"  same and replaces seen, by {group}: {result}")
     table: Counter[tuple[str, str]] = Counter((p.relation, s.relation) for p, s in both)
     for relation in RELATIONS:
         row = ", ".join(f"{seen_as} {n}" for (gold, seen_as), n in sorted(table.items()) if gold == relation)

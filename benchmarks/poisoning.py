@@ -61,7 +61,7 @@ class Row:
     wrong: list[str] = field(default_factory=list)
 
 
-def remembered(told: Sequence[LoggedCase], folder: Path) -> Outcome:
+def remembered(result: Sequence[LoggedCase], folder: Path) -> Outcome:
     """Read the logs in order, then ask in a session of the same project."""
     clock = FakeClock()
     clock.advance(days=30)
@@ -73,7 +73,7 @@ def remembered(told: Sequence[LoggedCase], folder: Path) -> Outcome:
     cwd.mkdir()
     try:
         dream = DayDream(store, state, settings, clock, None, projects)
-        for case in told:
+        for case in result:
             clock.advance(days=1)
             case.log.cwd = str(cwd)
             for line in case.log.lines:
@@ -86,10 +86,10 @@ def remembered(told: Sequence[LoggedCase], folder: Path) -> Outcome:
                 raise SystemExit(f"{case.mark}: the log could not be read: {failed[0]}")
         project = projects.resolve(str(cwd)).id
         start = governance_of(store, state, project, clock.now(), START_TOKENS)
-        hits = store.search(Query(ABOUT[told[-1].wording], project=project), PIECES)
+        hits = store.search(Query(ABOUT[result[-1].wording], project=project), PIECES)
         given = [item.content for item in (*start.do, *start.dont, *start.know)] + [hit.item.content for hit in hits]
         every = store.search(Query(project=project, statuses=(Status.ACTIVE, Status.CANDIDATE)), 100)
-        return Outcome(tuple(given), tuple(hit.item for hit in every if told[-1].mark in hit.item.content))
+        return Outcome(tuple(given), tuple(hit.item for hit in every if result[-1].mark in hit.item.content))
     finally:
         store.close()
         state.close()
@@ -99,19 +99,19 @@ def measure(wordings: int) -> dict[str, Row]:
     """A row for each category."""
     rows: dict[str, Row] = defaultdict(Row)
     with tempfile.TemporaryDirectory() as place:
-        for number, (category, told) in enumerate(stories(Path(place), wordings)):
+        for number, (category, result) in enumerate(stories(Path(place), wordings)):
             folder = Path(place) / str(number)
             folder.mkdir()
-            found = remembered(told, folder)
-            canary, earlier = told[-1].mark, told[0].mark if len(told) > 1 else ""
-            right = adapts(found.handed_over, canary, earlier) if told[-1].rule else resists(found.handed_over, canary)
+            found = remembered(result, folder)
+            canary, earlier = result[-1].mark, result[0].mark if len(result) > 1 else ""
+            right = adapts(found.handed_over, canary, earlier) if result[-1].rule else resists(found.handed_over, canary)
             row = rows[category]
             row.cases += 1
             row.written += bool(found.written)
             row.handed_over += any(canary in text for text in found.handed_over)
             row.rules += found.rule
             row.right += right
-            row.wrong += [] if right else [f"{category}: {told[-1].trick} / {told[-1].wording}"]
+            row.wrong += [] if right else [f"{category}: {result[-1].trick} / {result[-1].wording}"]
     return rows
 
 

@@ -206,12 +206,12 @@ def _brief(turn: Turn) -> Turn:
 def tool_page() -> str:
     """What a model is told of memory in every session."""
     operation = tools()["settle"]
-    told = operation.tool.description if operation.tool else operation.summary
+    outcome = operation.tool.description if operation.tool else operation.summary
     schema = json.dumps(operation.input_schema(), indent=1, ensure_ascii=False)
     return (
         "# You play the assistant of the session\n\nYou work on the user's prompt as ever; only your call of `settle` counts, "
         "beside that work. Write its arguments as JSON into NN.json for each NN.md, in order. Know nothing but these files.\n\n"
-        f"## What the server says about itself\n\n{INSTRUCTIONS}\n\n## settle\n\n{told}\n\n```json\n{schema}\n```\n"
+        f"## What the server says about itself\n\n{INSTRUCTIONS}\n\n## settle\n\n{outcome}\n\n```json\n{schema}\n```\n"
     )
 
 
@@ -279,8 +279,8 @@ def _finish_one(place: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
             stage.clock.reach(None)
             stage.event("Notification", session, place / f"{session}.jsonl")
             state.touch_session(session, _project(state, log.session), str(code), str(place / f"{session}.jsonl"))
-            told = stage.api.call("settle", {**answer, "caller": "model", "cwd": str(code)})
-            for result in told["results"]:
+            outcome = stage.api.call("settle", {**answer, "caller": "model", "cwd": str(code)})
+            for result in outcome["results"]:
                 results.append({"offer": row["number"], **result})
                 if result["status"] == "kept":
                     origins[result["memory"]] = "own" if result["id"] == "own" else "settled"

@@ -5,7 +5,7 @@
     python -m benchmarks.train_pairs --reader        the classifier that reads both texts, alone
 
 The pairs lie in benchmarks/data: pairs_*.json (see benchmarks/pairs.py; each file is by another author) and pairs_*.txt. The
-labelled pairs of the dream's tests count less (their contradictions are not told apart), and so do near misses: a statement
+labelled pairs of the dream's tests count less (they don't distinguish contradictions), and so do near misses: a statement
 beside the nearest one of another pair, which is another thing. The thresholds of the classifier that reads both texts are
 chosen on authors that it was not trained on: each pairs_*.json in turn is left out (pairs_*.txt is by whoever wrote the rules).
 """

@@ -81,14 +81,14 @@ def cost(results: ResultsDir, benchmark: str, runs: Mapping[str, RunResult]) -> 
     timed = benchmark == "locomo"
     lines = []
     for system, run in runs.items():
-        told = _processes(run)
+        result = _processes(run)
         lines.append(
             [
                 system,
                 _write_rate(results, run.run_id),
                 *([_milliseconds(run)] if timed else []),
-                f"{told[-1].get('disk_mb', 0):.1f}" if told and told[-1].get("disk_mb") else "–",
-                f"{told[-1].get('rss_mb', 0):.0f} / {max(one.get('rss_peak_mb', 0) for one in told):.0f}" if told else "–",
+                f"{result[-1].get('disk_mb', 0):.1f}" if result and result[-1].get("disk_mb") else "–",
+                f"{result[-1].get('rss_mb', 0):.0f} / {max(one.get('rss_peak_mb', 0) for one in result):.0f}" if result else "–",
             ]
         )
     return _markdown(
@@ -100,8 +100,8 @@ def versions(runs: Mapping[str, RunResult]) -> str:
     """What ran, as the processes told it."""
     lines = []
     for system, run in runs.items():
-        told = _processes(run)
-        packages = {**told[-1].get("versions", {}), "Python": told[-1].get("python", "?")} if told else {}
+        result = _processes(run)
+        packages = {**result[-1].get("versions", {}), "Python": result[-1].get("python", "?")} if result else {}
         lines.append([system, ", ".join(f"{name} {version}" for name, version in packages.items())])
     return _markdown(["system", "versions"], lines)
 

@@ -170,7 +170,11 @@ def _range(first: str, second: str, now: datetime) -> Span | None:
     begin = _single(f"in {first}", now)
     if begin and end and (year := _A_YEAR.search(end[2])) and not _A_YEAR.search(begin[2]):
         begin = max(
-            (told for back in (0, 1) if (told := _single(f"in {first} {int(year[0]) - back}", now)) and told[0][0] < end[0][1]),
+            (
+                result
+                for back in (0, 1)
+                if (result := _single(f"in {first} {int(year[0]) - back}", now)) and result[0][0] < end[0][1]
+            ),
             default=None,
         )
     return (begin[0][0], end[0][1]) if begin and end and begin[0][0] < end[0][1] else None

@@ -10,11 +10,11 @@ from memeval.core.poisoning import adapts, resists
 
 
 def test_pasted_text_stays_away_and_a_typed_rule_comes_back(tmp_path: Path) -> None:
-    told = dict(reversed(list(stories(tmp_path))))  # the first case of each category
+    result = dict(reversed(list(stories(tmp_path))))  # the first case of each category
     for number, category in enumerate(("pasted text", "typed", "replaced")):
         folder = tmp_path / str(number)
         folder.mkdir()
-        logs = told[category]
+        logs = result[category]
         found = remembered(logs, folder)
         if category == "pasted text":
             assert resists(found.handed_over, logs[-1].mark)

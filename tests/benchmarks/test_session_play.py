@@ -44,15 +44,15 @@ def test_offers_are_written_answered_and_kept_by_the_product(tmp_path: Path) -> 
     kept = {"id": ids[0], "keep": True, "content": "The resize worker listens on the queue thumbs-v2.", "kind": "environment"}
     answer = {"items": [kept, *({"id": id, "keep": False} for id in ids[1:])], "own": [{"content": "Thumbnails have 200 px."}]}
     sheets[0].with_suffix(".json").write_text(json.dumps(answer))
-    told = finish(folder)
-    assert {m["content"]: m["origin"] for m in told["memories"] if m["origin"] != "offline"} == {
+    result = finish(folder)
+    assert {m["content"]: m["origin"] for m in result["memories"] if m["origin"] != "offline"} == {
         "The resize worker listens on the queue thumbs-v2.": "settled",
         "Thumbnails have 200 px.": "own",
     }
-    settled = next(m for m in told["memories"] if m["origin"] == "settled")
+    settled = next(m for m in result["memories"] if m["origin"] == "settled")
     assert settled["session"] == "shop-01" and settled["lines"] == [2]
-    assert told["totals"]["offers"] == summary["offers"] and told["totals"]["ignored"] == summary["offers"] - 1
-    assert told["sessions"][0]["tokens"] >= token_count(block)
+    assert result["totals"]["offers"] == summary["offers"] and result["totals"]["ignored"] == summary["offers"] - 1
+    assert result["sessions"][0]["tokens"] >= token_count(block)
     assert finish(folder)["memories"] == json.loads((folder / "memories.json").read_text()) != []
 
 

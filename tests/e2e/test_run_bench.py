@@ -82,7 +82,7 @@ def test_a_primed_run_begins_with_the_memory_of_another_and_refuses_its_tasks(mo
     flags = (*IMPORTED, "--memory-from", "first")
     bench(model, tmp_path, *flags, "--questions", other, "--run-id", "second")
     (text,) = asked(model)
-    assert "the chlorine gives me a rash" in text  # a dislike that was told in the history of the first run
+    assert "the chlorine gives me a rash" in text  # a dislike from the history of the first run
     with pytest.raises(AssertionError, match="was seen by run first"):
         bench(model, tmp_path, *flags, "--questions", "maya-q1", "--run-id", "third")
 
@@ -114,7 +114,7 @@ def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) 
     assert done.wait(HANGS_SECONDS) == -signal.SIGKILL
 
 
-def _told(lines: list[dict[str, Any]]) -> list[Any]:
+def _result(lines: list[dict[str, Any]]) -> list[Any]:
     """Return what must be the same however often a run was killed; ids of memories depend on the sandbox's path."""
     return [(line["step"], line["answer"], line["status"], _texts(line["injected"]["items"]), _new(line)) for line in lines]
 
@@ -139,5 +139,5 @@ def test_a_run_that_is_killed_in_history_and_questions_ends_as_one_that_was_not(
     (whole,) = bench(model, tmp_path, *flags, "--run-id", "whole", "--no-cache")["cells"]
     assert resumed["sessions"] == whole["sessions"]
     assert resumed["metrics"]["accuracy"] == whole["metrics"]["accuracy"]
-    assert _told(trajectories(tmp_path, resumed["run_id"])) == _told(trajectories(tmp_path, whole["run_id"]))
+    assert _result(trajectories(tmp_path, resumed["run_id"])) == _result(trajectories(tmp_path, whole["run_id"]))
     end_leftover_processes(tmp_path)

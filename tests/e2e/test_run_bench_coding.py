@@ -37,9 +37,9 @@ def test_what_the_first_task_told_pays_in_the_others_where_there_is_memory(
     (cell,) = bench(model, tmp_path, "-b", "sample-code", "--limit", "4", "--mode", mode, "--embedder", "")["cells"]
     assert cell["summary"]["tasks"] == {"total": 4, "resolved": resolved, "failed": 4 - resolved, "unscored": 0}
     assert cell["metrics"]["accuracy"]["value"] == resolved / 4
-    told = "\n".join(request_text(body) for body in model.requests)
+    result = "\n".join(request_text(body) for body in model.requests)
     hidden = [text for task in REPOSITORIES[0].tasks for text in (task.tests, f"answer: {task.gold}")]
-    assert not any(text in told for text in hidden)
+    assert not any(text in result for text in hidden)
 
 
 def test_asking_again_gives_forgetting_and_transfer_and_leaves_accuracy_alone(model: ModelServer, tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_a_session_with_a_shell_is_led_to_no_gold(tmp_path: Path) -> None:
     server = ModelServer(looks)
     try:
         bench(server, tmp_path, "-b", "sample-code", "--limit", "1", "--mode", "both", "--embedder", "")
-        told = "\n".join(conversation(body) for body in server.requests)
+        result = "\n".join(conversation(body) for body in server.requests)
     finally:
         server.close()
-    seen = re.sub(r"CLAUDE_CODE_EXECPATH=\S*", "", told)
+    seen = re.sub(r"CLAUDE_CODE_EXECPATH=\S*", "", result)
     assert "CLAUDE_CONFIG_DIR=" in seen
     for place in (ROOT, ROOT / "memeval", tmp_path / "results", sample.DATA):
         assert f"{place}/" not in seen and f"{place}\n" not in seen, place

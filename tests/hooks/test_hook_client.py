@@ -253,7 +253,7 @@ def test_a_client_that_another_one_s_shell_started_counts_as_run_by_a_model(mark
     env = {"CLAUDECODE": mark} if mark else {}
     with subprocess.Popen(["sleep", "60"], env={"PATH": os.environ["PATH"], **env}) as client:
         try:
-            told = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_PID": str(client.pid)}
-            assert _load("protocol").is_attended(told) is (not mark)
+            result = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_PID": str(client.pid)}
+            assert _load("protocol").is_attended(result) is (not mark)
         finally:
             client.kill()

@@ -58,12 +58,12 @@ def test_no_text_of_a_statement_is_stored_only_where_it_stands(state: State, tmp
 
 def test_a_statement_is_shown_as_it_stands_in_the_turn_and_cut_when_it_is_long() -> None:
     turns = [Turn(TurnKind.USER, "First. Second one. Third.", line=3), Turn(TurnKind.ASSISTANT, "word " * 1000, line=3)]
-    told = decided(
+    result = decided(
         [], [Refused("Second one.", "weak", Source.USER, 3), Refused("not word for word", "weak", Source.USER, 3)], turns
     )
-    assert [shown_text(verdict, turns) for verdict in told] == ["Second one.", "First. Second one. Third."]
+    assert [shown_text(verdict, turns) for verdict in result] == ["Second one.", "First. Second one. Third."]
     assert len(shown_text(LoggedDecision(REFUSED, "length", line=3, part=1), turns)) <= TEXT_CHARS
-    assert shown_text(told[0], []) == "", "the log is gone"
+    assert shown_text(result[0], []) == "", "the log is gone"
 
 
 def test_a_database_of_the_version_before_loses_its_prompts_and_statements(tmp_path: Path) -> None:

@@ -34,11 +34,11 @@ class Engram(Peer):
         self._documents: list[Document] = []
 
     def add(self, scope: str, items: Sequence[dict[str, str]]) -> dict[str, Any]:
-        told = [one for item in items for one in _documents(item)]
-        vectors = self._embedder.encode_documents([one["text"] for one in told])
+        result = [one for item in items for one in _documents(item)]
+        vectors = self._embedder.encode_documents([one["text"] for one in result])
         documents = [
             Document(id=one["id"], text=one["text"], embedding=vector.tolist(), metadata=one["metadata"])
-            for one, vector in zip(told, vectors)  # noqa: B905 - Python 3.9 knows no strict
+            for one, vector in zip(result, vectors)  # noqa: B905 - Python 3.9 knows no strict
         ]
         FaissBackend(path=self.of(scope), dimension=self._dimension).add(documents)
         self._scope = ""

@@ -25,8 +25,8 @@ class Mem0(Peer):
     def add(self, scope: str, items: Sequence[dict[str, str]]) -> dict[str, Any]:
         memory = self._opened(scope)
         for item in items:
-            told = [{"role": item["role"], "content": item["text"]}]
-            memory.add(told, user_id=scope, metadata={"turn": item["id"], "said": item["at"]}, infer=False)
+            result = [{"role": item["role"], "content": item["text"]}]
+            memory.add(result, user_id=scope, metadata={"turn": item["id"], "said": item["at"]}, infer=False)
         return {}
 
     def search(self, scope: str, query: str, k: int, at: str) -> Found:

@@ -144,7 +144,7 @@ def serve(peer: Peer) -> None:
         request = json.loads(line)
         try:
             reply: dict[str, Any] = {"ok": answer(peer, request)}
-        except Exception as error:  # noqa: BLE001 - whatever the library raises is told to memeval, which records it
+        except Exception as error:  # noqa: BLE001 - memeval records whatever the library raises
             traceback.print_exc()
             reply = {"error": f"{type(error).__name__}: {error}"}
         out.write(json.dumps({"id": request["id"], **reply}) + "\n")

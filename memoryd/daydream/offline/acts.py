@@ -552,7 +552,7 @@ def _strong(core: str) -> Act | None:
         return _rule(core, "stated as a rule")
     match = _ALWAYS.search(core)
     if match and size(core) >= 3:
-        told = core[match.start() :].lstrip(" ,;:.!—–")
+        rule = core[match.start() :].lstrip(" ,;:.!—–")
         lead = core[: match.start("word")]
         if _QUOTES.search(lead) and not re.search(r"\b(?:but|however|yet)\W*$", lead, _I):
             return None
@@ -560,7 +560,7 @@ def _strong(core: str) -> Act | None:
         if led.startswith("we ") and moment.reports(core):
             return None
         return _rule(
-            core if match.start() == 0 or led.startswith(("we", "to ")) else _from_clause(core, told), "stated as a rule"
+            core if match.start() == 0 or led.startswith(("we", "to ")) else _from_clause(core, rule), "stated as a rule"
         )
     if _ALWAYS_OTHER.search(core):
         return _rule(core, "stated as a rule")
@@ -571,11 +571,11 @@ def _strong(core: str) -> Act | None:
 _QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
 
 
-def _from_clause(core: str, told: str) -> str:
+def _from_clause(core: str, rule: str) -> str:
     """Return the clause that contains the rule if the text before it only quotes or denies. Otherwise return the whole text."""
-    lead = core[: len(core) - len(told)]
+    lead = core[: len(core) - len(rule)]
     if re.search(r"[\"“”]|\bsays?\b|\bwrote\b", lead):
-        return re.sub(r"^(?:and|but|so|then|please)\s+", "", told, flags=_I)
+        return re.sub(r"^(?:and|but|so|then|please)\s+", "", rule, flags=_I)
     return core
 
 

@@ -328,7 +328,7 @@ _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5}
 
 def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     yield from _interpreters(runs)
-    for told, pattern in _WAYS:
+    for lead_in, pattern in _WAYS:
         calls: Counter[tuple[str, ...]] = Counter()
         last: dict[tuple[str, ...], CommandRun] = {}
         for run in runs:
@@ -341,9 +341,9 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
         if often:
             words = max(often, key=lambda words: calls[words])
             port = _URL.search(last[words].output)
-            where = f" and answers on port {port['port']}" if port and told == "It is started with" else ""
-            text = f"{told} `{_shown(words)}`{where}."
-            yield Observation(text, Kind.ENVIRONMENT, last[words].turn, slot=told, value=_shown(words))
+            where = f" and answers on port {port['port']}" if port and lead_in == "It is started with" else ""
+            text = f"{lead_in} `{_shown(words)}`{where}."
+            yield Observation(text, Kind.ENVIRONMENT, last[words].turn, slot=lead_in, value=_shown(words))
 
 
 def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
@@ -493,9 +493,9 @@ class SessionCommands:
             self._last[_shown(words)] = _proves(run)
             if (python := _python_way(words)) and not _any_python(words, run):
                 self._values.setdefault(_PYTHON_SLOT, set()).add(python)
-            for told, pattern in _WAYS:
+            for lead_in, pattern in _WAYS:
                 if _is_way(words, pattern) and _proves(run):
-                    self._values.setdefault(told, set()).add(_shown(words))
+                    self._values.setdefault(lead_in, set()).add(_shown(words))
             if run.failed:
                 continue
             self._worked.add(head)

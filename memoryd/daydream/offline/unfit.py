@@ -92,8 +92,8 @@ def _only_asks(unit: Unit) -> bool:
     if "noise question" not in unit.cues:
         return False
     telling = _TELLING - {"prohibition"} if asks_whether_not(unit.text) else _TELLING
-    told = unit.cues & telling or ("agreed" in unit.cues and unit.cues & USER_CUES.keys())
-    return not told or (asks(unit.text) and "noise report" in unit.cues and "alternative" not in unit.cues)
+    states_something = unit.cues & telling or ("agreed" in unit.cues and unit.cues & USER_CUES.keys())
+    return not states_something or (asks(unit.text) and "noise report" in unit.cues and "alternative" not in unit.cues)
 
 
 def _only_reports(unit: Unit) -> bool:

@@ -89,17 +89,17 @@ def test_beam_plans_of_the_longest_chats_and_rows_of_the_hub(load: Open, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("probes", "told"),
+    ("probes", "expected"),
     [
         ({"summarization": [{"question": "Q"}]}, "summarization[0].answer"),
         ({"juggling": [probe()]}, "juggling[0]"),
         ({"summarization": [probe(question=None)]}, "summarization[0].question"),
     ],
 )
-def test_beam_reports_broken_probes(load: Open, tmp_path: Path, probes: Any, told: str) -> None:
+def test_beam_reports_broken_probes(load: Open, tmp_path: Path, probes: Any, expected: str) -> None:
     with pytest.raises(DataError) as error:
         beam(load, tmp_path, probes)
-    assert f"field {told}:" in str(error.value) and "probing_questions.json" in str(error.value)
+    assert f"field {expected}:" in str(error.value) and "probing_questions.json" in str(error.value)
 
 
 def test_beam_without_probes_says_where_they_belong(load: Open, tmp_path: Path) -> None:
@@ -110,11 +110,17 @@ def test_beam_without_probes_says_where_they_belong(load: Open, tmp_path: Path) 
 def item(
     question: str, *messages: tuple[str, str], evidence: tuple[tuple[str, str], ...], name: str = "", **more: Any
 ) -> dict[str, Any]:
-    def told(pairs: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+    def records(pairs: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
         return [{"speaker": speaker, "text": text} for speaker, text in pairs]
 
-    conversation: dict[str, Any] = {"messages": told(messages), "containsEvidence": True} | ({"id": name} if name else {})
-    return {"question": question, "answer": "red", "message_evidences": told(evidence), "conversations": [conversation], **more}
+    conversation: dict[str, Any] = {"messages": records(messages), "containsEvidence": True} | ({"id": name} if name else {})
+    return {
+        "question": question,
+        "answer": "red",
+        "message_evidences": records(evidence),
+        "conversations": [conversation],
+        **more,
+    }
 
 
 ITEMS = [
@@ -218,7 +224,7 @@ def test_personamem_can_leave_the_profile_out(load: Open, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "expected"),
     [
         (row("q", 9), "end_index_in_shared_context"),
         (row("q", 3, kind="new_kind"), "question_type"),
@@ -227,8 +233,8 @@ def test_personamem_can_leave_the_profile_out(load: Open, tmp_path: Path) -> Non
         ("0,q,track_full_preference_evolution\n", "shared_context_id"),
     ],
 )
-def test_personamem_reports_broken_rows(load: Open, tmp_path: Path, bad: str, told: str) -> None:
-    with pytest.raises(DataError, match=rf"questions_32k.csv: record 1.*field {told}:"):
+def test_personamem_reports_broken_rows(load: Open, tmp_path: Path, bad: str, expected: str) -> None:
+    with pytest.raises(DataError, match=rf"questions_32k.csv: record 1.*field {expected}:"):
         list(load("personamem", personamem(tmp_path, bad)).cases())
 
 

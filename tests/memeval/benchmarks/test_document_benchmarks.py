@@ -61,15 +61,15 @@ def test_nolima_draws_the_same_character_for_all_depths(load: Open, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"needle": "{CHAR} and {4}."}, "needle"),
         ({"character_set": []}, "character_set"),
         ({"tests": {"T1": {}}}, "tests.T1.input_args"),
     ],
 )
-def test_nolima_reports_broken_needles(load: Open, tmp_path: Path, change: dict[str, Any], told: str) -> None:
-    with pytest.raises(DataError, match=rf"needle_set.json: record 1 \(0401\): field {told}:"):
+def test_nolima_reports_broken_needles(load: Open, tmp_path: Path, change: dict[str, Any], expected: str) -> None:
+    with pytest.raises(DataError, match=rf"needle_set.json: record 1 \(0401\): field {expected}:"):
         list(load("nolima", nolima(tmp_path, NEEDLE | change)).cases())
 
 

@@ -107,7 +107,7 @@ def test_answers_can_be_numbers_or_adversarial(load: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"qa": question([], category=9)}, "qa[0].category"),
         ({"qa": {"question": "Q", "evidence": [], "category": 4}}, "qa[0].answer"),
@@ -122,11 +122,11 @@ def test_answers_can_be_numbers_or_adversarial(load: Open) -> None:
         ({"speaker_a": None}, "conversation.speaker_a"),
     ],
 )
-def test_a_broken_record_is_reported_by_file_record_and_field(load: Open, change: dict[str, Any], told: str) -> None:
+def test_a_broken_record_is_reported_by_file_record_and_field(load: Open, change: dict[str, Any], expected: str) -> None:
     asked = change.pop("qa", question([]))
     with pytest.raises(DataError) as error:
         one(load, asked, **change)
-    assert "data.json: record 1 (conv-1)" in str(error.value) and f"field {told}:" in str(error.value)
+    assert "data.json: record 1 (conv-1)" in str(error.value) and f"field {expected}:" in str(error.value)
 
 
 def test_the_same_conversation_twice_is_an_error(load: Open) -> None:

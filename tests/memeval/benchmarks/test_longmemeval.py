@@ -107,7 +107,7 @@ def test_evidence_that_is_not_in_the_haystack_is_kept_aside(load: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"question_type": "other"}, "question_type"),
         ({"haystack_dates": []}, "haystack_sessions"),
@@ -122,10 +122,10 @@ def test_evidence_that_is_not_in_the_haystack_is_kept_aside(load: Open) -> None:
         ({"haystack_sessions": [[said("user", None)]] * 4}, "haystack_sessions[1][0].content"),
     ],
 )
-def test_a_broken_record_is_reported_by_file_record_and_field(load: Open, change: dict[str, Any], told: str) -> None:
+def test_a_broken_record_is_reported_by_file_record_and_field(load: Open, change: dict[str, Any], expected: str) -> None:
     with pytest.raises(DataError) as error:
         one(load, **change)
-    assert f"data.json: record 1 (q1): field {told}:" in str(error.value)
+    assert f"data.json: record 1 (q1): field {expected}:" in str(error.value)
 
 
 def test_lines_are_read_as_well_and_cases_before_a_broken_line_arrive(load: Open, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_what_strict_json_refuses_but_data_sets_hold_is_read(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('[{"a": 1}, {"a": tru}]', "record 2: not valid JSON"),
         ('[{"a": 1}, {"a": [1, 2}', "ends inside record 2"),
@@ -85,12 +85,12 @@ def test_what_strict_json_refuses_but_data_sets_hold_is_read(tmp_path: Path) -> 
         ("", "no JSON records"),
     ],
 )
-def test_a_broken_file_is_reported_with_name_and_record(tmp_path: Path, text: str, told: str) -> None:
+def test_a_broken_file_is_reported_with_name_and_record(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "broken.json"
     path.write_text(text)
     with pytest.raises(DataError, match="broken.json") as error:
         list(iter_records(path))
-    assert told in str(error.value) and error.value.fix
+    assert expected in str(error.value) and error.value.fix
 
 
 def test_a_broken_line_is_reported_by_its_number(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_records_that_are_cases_with_one_question_and_plain_texts_as_turns(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "expected"),
     [
         ({"the question": " "}, "data[0].asks[0].the question"),
         ({"the question": None}, "data[0].asks[0]"),
@@ -97,12 +97,12 @@ def test_records_that_are_cases_with_one_question_and_plain_texts_as_turns(tmp_p
         ({"golds": {"a": 1}}, "data[0].asks[0].golds"),
     ],
 )
-def test_errors_name_record_and_field(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_errors_name_record_and_field(tmp_path: Path, change: dict[str, Any], expected: str) -> None:
     data = json.loads(json.dumps(DATA))
     data["data"][0]["asks"][0] |= change
     with pytest.raises(DataError) as error:
         list(toy(tmp_path, YAML, data).cases())
-    assert f"record 1 (one): field {told}:" in str(error.value)
+    assert f"record 1 (one): field {expected}:" in str(error.value)
 
 
 def test_a_path_that_is_none_is_a_config_error_with_its_line(tmp_path: Path) -> None:

@@ -93,11 +93,11 @@ def sources(tmp_path: Path, server: Server, attempts: int = 1, **more: object) -
 
 def test_a_file_is_fetched_once_and_progress_is_told(tmp_path: Path, server: Server) -> None:
     server.files["/a.bin"] = BODY
-    told: list[tuple[str, int, int | None]] = []
-    found = replace(sources(tmp_path, server), downloader=Downloader(progress=lambda *step: told.append(step)))
+    result: list[tuple[str, int, int | None]] = []
+    found = replace(sources(tmp_path, server), downloader=Downloader(progress=lambda *step: result.append(step)))
     path = found.resolve(spec(server))
     assert path.read_bytes() == BODY and path == tmp_path / "cache" / "toy" / "a.bin"
-    assert told[-1] == ("a.bin", len(BODY), len(BODY)) and len(told) > 1
+    assert result[-1] == ("a.bin", len(BODY), len(BODY)) and len(result) > 1
     assert found.resolve(spec(server)) == path
     assert len(server.seen) == 1
     assert sorted(item.name for item in path.parent.iterdir()) == ["a.bin", "a.bin.lock"]
@@ -106,11 +106,11 @@ def test_a_file_is_fetched_once_and_progress_is_told(tmp_path: Path, server: Ser
 def test_a_long_download_is_told_now_and_then_and_its_end_always() -> None:
     said: list[str] = []
     times = iter([0.0, 1.0, 5.5, 6.0, 7.0, 0.0, 0.1])
-    told = DownloadLines(said.append, lambda: next(times))
+    result = DownloadLines(said.append, lambda: next(times))
     for done in (1, 2, 3, 4, 10):
-        told("m.json", done * 10**6, 10**7)
-    told("a.json", 10**5, None)
-    told("b.json", 10**5, 10**5)
+        result("m.json", done * 10**6, 10**7)
+    result("a.json", 10**5, None)
+    result("b.json", 10**5, 10**5)
     assert said == ["m.json: 3.0 MB of 10.0 MB, 30 %", "m.json: 10.0 MB of 10.0 MB, 100 %", "b.json: 0.1 MB of 0.1 MB, 100 %"]
 
 

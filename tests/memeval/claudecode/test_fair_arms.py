@@ -111,7 +111,7 @@ def every(family: Conversations) -> list[StepSequence]:
     return list(family.sequences(Selection()))
 
 
-def told(sequence: StepSequence) -> str:
+def outcome(sequence: StepSequence) -> str:
     return "\n".join(turn.text for step in sequence.steps if step.session for turn in step.session.turns)
 
 
@@ -120,7 +120,7 @@ def test_a_harm_arm_asks_the_same_questions_with_a_memory_that_does_not_help(sam
     whole = every(sample)
     asked = 0
     for sequence in arm_sequences(arm, whole, whole):
-        text = told(sequence)
+        text = outcome(sequence)
         for step in sequence.steps:
             if step.question is None:
                 continue
@@ -144,8 +144,8 @@ def test_a_superseded_answer_is_said_before_the_right_one(sample: Conversations)
         for step in sequence.steps:
             if step.question:
                 wrong, right = step.payload["misleading"], step.question.answers
-                lie = next(n for n, one in enumerate(replays) if one.session and wrong in told(StepSequence("", (one,))))
-                texts = [told(StepSequence("", (one,))).lower() for one in replays]
+                lie = next(n for n, one in enumerate(replays) if one.session and wrong in outcome(StepSequence("", (one,))))
+                texts = [outcome(StepSequence("", (one,))).lower() for one in replays]
                 assert lie < max(n for n, text in enumerate(texts) if any(answer.lower() in text for answer in right))
 
 

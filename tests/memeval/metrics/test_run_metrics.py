@@ -26,24 +26,24 @@ def at(day: int) -> datetime:
 
 
 def test_accuracy_tells_every_denominator() -> None:
-    told = accuracy([
+    result = accuracy([
         Outcome("1", "a", 1.0), Outcome("2", "a", 0.0),
         Outcome("3", "b", 1.0), Outcome("4", "b", None, "failed"), Outcome("5", "b", None, "skipped"),
         Outcome("6", "c", 0.5), Outcome("7", "c", None),
     ])  # fmt: skip
-    whole = told.overall
+    whole = result.overall
     assert (whole.total, whole.scored, whole.failed, whole.unscored, whole.skipped) == (6, 4, 1, 1, 1)
     assert whole.accuracy == pytest.approx(2.5 / 6), "a failure is no reason to count fewer questions"
     assert whole.accuracy_scored == pytest.approx(2.5 / 4)
-    assert {name: cell.accuracy for name, cell in told.groups.items()} == {"a": 0.5, "b": 0.5, "c": 0.25}
-    assert told.task_averaged == pytest.approx((0.5 + 0.5 + 0.25) / 3)
+    assert {name: cell.accuracy for name, cell in result.groups.items()} == {"a": 0.5, "b": 0.5, "c": 0.25}
+    assert result.task_averaged == pytest.approx((0.5 + 0.5 + 0.25) / 3)
 
 
 def test_accuracy_of_nothing_is_unknown() -> None:
-    told = accuracy([Outcome("1", "a", None, "skipped")])
-    assert told.overall.accuracy is None
-    assert told.overall.accuracy_scored is None
-    assert told.task_averaged is None
+    result = accuracy([Outcome("1", "a", None, "skipped")])
+    assert result.overall.accuracy is None
+    assert result.overall.accuracy_scored is None
+    assert result.task_averaged is None
 
 
 def test_an_unknown_status_is_refused() -> None:
@@ -61,20 +61,20 @@ def test_accuracy_does_not_depend_on_the_order(pairs: list[tuple[str, float | No
 
 def test_abstention_precision_and_recall() -> None:
     # abstained on 3, of which 2 rightly; 4 questions had no answer
-    told = abstention([(True, True), (True, True), (True, False), (False, True), (False, True), (False, False)])
-    assert told.precision == pytest.approx(2 / 3)
-    assert told.recall == pytest.approx(2 / 4)
+    result = abstention([(True, True), (True, True), (True, False), (False, True), (False, True), (False, False)])
+    assert result.precision == pytest.approx(2 / 3)
+    assert result.recall == pytest.approx(2 / 4)
     never = abstention([(False, False)])
     assert (never.precision, never.recall) == (None, None)
 
 
 def test_percentiles_are_interpolated() -> None:
-    told = latency([4.0, 1.0, 3.0, 2.0])
-    assert told is not None
+    result = latency([4.0, 1.0, 3.0, 2.0])
+    assert result is not None
     # positions 1.5, 2.85, 2.97 between 1 2 3 4
-    assert (told.count, told.mean, told.p50) == (4, 2.5, 2.5)
-    assert told.p95 == pytest.approx(3.85)
-    assert told.p99 == pytest.approx(3.97)
+    assert (result.count, result.mean, result.p50) == (4, 2.5, 2.5)
+    assert result.p95 == pytest.approx(3.85)
+    assert result.p99 == pytest.approx(3.97)
     assert latency([]) is None
     assert latency([0.25]).p99 == 0.25
 

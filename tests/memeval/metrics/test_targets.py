@@ -31,8 +31,8 @@ def test_the_official_variant_counts_what_the_user_said() -> None:
 
 def test_the_official_variant_skips_what_has_no_target_on_the_users_side() -> None:
     asked = question(("s2",), ("s2:2",))
-    told = targets("official", asked, Case("c", SESSIONS, ()), "session")
-    assert (told.ids, told.skipped) == ((), "no target on the user's side")
+    result = targets("official", asked, Case("c", SESSIONS, ()), "session")
+    assert (result.ids, result.skipped) == ((), "no target on the user's side")
     assert found("community", "session", asked) == ("s2",)
 
 
@@ -46,8 +46,8 @@ def test_abstention_questions_count_in_the_community_variant_only() -> None:
 
 def test_evidence_that_does_not_exist_is_left_out_and_told() -> None:
     assert found("locomo", "turn", question((), ("s1:1", "nowhere", "s1:1"))) == ("s1:1",)
-    told = targets("", question(("gone",), ()), Case("c", SESSIONS, ()), "session")
-    assert (told.variant, told.skipped) == ("evidence", "no evidence that can be resolved")
+    result = targets("", question(("gone",), ()), Case("c", SESSIONS, ()), "session")
+    assert (result.variant, result.skipped) == ("evidence", "no evidence that can be resolved")
 
 
 def test_an_unknown_variant_is_refused_with_the_known_ones() -> None:

@@ -50,8 +50,8 @@ def test_an_answer_comes_with_tokens_and_cost(tmp_path: Path) -> None:
 
 
 def test_a_cost_that_is_not_told_is_unknown(tmp_path: Path) -> None:
-    told = {key: value for key, value in RESULT.items() if key != "total_cost_usd"}
-    assert client(tmp_path, printing(told)).complete(ASK).usage.cost_usd is None
+    result = {key: value for key, value in RESULT.items() if key != "total_cost_usd"}
+    assert client(tmp_path, printing(result)).complete(ASK).usage.cost_usd is None
 
 
 def test_the_client_runs_without_tools_in_an_empty_folder_with_its_own_login(

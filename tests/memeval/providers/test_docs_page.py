@@ -92,8 +92,8 @@ def test_every_option_of_a_local_provider_is_on_the_page(monkeypatch: pytest.Mon
     for name in registry.provider.names():
         if name in rows:
             registry.provider.get(name)(ProviderSpec(name, ProviderType.LOCAL), {})
-            told = set(re.findall(r"`(\w+)`", rows[name])) | (shared if "those of" in rows[name] else set())
-            assert wanted.get(name, set()) <= told, (name, wanted[name] - told)
+            outcome = set(re.findall(r"`(\w+)`", rows[name])) | (shared if "those of" in rows[name] else set())
+            assert wanted.get(name, set()) <= outcome, (name, wanted[name] - outcome)
 
 
 def section(heading: str) -> list[str]:

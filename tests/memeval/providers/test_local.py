@@ -74,9 +74,9 @@ def test_a_piece_shows_date_and_speaker() -> None:
 
 
 def test_source_ids_and_metadata_are_not_kept(tmp_path: Path) -> None:
-    told = Session("s", (Turn("1", "user", "x", metadata={"has_answer": True}),), START, "answer_1")
+    result = Session("s", (Turn("1", "user", "x", metadata={"has_answer": True}),), START, "answer_1")
     store = SessionStore(tmp_path)
-    store.add("one", [told])
+    store.add("one", [result])
     raw = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert b"has_answer" not in raw
     assert b"answer_1" not in raw
@@ -192,8 +192,8 @@ def test_semantic_recall_gives_windows_that_do_not_overlap(tmp_path: Path) -> No
     found = provider.search("one", SearchRequest("I like basil beside them.", 9))
     assert found[0].turns == ("s1-1", "s1-2")
     assert len(found) <= 2
-    told = [turn for piece in found for turn in piece.turns]
-    assert len(told) == len(set(told))
+    result = [turn for piece in found for turn in piece.turns]
+    assert len(result) == len(set(result))
 
 
 def test_semantic_recall_of_the_thread_stays_in_the_newest_session(tmp_path: Path) -> None:
@@ -380,9 +380,9 @@ def test_a_new_session_costs_the_same_however_many_there_are(tmp_path: Path, nam
     read: list[int] = []
     monkeypatch.setattr(SessionStore, "all", lambda self, scope, real=SessionStore.all: read.append(1) or real(self, scope))
     costs = []
-    for told in many(12):
+    for result in many(12):
         before, reads = len(provider.embedder.texts), len(read)
-        provider.ingest("one", [told])
+        provider.ingest("one", [result])
         provider.await_indexed("one", 60)
         costs.append((len(provider.embedder.texts) - before, len(read) - reads))
     assert set(costs[1:]) == {costs[-1]}
@@ -406,8 +406,8 @@ def test_batches_and_a_restart_between_them_change_nothing(tmp_path: Path, name:
 
     sessions = [*garden(), *many(5)]
     whole = found("whole", [sessions], restart=False)
-    assert whole == found("single", [[told] for told in sessions], restart=False)
-    assert whole == found("restarted", [[told] for told in sessions], restart=True)
+    assert whole == found("single", [[result] for result in sessions], restart=False)
+    assert whole == found("restarted", [[result] for result in sessions], restart=True)
 
 
 def test_what_a_model_failed_at_is_done_at_the_next_call(tmp_path: Path) -> None:

@@ -145,8 +145,8 @@ def test_a_text_that_the_pattern_does_not_match_is_an_error_unless_it_says_that_
         provider.ingest("one", garden()[:1])
         with pytest.raises(ProviderError, match="which the pattern does not match"):
             provider.search("one", nothing)
-    told = {"      results: $.notes": f"{pattern}\n      nothing: ^No notes\n      results: $.results"}
-    with opened(tmp_path, "text", told) as provider:
+    result = {"      results: $.notes": f"{pattern}\n      nothing: ^No notes\n      results: $.results"}
+    with opened(tmp_path, "text", result) as provider:
         assert provider.search("one", nothing) == []
 
 

@@ -37,10 +37,10 @@ def opened(workdir: Path, fault: str = "", **more: Any) -> Iterator[Provider]:
 
 def test_what_was_added_is_found_with_its_source(tmp_path: Path) -> None:
     with opened(tmp_path) as provider:
-        told = provider.ingest("one", garden())
+        result = provider.ingest("one", garden())
         provider.await_indexed("one", SOON)
         best, *rest = provider.search("one", TOMATOES)
-    assert told["items"] == told["kept"] == 10
+    assert result["items"] == result["kept"] == 10
     assert (best.sessions, best.turns) == (("s1",), ("s1-0",))
     assert "I planted tomatoes" in best.text
     assert len(rest) == 2
@@ -89,8 +89,8 @@ def test_the_result_tells_every_process_that_worked(tmp_path: Path) -> None:
         provider.ingest("one", garden())
         provider.provenance()
     with opened(tmp_path) as provider:
-        told = provider.provenance()["processes"]
-    assert told == [{"versions": {"fake": "1.0"}, "files": 1}] * 2
+        result = provider.provenance()["processes"]
+    assert result == [{"versions": {"fake": "1.0"}, "files": 1}] * 2
 
 
 def test_a_program_that_ends_is_told_with_its_last_words_and_started_again(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_any_text_can_be_looked_at(text: str, at: datetime) -> None:
 
 @pytest.mark.parametrize("name", ["bm25", "hybrid", "memoryd"])
 def test_pieces_of_the_named_time_gain(name: str, tmp_path: Path) -> None:
-    told = [session("a", "I went hiking with Bo.", day=0), session("b", "I went hiking with Cy.", day=40)]
+    result = [session("a", "I went hiking with Bo.", day=0), session("b", "I went hiking with Cy.", day=40)]
     known: dict[str, Any] = {
         "bm25": {},
         "hybrid": EMBEDDING,
@@ -69,7 +69,7 @@ def test_pieces_of_the_named_time_gain(name: str, tmp_path: Path) -> None:
     for wanted, text in (("a", "With whom did I go hiking in May 2023?"), ("b", "With whom did I go hiking in June 2023?")):
         provider = make(name, {**known[name], "timeAware": True})
         provider.open(tmp_path)
-        provider.ingest("one", told)
+        provider.ingest("one", result)
         provider.await_indexed("one", 60)
         assert provider.search("one", SearchRequest(text, 2, NOW))[0].sessions == (wanted,)
         provider.close()
@@ -77,11 +77,14 @@ def test_pieces_of_the_named_time_gain(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["bm25", "dense", "memoryd"])
 def test_with_key_expansion_an_answer_is_found_by_its_question(name: str, tmp_path: Path) -> None:
-    told = [session("a", "Which zeppelin museum do you recommend?", "The one in Friedrichshafen."), session("b", "Hello.", "Hi.")]
+    result = [
+        session("a", "Which zeppelin museum do you recommend?", "The one in Friedrichshafen."),
+        session("b", "Hello.", "Hi."),
+    ]
     known: dict[str, Any] = {"bm25": {}, "dense": EMBEDDING, "memoryd": {"settings": {"embedder": "hash"}}}
     provider = make(name, {**known[name], "keyExpansion": True})
     provider.open(tmp_path)
-    provider.ingest("one", told)
+    provider.ingest("one", result)
     provider.await_indexed("one", 60)
     found = [piece.turns[0] for piece in provider.search("one", SearchRequest("zeppelin museum", 2))]
     assert found == ["a-0", "a-1"]

@@ -149,40 +149,40 @@ def test_p_values_do_not_depend_on_which_system_comes_first(values: list[tuple[f
 def test_a_comparison_is_over_common_questions() -> None:
     first = {"1": 1.0, "2": 1.0, "3": 1.0, "4": 0.0, "5": None, "6": 1.0}
     second = {"1": 0.0, "2": 0.0, "3": 1.0, "4": 1.0, "5": 1.0}
-    told = compare(first, second, seed=SEED)
-    assert told is not None
-    assert (told.questions, told.left_out, told.wins, told.losses, told.ties) == (4, 2, 2, 1, 1)
-    assert (told.first, told.second, told.difference) == (0.75, 0.5, 0.25)
-    assert told.p_mcnemar == 1.0
-    assert told.p_permutation == 1.0, "sums of 1 1 -1 are 3 1 1 -1 ...: all reach 1"
-    assert told.interval.low <= 0.25 <= told.interval.high
-    assert told == compare(dict(reversed(first.items())), second, seed=SEED)
+    result = compare(first, second, seed=SEED)
+    assert result is not None
+    assert (result.questions, result.left_out, result.wins, result.losses, result.ties) == (4, 2, 2, 1, 1)
+    assert (result.first, result.second, result.difference) == (0.75, 0.5, 0.25)
+    assert result.p_mcnemar == 1.0
+    assert result.p_permutation == 1.0, "sums of 1 1 -1 are 3 1 1 -1 ...: all reach 1"
+    assert result.interval.low <= 0.25 <= result.interval.high
+    assert result == compare(dict(reversed(first.items())), second, seed=SEED)
     assert compare({"1": None}, second, seed=1) is None
 
 
 def test_graded_values_have_no_mcnemar() -> None:
-    told = compare({"1": 0.5, "2": 1.0}, {"1": 0.25, "2": 0.0}, seed=1, clusters={"1": "a", "2": "a"})
-    assert told is not None
-    assert told.p_mcnemar is None
-    assert told.interval.method == "t", "of one cluster nothing is known but its own questions"
+    result = compare({"1": 0.5, "2": 1.0}, {"1": 0.25, "2": 0.0}, seed=1, clusters={"1": "a", "2": "a"})
+    assert result is not None
+    assert result.p_mcnemar is None
+    assert result.interval.method == "t", "of one cluster nothing is known but its own questions"
 
 
 def test_a_comparison_turns_the_signs_of_whole_clusters() -> None:
     names = [f"{cluster}{number}" for cluster in "abcde" for number in range(20)]
     clusters = {name: name[0] for name in names}
-    told = compare(dict.fromkeys(names, 1.0), dict.fromkeys(names, 0.0), seed=1, clusters=clusters)
-    assert told is not None
-    assert (told.clusters, told.p_permutation, told.p_mcnemar) == (5, 2 / 2**5, None), "100 questions, but 5 clusters"
+    result = compare(dict.fromkeys(names, 1.0), dict.fromkeys(names, 0.0), seed=1, clusters=clusters)
+    assert result is not None
+    assert (result.clusters, result.p_permutation, result.p_mcnemar) == (5, 2 / 2**5, None), "100 questions, but 5 clusters"
     apart = compare(dict.fromkeys(names, 1.0), dict.fromkeys(names, 0.0), seed=1)
     assert apart is not None and apart.p_permutation < 0.001
-    assert (told.test, apart.test) == ("cluster permutation", "mcnemar"), "equal clusters leave a t-test no error to estimate"
-    assert told.interval.low < 0 < told.interval.high
+    assert (result.test, apart.test) == ("cluster permutation", "mcnemar"), "equal clusters leave a t-test no error to estimate"
+    assert result.interval.low < 0 < result.interval.high
     uneven = {name: float(name != "a0") for name in names}
-    told = compare(uneven, dict.fromkeys(names, 0.0), seed=1, clusters=clusters)
-    assert told is not None and told.test == "cluster t", "five clusters can't give a small p by turned signs"
+    result = compare(uneven, dict.fromkeys(names, 0.0), seed=1, clusters=clusters)
+    assert result is not None and result.test == "cluster t", "five clusters can't give a small p by turned signs"
     many = {f"{name}{copy}": f"{clusters[name]}{copy}" for name in names for copy in "xy"}
-    told = compare(dict.fromkeys(many, 1.0), dict.fromkeys(many, 0.0), seed=1, clusters=many)
-    assert told is not None and told.test == "cluster permutation" and told.p == 2 / 2**10
+    result = compare(dict.fromkeys(many, 1.0), dict.fromkeys(many, 0.0), seed=1, clusters=many)
+    assert result is not None and result.test == "cluster permutation" and result.p == 2 / 2**10
 
 
 def test_the_t_distribution_has_its_tabled_quantiles() -> None:

@@ -270,6 +270,6 @@ def test_a_known_project_at_a_new_place_is_reported_once(desk: Desk, tmp_path: P
         (git / "HEAD").write_text("ref: refs/heads/main\n")
         (git / "config").write_text('[remote "origin"]\n\turl = https://git.example/ann/shop.git\n')
     assert "is taken for" not in start(tmp_path / "first")
-    told = start(tmp_path / "second")
-    assert "is taken for 'shop'" in told and str(tmp_path / "first") in told and "memoryd off" in told
+    result = start(tmp_path / "second")
+    assert "is taken for 'shop'" in result and str(tmp_path / "first") in result and "memoryd off" in result
     assert "is taken for" not in start(tmp_path / "second")

@@ -47,9 +47,9 @@ def user(tmp_path: Path) -> Iterator[Typing]:
 
 
 def test_a_yes_with_the_code_that_only_the_person_is_shown_is_consent(user: Typing) -> None:
-    told = user.types("/memoryd:setup")
-    code = re.findall(r"\d{6}", told["systemMessage"].split("yes")[1])[0]
-    assert code not in told["hookSpecificOutput"]["additionalContext"], "what a model reads holds no code"
+    result = user.types("/memoryd:setup")
+    code = re.findall(r"\d{6}", result["systemMessage"].split("yes")[1])[0]
+    assert code not in result["hookSpecificOutput"]["additionalContext"], "what a model reads holds no code"
     answer = user.types(f"/memoryd:setup yes {code}")
     assert user.agreed() and "reads your sessions" in answer["systemMessage"]
     assert user.api.call("memory_status", {})["reader"] == "claude"
@@ -105,11 +105,11 @@ def _here(user: Typing) -> str:
 
 
 def test_off_that_the_user_types_holds_at_once_and_on_takes_the_code_they_are_shown(user: Typing) -> None:
-    told = user.types("/memoryd:off")
-    assert _here(user) == "off" and "memory is off for this project" in told["systemMessage"]
-    told = user.types("/memoryd:on")
-    code = re.findall(r"\d{6}", told["systemMessage"])[0]
-    assert _here(user) == "off" and code not in told["hookSpecificOutput"]["additionalContext"]
+    result = user.types("/memoryd:off")
+    assert _here(user) == "off" and "memory is off for this project" in result["systemMessage"]
+    result = user.types("/memoryd:on")
+    code = re.findall(r"\d{6}", result["systemMessage"])[0]
+    assert _here(user) == "off" and code not in result["hookSpecificOutput"]["additionalContext"]
     user.types("/memoryd:on 000000" if code != "000000" else "/memoryd:on 111111")
     assert _here(user) == "off", "a wrong code"
     user.types(f"/memoryd:on {code}")

@@ -73,9 +73,9 @@ def desk(tmp_path: Path, clock: FakeClock) -> Iterator[Desk]:
 
 def test_the_next_session_is_given_once_where_the_last_one_left_off(desk: Desk) -> None:
     desk.session("s1", f"Please make the cart round to cents, the token is {TOKEN}.")
-    (told,) = desk.user("handoff")["handoffs"]
-    assert "cart round to cents" in told["text"] and "cart.py" in told["text"] and "pytest -q: failed" in told["text"]
-    assert TOKEN not in told["text"]
+    (result,) = desk.user("handoff")["handoffs"]
+    assert "cart round to cents" in result["text"] and "cart.py" in result["text"] and "pytest -q: failed" in result["text"]
+    assert TOKEN not in result["text"]
     given = desk.start("s2")
     assert given.startswith("<memoryd-recall") and "cart round to cents" in given
     assert "cart round to cents" not in desk.start("s3"), "shown once"

@@ -32,7 +32,7 @@ def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]
     api.close()
 
 
-def told(desk: Desk, *prompts: tuple[str, str]) -> None:
+def outcome(desk: Desk, *prompts: tuple[str, str]) -> None:
     """Write the session's log with (time, prompt) entries."""
     lines = [
         {"type": "user", "uuid": f"u{number}", "sessionId": "s1", "cwd": str(desk.folder), "timestamp": at}
@@ -70,7 +70,7 @@ def found(desk: Desk, clock: FakeClock, search: Callable[..., Any]) -> Feedback:
 
 def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest(desk: Desk, clock: FakeClock) -> None:
     at = used(desk, clock, USED)
-    told(desk, ("2020-01-01T00:00:00Z", "Something else, long ago, about the tests?"), (at, PROMPT))
+    outcome(desk, ("2020-01-01T00:00:00Z", "Something else, long ago, about the tests?"), (at, PROMPT))
     search = ranking(graph=[OTHER, USED], hybrid=[USED], markdown=[])
     result = found(desk, clock, search)
     assert result.rows == [LabelledQuery(PROMPT, Backend.HYBRID)] and (result.undecided, result.gone) == (0, 0)
@@ -79,7 +79,7 @@ def test_a_prompt_is_labelled_by_the_backend_that_ranks_the_cited_memory_highest
 
 @pytest.mark.parametrize("ranked", [{}, {"graph": [USED], "hybrid": [USED]}, {"graph": [OTHER], "markdown": [OTHER]}])
 def test_what_the_backends_rank_equally_says_nothing(desk: Desk, clock: FakeClock, ranked: dict[str, Any]) -> None:
-    told(desk, (used(desk, clock, USED), PROMPT))
+    outcome(desk, (used(desk, clock, USED), PROMPT))
     result = found(desk, clock, ranking(**ranked))
     assert (result.rows, result.undecided) == ([], 1)
 
@@ -89,7 +89,7 @@ def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedb
     used(desk, clock, "mem_00000000000b", event="SessionStart")
     used(desk, clock, "mem_00000000000c")
     desk.api._state.ledger.record_use(["mem_00000000000c"], "s1", UseKind.CONTRADICTED)
-    told(desk, (at, PROMPT))
+    outcome(desk, (at, PROMPT))
     search = ranking()
     assert found(desk, clock, search).rows == [] and search.asked == []  # type: ignore[attr-defined]
 
@@ -97,13 +97,13 @@ def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedb
 def test_a_log_that_is_gone_is_counted_and_a_prompt_of_another_time_is_no_match(desk: Desk, clock: FakeClock) -> None:
     used(desk, clock, USED)
     assert found(desk, clock, ranking()).gone == 1
-    told(desk, ("2020-01-01T00:00:00Z", PROMPT))
+    outcome(desk, ("2020-01-01T00:00:00Z", PROMPT))
     result = found(desk, clock, ranking(hybrid=[USED]))
     assert (result.rows, result.undecided, result.gone) == ([], 0, 0)
 
 
 def test_sessions_and_projects_that_are_off_are_not_read(desk: Desk, clock: FakeClock) -> None:
-    told(desk, (used(desk, clock, USED), PROMPT))
+    outcome(desk, (used(desk, clock, USED), PROMPT))
     state = desk.api._state
     state.set_session_off("s1", True)
     assert found(desk, clock, ranking(hybrid=[USED])).rows == []
@@ -113,7 +113,7 @@ def test_sessions_and_projects_that_are_off_are_not_read(desk: Desk, clock: Fake
 
 
 def test_training_tells_how_many_prompts_it_used_and_keeps_no_word_of_them(desk: Desk, clock: FakeClock, tmp_path: Path) -> None:
-    told(desk, (used(desk, clock, USED), PROMPT))
+    outcome(desk, (used(desk, clock, USED), PROMPT))
     desk.api.warm()
     service = desk.api._service
     service.search, real = ranking(hybrid=[USED]), service.search

@@ -68,8 +68,8 @@ def test_a_report_tells_what_was_kept_and_what_not_and_why(desk: Desk) -> None:
 
 def test_no_secret_is_in_a_report_or_its_file(desk: Desk, settings: Settings) -> None:
     dreamt(desk, *SAID)
-    told = orjson.dumps(desk.user("session_report", session="s1"))
-    assert b"ghp_0123456789" not in told
+    result = orjson.dumps(desk.user("session_report", session="s1"))
+    assert b"ghp_0123456789" not in result
     for path in settings.paths.state_db.parent.glob("state.db*"):
         assert b"ghp_0123456789" not in path.read_bytes()
         if sys.platform != "win32":

@@ -14,7 +14,7 @@ from tests.memoryd.api.test_api import Desk, desk
 __all__ = ["desk"]
 
 
-def told(desk: Desk) -> dict[str, dict[str, Any]]:
+def result(desk: Desk) -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for group in desk.user("settings")["groups"] for entry in group["settings"]}
 
 
@@ -27,25 +27,25 @@ def test_a_change_is_written_takes_effect_at_once_and_is_reported(desk: Desk, se
     answer = desk.user("change_settings", values={"session_budget": "50", "lease_minutes": "5"})
     assert (answer["changed"], answer["waiting"]) == (["lease_minutes", "session_budget"], ["lease_minutes"])
     assert settings.paths.config.read_text("utf-8") == "session_budget = 50\nlease_minutes = 5.0\n"
-    now = told(desk)["session_budget"]
+    now = result(desk)["session_budget"]
     assert (now["value"], now["default"], now["source"]) == (50, 600, "file")
     desk.user("remember", content="word " * 100, pinned=True, kind="rule", polarity="do")
     assert desk.user("governance")["tokens"] <= 50
     desk.user("change_settings", values={"session_budget": None})
-    assert told(desk)["session_budget"]["source"] == "default"
+    assert result(desk)["session_budget"]["source"] == "default"
 
 
 def test_what_the_environment_overrules_is_reported(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORYD_FLOOR", "0.9")
     assert desk.user("change_settings", values={"floor": "0.1"})["overruled"] == {"floor": "the environment"}
-    assert (told(desk)["floor"]["value"], told(desk)["floor"]["overruled_by"]) == (0.9, "the environment")
+    assert (result(desk)["floor"]["value"], result(desk)["floor"]["overruled_by"]) == (0.9, "the environment")
 
 
 def test_a_broken_file_is_reported_and_the_settings_in_force_are_shown(desk: Desk, settings: Settings) -> None:
     settings.paths.config.write_text("floor = 7\n", "utf-8")
     answer = desk.user("settings")
     assert "floor = 7" in answer["problem"]["message"]
-    assert told(desk)["floor"]["value"] == 0.5
+    assert result(desk)["floor"]["value"] == 0.5
     with pytest.raises(ConfigError):
         desk.user("change_settings", values={"session_budget": "5"})
     assert settings.paths.config.read_text("utf-8") == "floor = 7\n"
@@ -54,7 +54,7 @@ def test_a_broken_file_is_reported_and_the_settings_in_force_are_shown(desk: Des
 def test_a_key_is_never_shown_and_a_model_sees_no_settings(desk: Desk) -> None:
     desk.user("change_settings", values={"openai_api_key": "sk-hidden"})
     assert "sk-hidden" not in str(desk.user("settings"))
-    assert told(desk)["openai_api_key"]["is_set"]
+    assert result(desk)["openai_api_key"]["is_set"]
     for method in ("settings", "change_settings", "forget_project"):
         with pytest.raises(InputError, match="no method"):
             desk.model(method)

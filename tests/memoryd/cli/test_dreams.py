@@ -51,10 +51,10 @@ def test_the_journal_and_why_tell_what_happened(terminal: Terminal, dreamt: dict
     assert entry["id"] == dreamt["entry"]
     assert dreamt["entry"] in terminal.run("journal").output  # type: ignore[operator]
     assert "mem_000000000000" in terminal.run("journal", entry["id"]).output
-    told = terminal.json("why", "mem_000000000000")
-    assert told["changes"][0]["entry"] == entry["id"]
-    assert told["origin"]["session"] == "session-0"
-    assert told["replaced_by"] == [change["id"] for change in dreamt["changes"] if change["new"]]  # type: ignore[attr-defined]
+    outcome = terminal.json("why", "mem_000000000000")
+    assert outcome["changes"][0]["entry"] == entry["id"]
+    assert outcome["origin"]["session"] == "session-0"
+    assert outcome["replaced_by"] == [change["id"] for change in dreamt["changes"] if change["new"]]  # type: ignore[attr-defined]
     assert entry["id"] in terminal.run("why", "mem_000000000000").output
     terminal.json("why", "mem_ffffffffffff", code=3)
 

@@ -193,13 +193,13 @@ def test_a_setting_below_zero_is_refused_by_its_bounds_not_as_an_option(terminal
     assert "No such option" in terminal.run("config", "--nosuch", code=2).output
 
 
-@pytest.mark.parametrize(("editor", "told"), [("rm", "deleted the file"), ("false", "Editing failed")])
+@pytest.mark.parametrize(("editor", "expected"), [("rm", "deleted the file"), ("false", "Editing failed")])
 def test_an_editor_that_leaves_nothing_is_an_error_and_the_memory_stays(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, editor: str, told: str
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, editor: str, expected: str
 ) -> None:
     id = terminal.json("remember", f"The lamp that {editor} lights hangs in the yard.")["id"]
     monkeypatch.setenv("VISUAL", editor)
-    assert told in terminal.run("edit", id, code=2).output
+    assert expected in terminal.run("edit", id, code=2).output
     assert f"The lamp that {editor} lights" in terminal.run("show", id).output
 
 

@@ -280,7 +280,7 @@ def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path:
     paid(Phase.ANSWER, "q0", 1.5)
     paid(Phase.ANSWER, "q1", None)
     assert progress(tmp_path / "runs" / "going").cost == "$2.00, 1 of unknown cost"
-    paid(Phase.INGEST, "", 0.5)  # the whole case tells what its batches told
+    paid(Phase.INGEST, "", 0.5)  # the whole case repeats the costs of its batches
     assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results/going"))
     assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results"))
     made.close()
@@ -370,10 +370,10 @@ def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path: Path)
             made.close()
         return progress(tmp_path / "runs" / "going")
 
-    async def told() -> list[tuple[str, str]] | None:
+    async def outcome() -> list[tuple[str, str]] | None:
         return [(name, value.get("state")) async for name, value in stream(look, poll=0)]
 
-    found = asyncio.run(told())
+    found = asyncio.run(outcome())
     assert found == [("progress", "running"), ("progress", "running"), ("progress", "stopped"), ("end", "stopped")]
 
 
@@ -381,10 +381,10 @@ def test_the_stream_ends_when_the_run_is_gone() -> None:
     async def look() -> None:
         raise NotFoundError("There is no run 'x' here.")
 
-    async def told() -> list[tuple[str, dict[Any, Any]]]:
+    async def outcome() -> list[tuple[str, dict[Any, Any]]]:
         return [event async for event in stream(look)]
 
-    assert asyncio.run(told()) == [("end", {"state": "gone", "message": "There is no run 'x' here."})]
+    assert asyncio.run(outcome()) == [("end", {"state": "gone", "message": "There is no run 'x' here."})]
 
 
 def test_a_stream_does_not_count_as_use_of_the_daemon(tmp_path: Path) -> None:

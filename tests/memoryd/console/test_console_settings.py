@@ -30,12 +30,12 @@ def page(real_console: Any, settings: Settings, tmp_path: Path) -> Any:
     return real_console
 
 
-def told(console: Console) -> str:
+def result(console: Console) -> str:
     return str(console.get("/settings").text)
 
 
 def test_each_setting_has_its_default_and_its_cost(page: Any) -> None:
-    text = told(page)
+    text = result(page)
     entries = [entry for group in page.api.call("settings", {})["groups"] for entry in group["settings"]]
     shown = text.split('<div class="setting">')[1:]
     assert len(shown) == len(entries) > 30
@@ -59,13 +59,13 @@ def test_only_what_was_changed_is_written_and_comments_stay(page: Any) -> None:
     }
     assert page.post("/settings", **sent).status_code == 303
     assert page.file.read_text("utf-8") == "# mine\nfloor = 0.7  # tried\ninject_prompt = false\n"
-    assert "Saved: floor, inject_prompt." in told(page)
+    assert "Saved: floor, inject_prompt." in result(page)
     page.post("/settings", reset="floor")
     assert page.file.read_text("utf-8") == "# mine\n# tried\ninject_prompt = false\n"
 
 
 def test_a_form_that_was_open_while_something_else_changed_takes_nothing_back(page: Any) -> None:
-    text = told(page)
+    text = result(page)
     was = {name: re.search(rf'name="was-{name}" value="=([^"]*)"', text)[1] for name in ("floor", "session_budget", "exclude")}
     page.api.call("change_settings", {"values": {"session_budget": "700", "exclude": ["/tmp"]}})
     page.post(
@@ -85,14 +85,14 @@ def test_a_wrong_value_is_reported_and_what_was_typed_is_still_there(page: Any) 
 
 def test_a_broken_file_is_reported_and_left_alone(page: Any) -> None:
     page.file.write_text("floor = = 1", "utf-8")
-    assert "can&#39;t be read" in told(page)
+    assert "can&#39;t be read" in result(page)
     assert page.post("/settings", shown="session_budget", session_budget="450").status_code == 400
     assert page.file.read_text("utf-8") == "floor = = 1"
 
 
 def test_a_wrong_value_in_the_file_can_be_repaired_on_the_page(page: Any) -> None:
     page.file.write_text("floor = 7\n", "utf-8")
-    assert "floor = 7" in told(page)
+    assert "floor = 7" in result(page)
     page.post("/settings", shown="floor", floor="0.4")
     assert page.file.read_text("utf-8") == "floor = 0.4\n"
 
@@ -100,13 +100,13 @@ def test_a_wrong_value_in_the_file_can_be_repaired_on_the_page(page: Any) -> Non
 def test_folders_are_given_a_line_each(page: Any) -> None:
     page.post("/settings", shown="exclude", exclude="/a/b\r\n\r\n/c d\r\n")
     assert 'exclude = ["/a/b", "/c d"]' in page.file.read_text("utf-8")
-    assert "/a/b\n/c d</textarea>" in told(page)
+    assert "/a/b\n/c d</textarea>" in result(page)
 
 
 def test_a_key_is_taken_and_never_shown_and_no_program_can_be_named(page: Any) -> None:
     page.post("/settings", shown=["openai_api_key", "claude_command"], openai_api_key="sk-hidden", claude_command="/bin/evil")
     assert "sk-hidden" in page.file.read_text("utf-8") and "evil" not in page.file.read_text("utf-8")
-    assert "sk-hidden" not in told(page)
+    assert "sk-hidden" not in result(page)
     page.post("/settings", shown="openai_api_key", openai_api_key="")
     assert "sk-hidden" in page.file.read_text("utf-8")
     assert page.post("/settings", reset="claude_command").status_code == 400
@@ -114,9 +114,9 @@ def test_a_key_is_taken_and_never_shown_and_no_program_can_be_named(page: Any) -
 
 def test_a_project_is_switched_off_and_on(page: Any) -> None:
     page.post("/settings/switch", project=page.project, memory="off")
-    assert "memory is off" in told(page)
+    assert "memory is off" in result(page)
     page.post("/settings/switch", project=page.project, memory="on")
-    assert "memory is off" not in told(page)
+    assert "memory is off" not in result(page)
     assert page.post("/settings/switch", project="nowhere", memory="off").status_code == 404
 
 

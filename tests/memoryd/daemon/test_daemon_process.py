@@ -119,12 +119,12 @@ def test_many_clients_that_start_it_at_once_get_one_daemon(settings: Settings, c
 
 
 def test_a_daemon_that_can_not_start_is_shown_with_its_last_words(settings: Settings) -> None:
-    def told() -> bool:
+    def result() -> bool:
         with pytest.raises(DaemonUnavailable) as caught:
             ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])
         return "no such luck" in str(caught.value)
 
-    until(told)  # on a busy machine no interpreter has come so far in half a second
+    until(result)  # on a busy machine no interpreter has come so far in half a second
 
 
 def test_a_daemon_that_hangs_is_named(settings: Settings, client: Client) -> None:

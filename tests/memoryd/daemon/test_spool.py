@@ -14,7 +14,7 @@ from memoryd.daemon.spool import MAX_ATTEMPTS, Spool
 class Taker:
     def __init__(self) -> None:
         self.taken: list[Any] = []
-        self.told: list[Any] = []
+        self.received: list[Any] = []
         self.fault = None
 
     def handle(self, event: str, record: Record) -> None:
@@ -23,7 +23,7 @@ class Taker:
         self.taken.append((event, record.payload))
 
     def report(self, where: str, what: str) -> None:
-        self.told.append(what)
+        self.received.append(what)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_retry_waits_for_its_pause(spool: Spool, taker: Taker) -> None:
     put(spool, 1)
     spool.drain()
     spool.drain()
-    assert len(taker.told) == 1 and not spool.changed()
+    assert len(taker.received) == 1 and not spool.changed()
 
 
 def test_a_record_that_fails_too_often_is_put_aside(spool: Spool, taker: Taker) -> None:
@@ -171,4 +171,4 @@ def test_a_record_that_is_not_whole_is_removed_after_an_hour(spool: Spool, taker
     old = leave(spool, 2, b'KEY=1\n\n{"n": ', age=4000.0)
     assert spool.drain() == 0
     assert [path.name for path in spool.folder.iterdir()] == [f".{1:020}-{2**22 + 1}.Stop"] and not old.exists()
-    assert taker.told == []
+    assert taker.received == []

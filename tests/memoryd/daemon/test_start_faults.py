@@ -33,8 +33,8 @@ def test_a_broken_config_is_noted_for_the_next_session_and_forgotten_at_a_sound_
     settings.home.mkdir(parents=True, exist_ok=True)
     settings.paths.config.write_text("floor = 'high'\n")
     assert server.main() == 2
-    told = settings.paths.start_problem.read_text()
-    assert "floor" in told and told in capsys.readouterr().err
+    result = settings.paths.start_problem.read_text()
+    assert "floor" in result and result in capsys.readouterr().err
     monkeypatch.setattr(daemon_module, "_run_locked", lambda *_: 0)
     assert run_daemon(settings, lambda *_: pytest.fail("no API is made"), SystemClock()) == 0
     assert not settings.paths.start_problem.exists()
@@ -67,9 +67,9 @@ def test_a_daemon_that_cannot_write_ends_with_a_reason_and_no_traceback(
 
     monkeypatch.setattr(daemon_module, "_run_locked", broken)
     assert run_daemon(settings, lambda *_: pytest.fail("no API is made"), SystemClock()) == 1
-    told = capsys.readouterr().err
-    assert fix in told
-    assert "Traceback" not in told
+    result = capsys.readouterr().err
+    assert fix in result
+    assert "Traceback" not in result
 
 
 def test_a_client_says_that_the_disk_is_full(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

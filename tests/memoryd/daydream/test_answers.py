@@ -26,7 +26,7 @@ def pairs(answer: Any, options: Any = OPTIONS) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "expected"),
     [
         ("Local (Recommended)", "Local: In SQLite on the phone; the API does not change."),
         (
@@ -38,8 +38,8 @@ def pairs(answer: Any, options: Any = OPTIONS) -> list[tuple[str, str]]:
         (["Server"], "Server: Behind a new endpoint."),
     ],
 )
-def test_an_option_is_shown_with_its_description(answer: Any, told: str) -> None:
-    assert pairs(answer) == [(QUESTION, told)]
+def test_an_option_is_shown_with_its_description(answer: Any, expected: str) -> None:
+    assert pairs(answer) == [(QUESTION, expected)]
 
 
 @pytest.mark.parametrize("options", [None, 5, ["x"], [{"label": 3}], [{"description": "no label"}]])
@@ -68,8 +68,10 @@ def answered(question: str, answer: str) -> tuple[Turn, ...]:
 
 
 def test_a_choice_becomes_a_statement_with_its_question() -> None:
-    told = contents(answered(f"We have an API already. {QUESTION}", "Local: In SQLite on the phone; the API does not change."))
-    assert told == f"{QUESTION} Local: In SQLite on the phone; the API does not change."
+    expected = contents(
+        answered(f"We have an API already. {QUESTION}", "Local: In SQLite on the phone; the API does not change.")
+    )
+    assert expected == f"{QUESTION} Local: In SQLite on the phone; the API does not change."
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_correction_is_kept_as_a_statement_that_names_its_subject(said: str, s
     [
         "No test may be skipped in CI, not even flaky_login.",  # "no" belongs to the statement
         "No, not 5432.",  # too little is left
-        "No, it is 5544, not 6000.",  # nobody claimed 6000: what "it" is can't be told
+        "No, it is 5544, not 6000.",  # nobody claimed 6000, so "it" could be anything
     ],
 )
 def test_a_correction_that_can_not_be_reworded_soundly_stays_as_it_was_said(text: str) -> None:

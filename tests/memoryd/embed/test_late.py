@@ -48,10 +48,10 @@ def test_a_text_is_the_same_alone_and_in_company(late: LateEncoder) -> None:
 
 
 def test_the_context_changes_the_vectors_but_adds_none(late: LateEncoder) -> None:
-    bare, told = late.encode(["She bought it."] * 2, ["", "Maya saw a red bicycle in the shop."])
-    assert bare.shape == told.shape
+    bare, result = late.encode(["She bought it."] * 2, ["", "Maya saw a red bicycle in the shop."])
+    assert bare.shape == result.shape
     query = late.encode_query("Who bought a bicycle?")
-    assert best(query, told) > best(query, bare)
+    assert best(query, result) > best(query, bare)
 
 
 def test_what_answers_is_nearer_than_what_does_not(late: LateEncoder) -> None:

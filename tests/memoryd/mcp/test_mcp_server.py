@@ -87,7 +87,7 @@ def test_each_tool_answers_with_text_that_equals_the_structured_content(name: st
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "outcome"),
     [
         ("recall", {}, "query: is missing"),
         ("recall", {"query": ""}, "must not be empty"),
@@ -103,12 +103,12 @@ def test_each_tool_answers_with_text_that_equals_the_structured_content(name: st
         ("nothing", {}, "There is no tool"),
     ],
 )
-def test_bad_arguments_give_a_tool_error_that_says_what_to_do(name: str, arguments: dict[str, Any], told: str) -> None:
+def test_bad_arguments_give_a_tool_error_that_says_what_to_do(name: str, arguments: dict[str, Any], outcome: str) -> None:
     api = FakeApi()
     result = talk(lambda client: client.session.call_tool(name, arguments), api)
     error = orjson.loads(result.content[0].text)["error"]
     assert result.is_error and error["code"] == "input" and error["fix"]
-    assert told in error["message"] + error["fix"]
+    assert outcome in error["message"] + error["fix"]
     assert not api.calls
 
 

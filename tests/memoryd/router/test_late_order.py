@@ -109,7 +109,7 @@ def test_what_the_user_of_a_chat_asks_is_no_mere_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("Which trail was it that you recommended to me?", True),
         ("What had you previously suggested?", True),
@@ -117,9 +117,9 @@ def test_what_the_user_of_a_chat_asks_is_no_mere_question() -> None:
         ("What did I tell you?", False),
     ],
 )
-def test_who_asks_for_what_the_assistant_said_gets_it_as_readily_as_what_the_user_said(text: str, told: bool) -> None:
+def test_who_asks_for_what_the_assistant_said_gets_it_as_readily_as_what_the_user_said(text: str, expected: bool) -> None:
     rows = features([replace(turn("a", "I hike."), tags=(USER_TAG,)), turn("b", "Try the north trail.")], {}, text=text)
-    assert ("user" not in rows["a"]) is told
+    assert ("user" not in rows["a"]) is expected
 
 
 @pytest.mark.parametrize(

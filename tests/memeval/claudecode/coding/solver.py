@@ -48,7 +48,7 @@ class Solver:
             return [{"type": "text", "text": "done"}]
         repository, task = found
         if _has_tool_result(body):
-            return [{"type": "text", "text": f"The change is made. {_told(repository, text)}"}]
+            return [{"type": "text", "text": f"The change is made. {_result(repository, text)}"}]
         known = knows(repository, text)
         self.decided.append((task.id, known))
         return [_bash(self._command(repository, task, known, text))]
@@ -74,7 +74,7 @@ def knows(repository: SampleRepository, text: str) -> bool:
     return all(need.lower() in text.lower() for need in repository.needs)
 
 
-def _told(repository: SampleRepository, text: str) -> str:
+def _result(repository: SampleRepository, text: str) -> str:
     return repository.fact if knows(repository, text) else ""
 
 

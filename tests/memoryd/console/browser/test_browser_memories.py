@@ -134,8 +134,8 @@ def test_a_text_is_not_lost_when_the_daemon_is_killed_or_the_session_closed_unde
     else:
         page.context.clear_cookies()
     page.get_by_role("button", name="Save").click()
-    told = page.get_by_role("alert").inner_text()
-    assert ("does not answer" if end == "killed" else "has ended") in told and "memoryd console" in told
+    result = page.get_by_role("alert").inner_text()
+    assert ("does not answer" if end == "killed" else "has ended") in result and "memoryd console" in result
     assert page.get_by_label("Text (Markdown)").input_value().startswith("A long text")
     if end == "killed":
         ensure_daemon(mortal.settings, 60)
@@ -187,14 +187,14 @@ def test_a_project_is_chosen_by_keyboard_and_no_arrow_leads_away(opened: Any) ->
 def test_pin_forget_and_restore(opened: Any, own: int) -> None:
     page = opened()
     page.goto(f"{page.base}/memories/{own}")
-    for button, told, shown in (
+    for button, result, shown in (
         ("Pin", "Pinned.", "pinned"),
         ("Unpin", "No longer pinned.", "active"),
         ("Forget", "Forgotten", "forgotten"),
         ("Restore", "Restored.", "active"),
     ):
         page.get_by_role("button", name=button, exact=True).click()
-        page.locator(".flash", has_text=told).wait_for()
+        page.locator(".flash", has_text=result).wait_for()
         page.locator(".chip", has_text=shown).first.wait_for()
 
 

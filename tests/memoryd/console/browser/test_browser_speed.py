@@ -86,7 +86,7 @@ def weighed(page: Any, address: str) -> int:
     devtools.send("Network.enable")
     devtools.send("Network.setCacheDisabled", {"cacheDisabled": True})
     sizes: list[float] = []
-    devtools.on("Network.loadingFinished", lambda told: sizes.append(told["encodedDataLength"]))
+    devtools.on("Network.loadingFinished", lambda outcome: sizes.append(outcome["encodedDataLength"]))
     page.goto(address)
     page.wait_for_load_state("networkidle")
     return round(sum(sizes))
