@@ -3,6 +3,8 @@
 `claude -p --output-format stream-json --include-hook-events` of 2.1.332 prints a `system/init` line (tools, plugins,
 plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and one
 `result` line at the end. That line has `is_error` set if the model gave no answer, and has no `result` text after too many turns.
+`system/api_retry` says how long the client waits after a fault of the server, and `rate_limit_event` when the usage limit of a
+subscription ends. The client does not report a Retry-After of more than a minute and gives up at once; only its debug log has it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +37,10 @@ _LOGIN = re.compile(
 _LIMIT = re.compile(
     r"(usage|rate|session|weekly|hour) limit|limit reached|hit your limit|overloaded|too many requests", re.IGNORECASE
 )
+_SERVER = re.compile(r"api error: 5\d\d|server-side issue|internal server error|stream ended|incomplete", re.IGNORECASE)
 _NETWORK = re.compile(
-    r"connection error|unable to connect|econnrefused|enotfound|fetch failed|network|socket|timed out", re.IGNORECASE
+    r"connection (error|dropped|closed)|unable to connect|econnre(fused|set)|enotfound|fetch failed|network|socket|timed out",
+    re.IGNORECASE,
 )
 _MODEL = re.compile(
     r"issue with the selected model|model.{0,40}(not exist|not found|not available|access)|not_found", re.IGNORECASE
@@ -45,12 +50,19 @@ _UNKNOWN_OPTION = re.compile(r"unknown option|invalid choice|error: option", re.
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The parsed output lines of a run. `hooks` holds pairs of an event and the output of its hook."""
+    """The parsed output lines of a run. `hooks` holds pairs of an event and the output of its hook.
+
+    `delay` is the last wait after a fault of the server, in seconds. `resets_at` is the time at which a usage limit ends, in
+    seconds since 1970. `works` says that a tool had not returned when the output ended.
+    """
 
     init: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     result: Mapping[str, Any] | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     hooks: tuple[tuple[str, str], ...] = ()
+    delay: float | None = None
+    resets_at: float | None = None
+    works: bool = False
 
 
 def read_stream(text: str) -> Stream:
@@ -59,26 +71,35 @@ def read_stream(text: str) -> Stream:
     result: Mapping[str, Any] | None = None
     hooks: list[tuple[str, str]] = []
     calls: dict[str, ToolCall] = {}
+    running: set[str] = set()
+    delay: float | None = None
+    resets_at: float | None = None
     for line in json_objects(text.splitlines()):
         match line:
             case {"type": "system", "subtype": "init"}:
                 init = line
             case {"type": "system", "subtype": "hook_response", "hook_event": str(event)}:
                 hooks.append((event, str(line.get("stdout") or line.get("output") or "")))
+            case {"type": "system", "subtype": "api_retry", "retry_delay_ms": int() | float() as waited}:
+                delay = waited / 1000
+            case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int() | float() as until}}:
+                resets_at = float(until)
             case {"type": "result"}:
                 result = line
             case {"type": "assistant" | "user", "message": {"content": list(blocks)}}:
-                _collect(calls, blocks)
-    return Stream(init, result, tuple(calls.values()), tuple(hooks))
+                _collect(calls, running, blocks)
+    return Stream(init, result, tuple(calls.values()), tuple(hooks), delay, resets_at, bool(running))
 
 
-def _collect(calls: dict[str, ToolCall], blocks: Sequence[Any]) -> None:
+def _collect(calls: dict[str, ToolCall], running: set[str], blocks: Sequence[Any]) -> None:
     for block in blocks:
         match block:
             case {"type": "tool_use", "id": str(key), "name": str(name)}:
                 arguments = block.get("input")
                 calls[key] = ToolCall(name, arguments if isinstance(arguments, dict) else {})
+                running.add(key)
             case {"type": "tool_result", "tool_use_id": str(key)} if key in calls:
+                running.discard(key)
                 old = calls[key]
                 calls[key] = ToolCall(old.name, old.arguments, text_of(block.get("content")), bool(block.get("is_error")))
 
@@ -105,12 +126,15 @@ FIXES = {
     ErrorKind.MODEL: "Correct --model; `claude -p hello --model NAME` in a terminal tells whether you have it.",
     ErrorKind.RATE_LIMIT: "Wait for the limit to end, then go on with --resume; fewer --workers help.",
     ErrorKind.NETWORK: "Check the network (or --base-url), then go on with --resume.",
+    ErrorKind.SERVER: "Wait until the server works again, then go on with --resume.",
+    ErrorKind.HANG: "Wait until the server answers again, then go on with --resume; raise --timeout if it is only slow.",
     ErrorKind.CLIENT: "Update the client with `claude update`, or name another with --claude.",
     ErrorKind.MAX_TURNS: "Raise --max-turns.",
     ErrorKind.BUDGET: "Raise --budget-usd.",
     ErrorKind.TIMEOUT: "Raise --timeout.",
-    ErrorKind.CRASH: "Try it again with --resume --retry-failed.",
+    ErrorKind.CRASH: "Try it again with --resume.",
     ErrorKind.PLUGIN: "Run `memoryd doctor`; name the plugin's folder with --plugin-dir.",
+    ErrorKind.DAYDREAM: "Correct the reader's model or login (--plugin-setting), then go on with --resume.",
 }
 
 
@@ -156,7 +180,9 @@ def _by_status(status: Any) -> ErrorKind | None:
         return ErrorKind.LOGIN
     if status == 404:
         return ErrorKind.MODEL
-    return ErrorKind.RATE_LIMIT if status in (429, 529) else None
+    if status in (429, 529):
+        return ErrorKind.RATE_LIMIT
+    return ErrorKind.SERVER if status >= 500 or status == 408 else None
 
 
 def _by_words(said: str) -> ErrorKind | None:
@@ -164,6 +190,7 @@ def _by_words(said: str) -> ErrorKind | None:
         (ErrorKind.MODEL, _MODEL),
         (ErrorKind.RATE_LIMIT, _LIMIT),
         (ErrorKind.LOGIN, _LOGIN),
+        (ErrorKind.SERVER, _SERVER),
         (ErrorKind.NETWORK, _NETWORK),
     ):
         if sign.search(said):
@@ -177,10 +204,15 @@ def short(text: str) -> str:
     return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
 
 
+HANG_SECONDS, HANG_SHARE = 90.0, 0.5
+"""A session that runs out of time hung if no tool ran and nothing came for so long, or for this share of a shorter time.
+
+Every piece of an answer is an output line, so a model that is at work is not silent for as long.
+"""
 OLDEST = (2, 1, 300)
 """Oldest version whose flags and hooks are known to fit."""
 VERSION_SECONDS = 20.0
-FLAGS = ("--output-format", "stream-json", "--verbose", "--include-hook-events")
+FLAGS = ("--output-format", "stream-json", "--verbose", "--include-hook-events", "--include-partial-messages")
 
 
 def find_client(named: str) -> str:
@@ -233,6 +265,7 @@ class ClaudeCode:
             seconds=round(time.monotonic() - started, 3),
             session_id=str(response.get("session_id") or stream.init.get("session_id") or ""),
             turns=int(response.get("num_turns") or 0),
+            retry_after=_retry_after(stream) if fault else None,
             tool_calls=stream.tool_calls,
             init=_about(stream.init),
         )
@@ -253,11 +286,17 @@ class ClaudeCode:
 
 
 def _fault(spec: SessionSpec, done: Finished, stream: Stream) -> Fault | None:
-    if done.timed_out:
-        return Fault(
-            ErrorKind.TIMEOUT, f"The session did not end within {spec.timeout:g} s and was ended.", FIXES[ErrorKind.TIMEOUT]
-        )
-    return fault_of(stream, done.code, done.stderr)
+    if not done.timed_out:
+        return fault_of(stream, done.code, done.stderr)
+    if not stream.works and done.silent >= min(HANG_SECONDS, spec.timeout * HANG_SHARE):
+        said = f"The server sent nothing for {done.silent:.0f} s, and the session was ended after {spec.timeout:g} s."
+        return Fault(ErrorKind.HANG, said, FIXES[ErrorKind.HANG])
+    return Fault(ErrorKind.TIMEOUT, f"The session did not end within {spec.timeout:g} s and was ended.", FIXES[ErrorKind.TIMEOUT])
+
+
+def _retry_after(stream: Stream) -> float | None:
+    """Return how long the server asked to wait, in seconds from now, or how long the client waited after the last fault."""
+    return stream.delay if stream.resets_at is None else max(0.0, stream.resets_at - time.time())
 
 
 def _about(init: Mapping[str, object]) -> dict[str, object]:
@@ -283,6 +322,37 @@ def client_version(client: ClaudeCode, environment: Mapping[str, str], root: Pat
     """Return the client's version. Raises DependencyError."""
     with _scratch(root) as state:
         return client.version({**environment, **state.variables()}, state.folder)
+
+
+_RETRY_AFTER = re.compile(r'"?retry-after"?: "([^"\n]{1,80})"', re.IGNORECASE)
+
+
+def limit_left(client: ClaudeCode, environment: Mapping[str, str], model: str, root: Path) -> float | None:
+    """Return for how many seconds a rate limit lasts, by a session of a few tokens.
+
+    It is None if the limit is over or the server doesn't say.
+    """
+    with _scratch(root) as state:
+        variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
+        spec = SessionSpec("OK?", state.folder, model, variables | {"ANTHROPIC_LOG": "debug"}, PROBE_FLAGS, max_turns=1)
+        done = client.processes.run(client.command(spec), state.folder, spec.environment, PROBE_SECONDS)
+    stream = read_stream(done.stdout)
+    if stream.resets_at is not None:
+        return max(0.0, stream.resets_at - time.time())
+    said = _RETRY_AFTER.search(done.stdout + done.stderr)
+    return _seconds(said[1]) if said else None
+
+
+def _seconds(text: str) -> float | None:
+    """Parse a Retry-After, which is a number of seconds or a date."""
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return None
 
 
 def probe_models(client: ClaudeCode, environment: Mapping[str, str], models: Iterable[str], root: Path) -> None:

@@ -94,11 +94,30 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
         ended += f"; {counts['cached']} from the cache" if counts.get("cached") else ""
         rows.append((cell["benchmark"], arm, cell["model"], *shown, "–" if near is None else f"{near:.2f}", ended, cost))
     print_table("", ("benchmark", "arm", "model", "accuracy", "recency", "efficiency", "relevancy", "sessions", "cost"), rows)
-    for line in lines_of(summary):
+    for line in [*faults_of(summary), *lines_of(summary)]:
         click.echo(line)
     for one in summary["variance"]:
         mean, spread = 100 * one["mean"], 100 * one["standard_deviation"]
         click.echo(f"{one['cell']}: {len(one['repeats'])} repeats, mean {mean:.1f}, standard deviation {spread:.1f}")
+
+
+def faults_of(summary: Mapping[str, Any]) -> list[str]:
+    """Describe, cell by cell, the questions that have no score because of a fault, and what failed sessions cost."""
+    out = []
+    for cell in summary["cells"]:
+        name = f"{cell['benchmark']} {cell['arm']} {cell['model']}" + (f" #{cell['repeat']}" if cell["repeat"] > 1 else "")
+        if unscored := cell.get("unscored"):
+            count = sum(unscored.values())
+            causes = ", ".join(f"{number} {fault}" for fault, number in unscored.items())
+            out.append(
+                f"{name}: {count} questions are unscored because of faults ({causes}). Ask them with --resume {summary['group']}."
+            )
+        if (lost := cell.get("lost")) and lost["sessions"]:
+            cost = lost["usage"]["cost_usd"]
+            causes = ", ".join(f"{number} {fault}" for fault, number in lost["by_kind"].items())
+            shown = "an unknown amount" if cost is None else f"${cost:.3f}"
+            out.append(f"{name}: {lost['sessions']} sessions were run again after faults ({causes}); they cost {shown} more.")
+    return out
 
 
 def show_files(results: ResultsDir, summary: Mapping[str, Any]) -> None:

@@ -77,6 +77,8 @@ class ErrorKind(StrEnum):
     NONE = ""
     CRASH = "crash"
     TIMEOUT = "timeout"
+    HANG = "hang"
+    SERVER = "server"
     RATE_LIMIT = "rate_limit"
     LOGIN = "login"
     MODEL = "model"
@@ -84,12 +86,15 @@ class ErrorKind(StrEnum):
     MAX_TURNS = "max_turns"
     BUDGET = "budget"
     PLUGIN = "plugin"
+    DAYDREAM = "daydream"
     CLIENT = "client"
     UNPREPARED = "unprepared"
 
 
-OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS), str(ErrorKind.BUDGET))
-"""Ends of a session that are its own doing: such a question counts as wrong, where a crash is left out."""
+OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS))
+"""Ends of a session that are its own doing: such a question counts as wrong."""
+OUTSIDE_FAULTS = frozenset(ErrorKind) - {ErrorKind.NONE, ErrorKind.TIMEOUT, ErrorKind.MAX_TURNS, ErrorKind.UNPREPARED}
+"""Ends that say nothing about the session: its question is unscored, and any --resume runs the session again."""
 
 
 @dataclass(frozen=True, slots=True)

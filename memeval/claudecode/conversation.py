@@ -17,6 +17,7 @@ from memeval.benchmarks.opening import known_options, open_benchmark
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepKind, StepRecord, StepSequence
 from memeval.claudecode.controls import MISLED, is_misled
 from memeval.claudecode.families import FETCHED, FamilyOptions, family
+from memeval.claudecode.faults import JUDGE_FAULT
 from memeval.claudecode.memories import without_ids
 from memeval.claudecode.sandbox import contamination
 from memeval.claudecode.seeding import CLOSING, aware, end_of
@@ -139,7 +140,7 @@ class Conversations(Family):
             try:
                 scores += judge.score(step.question, answer)
             except ModelError as error:
-                scores.append(Score(judge.name, None, str(error), judge.name))
+                scores.append(Score(judge.name, None, f"{JUDGE_FAULT if error.transient else ''}{error}", judge.name))
         misled = is_misled(step, answer.text)
         if misled is not None:
             scores.append(Score(MISLED, float(misled), f"memory was made to say: {step.payload['misleading']}", MISLED))

@@ -20,8 +20,9 @@ from memeval import stats
 from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord, StepSequence
 from memeval.claudecode.controls import arm_sequences
+from memeval.claudecode.faults import CircuitBreaker, forget_faults
 from memeval.claudecode.result import main_metric, step_records
-from memeval.claudecode.sessions import CircuitBreaker, injected_tokens
+from memeval.claudecode.sessions import injected_tokens
 from memeval.claudecode.subject import ClientSubject, Machine
 from memeval.report.runs import QuestionResult, RunResult, parse_run
 from memeval.results.files import ResultsDir
@@ -35,7 +36,7 @@ from memoryd.core.files import write_atomic
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:
     """Run all cells, the cheapest first, and compare them. Raises MemevalError. Completed work is kept."""
-    slots, outage = Semaphore(command.conditions.workers), CircuitBreaker()
+    slots, outage = Semaphore(command.conditions.workers), CircuitBreaker(resume=f"--resume {group}")
     files: dict[GridRow, Path] = {}
     without: dict[GridRow, list[StepRecord]] = {}
     injected: dict[GridRow, Mapping[str, int]] = {}
@@ -81,6 +82,7 @@ def _open(machine: Machine, subject: ClientSubject) -> Run:
     if subject.run_id not in machine.results.run_ids():
         return engine.start(machine.results, subject.run_id, subject.settings(), subject)
     run, _ = engine.reopen(machine.results, subject.run_id, lambda run: subject)
+    forget_faults(run, cached=machine.cache.enabled)
     if machine.retry_failed:
         run.forget_failed()
     return run
@@ -118,6 +120,8 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
         "history": meta["differences"]["history"],
         "questions": result["totals"],
         "sessions": meta["sessions"],
+        "unscored": meta.get("unscored", {}),
+        "lost": meta.get("lost", {}),
         "metrics": meta["four_metrics"],
         "summary": meta["summary"],
         "cost_usd": result["usage"]["total"]["cost_usd"],

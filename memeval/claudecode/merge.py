@@ -14,6 +14,7 @@ from typing import Any
 from memeval.claudecode.command import Command, GridRow, group_file, load_command, save_command
 from memeval.claudecode.contract import Arm, Family, StepKind, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, opened, with_tasks
+from memeval.claudecode.faults import LOST, sum_lost
 from memeval.claudecode.grid import cell_sequences, write_summary
 from memeval.claudecode.result import CellReport, step_records
 from memeval.claudecode.sandbox import short_hash
@@ -242,6 +243,7 @@ def _about(run_id: str, target: str, merged: MergedCell, stores: Sequence[RunSto
         "resumed_with": [one for store in stores for one in store.meta("resumed_with", [])],
         "sandboxes": str(Path(sandboxes[0]).parent / short_hash(target)),
         "shard_sandboxes": sandboxes,
+        LOST: sum_lost(stores),
         "claudecode": {**first.meta("claudecode"), "group": run_id, "repeated_histories": _repeated(stores)},
     }
 

@@ -15,23 +15,52 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from memeval.core.errors import DependencyError
 from memoryd.core.processes import kill_group
 
 GRACE_SECONDS = 3.0
 """How long a client has to end after SIGTERM, so that its SessionEnd hooks run."""
+REST_SECONDS = 2.0
+"""How long to wait for the rest of a program's output, if one of its children holds the pipe open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The result of a program. A negative exit code is the signal that ended the program."""
+    """The result of a program. A negative exit code is the signal that ended the program.
+
+    `silent` is the number of seconds between its last output and its end.
+    """
 
     code: int
     stdout: str
     stderr: str
     timed_out: bool = False
     stopped: bool = False
+    silent: float = 0.0
+
+
+class _Output:
+    """Read a pipe in a thread, and note when the last output came. A program that leaves the pipe to a child is not awaited."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.last = time.monotonic()
+        self._parts: list[bytes] = []
+        self._pipe = pipe
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        with self._pipe as pipe, contextlib.suppress(OSError):
+            while part := os.read(pipe.fileno(), 1 << 16):
+                self._parts.append(part)
+                self.last = time.monotonic()
+
+    def text(self) -> str:
+        """Return what was read, at most `REST_SECONDS` after the end of the program."""
+        self._thread.join(REST_SECONDS)
+        return b"".join(self._parts).decode("utf-8", "replace")
 
 
 class Processes:
@@ -45,18 +74,19 @@ class Processes:
     def run(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout: float) -> Finished:
         """Run a program to its end, in its own process group. Raises DependencyError if it can't be started."""
         process = self._start(command, cwd, environment)
-        timed_out = False
+        assert process.stdout is not None and process.stderr is not None
+        out, err = _Output(process.stdout), _Output(process.stderr)
+        timed_out, silent = False, 0.0
         try:
-            stdout, stderr = process.communicate(timeout=timeout)
+            process.wait(timeout)
         except subprocess.TimeoutExpired:
-            timed_out = True
+            timed_out, silent = True, time.monotonic() - out.last
             end_group(process, GRACE_SECONDS)
-            stdout, stderr = _rest(process)
         finally:
             with self._lock:
                 self._running.discard(process)
             end_group(process, 0)
-        return Finished(process.returncode, _text(stdout), _text(stderr), timed_out, self._stopped)
+        return Finished(process.returncode, out.text(), err.text(), timed_out, self._stopped, silent)
 
     def _start(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -107,19 +137,6 @@ def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
     if process.poll() is None:
         process.send_signal(number)
-
-
-def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Return the remaining output of the program. A grandchild that holds the pipe open is not awaited."""
-    try:
-        stdout, stderr = process.communicate(timeout=1)
-    except subprocess.TimeoutExpired as late:
-        return late.stdout or b"", late.stderr or b""
-    return stdout, stderr
-
-
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8", "replace")
 
 
 WAIT_SECONDS = 5.0

@@ -19,6 +19,7 @@ from typing import Any, cast
 from memeval import registry
 from memeval.claudecode import memories
 from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, Step, StepRecord, StepSequence, ToolCall
+from memeval.claudecode.faults import ended_by, lost_of
 from memeval.claudecode.sessions import StepOutcome, trajectories
 from memeval.core.embedding import RememberingEmbedder
 from memeval.core.protocols import RetrievalMetric
@@ -77,6 +78,8 @@ def cell_result(
     result["claudecode"] = {
         **store.meta("claudecode"),
         "sessions": accounting(run),
+        "lost": lost_of(store),
+        "unscored": unscored_by_faults(run),
         "four_metrics": four_metrics(result["metrics"], result["questions"], run.settings.seed),
         "summary": dict(family.summary(records, without)),
         "trajectories": trajectory_file(Path(store.meta("result_file") or "-")).name,
@@ -133,6 +136,12 @@ def accounting(run: Run) -> dict[str, Any]:
     return {"total": sum(statuses.values()), "by_status": by_status, "starts": starts, "cached": cached}
 
 
+def unscored_by_faults(run: Run) -> dict[str, int]:
+    """Count the questions that have no score because of a fault, by fault. Any --resume asks them again."""
+    found = Counter(ended_by(record.payload) for record in run.store.whole_records(Phase.ANSWER))
+    return {fault: count for fault, count in sorted(found.items()) if fault}
+
+
 def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
     """Return the accuracy, recency, efficiency and relevancy of a cell with their targets.
 
@@ -186,7 +195,7 @@ def step_records(run: Run, sequences: Sequence[StepSequence]) -> list[StepRecord
                 continue
             answer = run.store.get(Key(Phase.ANSWER, sequence.id, step.question.id))
             judged = run.store.get(Key(Phase.EVALUATE, sequence.id, step.question.id))
-            if answer is not None and judged is not None:
+            if answer is not None and judged is not None and "trajectory" in answer.payload:
                 out.append(
                     StepRecord(sequence.id, step, _result(answer), _scores(judged), answer.payload["trajectory"]["attempts"])
                 )

@@ -79,6 +79,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     show_default=True,
     help="Seconds before the first retry, doubled each time.",
 )
+@click.option("--wait", is_flag=True, help="Wait for the end of a usage limit, however long it lasts.")
 @click.option("--budget-usd", "budgets", multiple=True, metavar="[NAME=]USD", help="For all, or for a benchmark. Repeatable.")
 @click.option(
     "--ingest", type=click.Choice(INGESTS), default=REPLAY, show_default=True, help="How history is loaded into memory."
@@ -179,7 +180,18 @@ def _perform(
         console.announce(group, asked)
         with make_progress() as progress:
             machine = Machine(
-                client, version, environment, plugin, root, results, context, budgets, values["retry_failed"], cache
+                client,
+                version,
+                environment,
+                plugin,
+                root,
+                results,
+                context,
+                budgets,
+                values["retry_failed"],
+                cache,
+                values["wait"],
+                note,
             )
             summary = perform(machine, group, asked, families, progress)
     console.show_summary(summary, as_json=values["as_json"])

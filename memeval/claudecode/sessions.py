@@ -23,18 +23,19 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from threading import Lock, Semaphore
+from threading import Semaphore
 from typing import Any
 
 from memeval.claudecode import memories
 from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
-from memeval.claudecode.client import FIXES, ClaudeCode, Stream
-from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, Step, StepSequence, ToolCall
+from memeval.claudecode.client import FIXES, ClaudeCode, Stream, limit_left
+from memeval.claudecode.contract import OUTSIDE_FAULTS, ErrorKind, SessionResult, SessionSpec, Step, StepSequence, ToolCall
 from memeval.claudecode.daemon import MemoryDaemon, MemoryReport
+from memeval.claudecode.faults import CircuitBreaker, Patience, is_limit
 from memeval.claudecode.memories import MEMORY_ID, DeliveredText
 from memeval.claudecode.sandbox import State
-from memeval.core.calls import Budget, RetryPolicy, Stop
-from memeval.core.errors import BudgetError, ModelError, ProviderError
+from memeval.core.calls import Budget, Stop
+from memeval.core.errors import BudgetError, MemevalError, ProviderError
 from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
@@ -44,16 +45,13 @@ from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.types import Usage
 
-TRANSIENT = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.NETWORK, ErrorKind.PLUGIN})
-FATAL = frozenset({ErrorKind.LOGIN, ErrorKind.MODEL, ErrorKind.CLIENT})
-"""No session can go better than this one: the run ends, and can be resumed."""
-GIVE_UP_AFTER = 3
-"""So many sessions in a row that a limit or the network stopped end the run: what is left is kept for --resume."""
-
 
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
-    """The outcome of a step, with the result of the last attempt. `cached` means that another run paid for it."""
+    """The outcome of a step, with the result of the last attempt.
+
+    `memory` is the usage of the plugin's own models. `cached` means that another run paid for it.
+    """
 
     result: SessionResult
     attempts: int = 1
@@ -61,7 +59,18 @@ class StepOutcome:
     files: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     written: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     daydreams: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    memory: Usage = Usage()
     cached: bool = False
+
+    @property
+    def usage(self) -> Usage:
+        """Return the usage of the session and of the day dreams after it."""
+        return self.result.usage + self.memory
+
+    @property
+    def is_fault(self) -> bool:
+        """Return whether something ended the step that says nothing about it. It must be run again."""
+        return self.result.error in OUTSIDE_FAULTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +83,12 @@ class Place:
     restore: Callable[[], None]
 
 
-class CircuitBreaker:
-    """A circuit breaker that counts consecutive sessions that failed for external reasons. Thread-safe."""
-
-    def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
-        self._limit = limit
-        self._row = 0
-        self._lock = Lock()
-
-    def note(self, result: SessionResult) -> None:
-        """Record the result of a session.
-
-        Raises ModelError after too many consecutive failures or on a fault that no retry can fix.
-        """
-        with self._lock:
-            self._row = self._row + 1 if result.error in (ErrorKind.RATE_LIMIT, ErrorKind.NETWORK) else 0
-            if result.error in FATAL or self._row >= self._limit:
-                raise ModelError(result.message, fix=result.fix)
-
-
 class SessionRunner:
-    """Run the steps of one cell. `slots` bounds concurrent sessions across all cells."""
+    """Run the steps of one cell.
+
+    `slots` bounds concurrent sessions across all cells. `lose` is called with the fault and the usage of each session whose
+    outcome is not used.
+    """
 
     def __init__(
         self,
@@ -107,6 +101,8 @@ class SessionRunner:
         stop: Stop,
         slots: Semaphore,
         outage: CircuitBreaker,
+        patience: Patience,
+        lose: Callable[[str, Usage], None],
     ) -> None:
         self._client = client
         self._setup = setup
@@ -117,27 +113,52 @@ class SessionRunner:
         self._stop = stop
         self._slots = slots
         self._outage = outage
-        self._policy = RetryPolicy(conditions.retries, conditions.backoff, maximum=600.0)
+        self._patience = patience
+        self._lose = lose
 
     def run(
         self, step: Step, place: Place, resume: str = "", *, dream: bool = False, chance: Callable[[], float] = lambda: 1.0
     ) -> StepOutcome:
-        """Run a step. None of its processes outlive the call. Raises StoppedError, BudgetError, or ModelError in an outage."""
-        attempt = 0
-        spent = Usage()
+        """Run a step. None of its processes outlive the call.
+
+        Raises StoppedError, BudgetError, ConfigError on a fault that no retry can fix, or ModelError in an outage.
+        """
+        attempt = waits = 0
         while True:
             with self._slots:
                 self._stop.check()
                 outcome = self._once(step, place, resume, dream=dream)
                 self._stop.check()
-            spent += outcome.result.usage
-            if outcome.result.error not in TRANSIENT or attempt >= self._conditions.retries:
+                outcome = self._with_limit(outcome, place)
+            result = outcome.result
+            pause = self._patience.pause(result, attempt, waits, chance())
+            if pause is None:
                 break
-            self._stop.sleep(self._policy.wait(attempt, outcome.result.retry_after, chance()))
-            attempt += 1
+            self._lose(str(result.error), outcome.usage)
+            self._stop.sleep(pause)
+            waited = self._patience.wait and is_limit(result)
+            attempt, waits = (attempt, waits + 1) if waited else (attempt + 1, waits)
             place.restore()
-        self._outage.note(outcome.result)
-        return replace(outcome, attempts=attempt + 1, result=replace(outcome.result, usage=spent))
+        self._end(outcome)
+        return replace(outcome, attempts=attempt + waits + 1)
+
+    def _with_limit(self, outcome: StepOutcome, place: Place) -> StepOutcome:
+        """Ask the server how long its limit lasts, if the client gave up without reporting it."""
+        result = outcome.result
+        if result.error is not ErrorKind.RATE_LIMIT or result.retry_after is not None:
+            return outcome
+        left = limit_left(self._client, self._environment, self._model, place.state.folder.parent)
+        return replace(outcome, result=replace(result, retry_after=left))
+
+    def _end(self, outcome: StepOutcome) -> None:
+        """Raise an error if the run can't continue. The session is then not recorded, so what it cost is."""
+        try:
+            if outcome.result.error is ErrorKind.BUDGET:
+                raise BudgetError(outcome.result.message, fix="Resume with a greater --budget-usd.")
+            self._outage.note(outcome.result)
+        except MemevalError:
+            self._lose(str(outcome.result.error), outcome.usage)
+            raise
 
     def _once(self, step: Step, place: Place, resume: str, *, dream: bool) -> StepOutcome:
         environment = self.environment(place.state)
@@ -322,12 +343,14 @@ def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
         if key.part and record is not None:
             yield {**record.payload["trajectory"], "seconds": record.seconds}
     for record in store.whole_records(Phase.ANSWER):
-        yield {**record.payload["trajectory"], "seconds": record.seconds}
+        if "trajectory" in record.payload:  # a step that another one's fault blocked has none
+            yield {**record.payload["trajectory"], "seconds": record.seconds}
 
 
 def injected_tokens(store: RunStore) -> dict[str, int]:
     """Return how many tokens the plugin injected into each question or task of a run, by its name within the run."""
-    payloads = (record.payload["trajectory"] for record in store.whole_records(Phase.ANSWER))
+    records = store.whole_records(Phase.ANSWER)
+    payloads = (record.payload["trajectory"] for record in records if "trajectory" in record.payload)
     return {f"{one['sequence']}/{one['step']}": int(one["injected"]["tokens"]) for one in payloads}
 
 
@@ -340,6 +363,11 @@ class SessionCache:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+
+    @property
+    def enabled(self) -> bool:
+        """Return whether sessions are stored."""
+        return self._folder is not None
 
     def get(self, key: str, payer: str) -> tuple[StepOutcome, tuple[Score, ...]] | None:
         """Return the cached session with its grades, or None if it is not cached."""

@@ -43,12 +43,12 @@ from memeval.claudecode.controls import (
     said_in,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
+from memeval.claudecode.faults import CircuitBreaker, Patience, add_lost
 from memeval.claudecode.processes import end_leftover_processes
 from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
 from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id, write_log
 from memeval.claudecode.sessions import (
-    CircuitBreaker,
     Place,
     SessionCache,
     SessionRunner,
@@ -57,7 +57,7 @@ from memeval.claudecode.sessions import (
     session_key,
     trajectory,
 )
-from memeval.core.calls import Budget, Stop
+from memeval.core.calls import Budget, RetryPolicy, Stop
 from memeval.core.errors import ConfigError, DataError, DependencyError
 from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Phase, Retrieved, Score
@@ -91,6 +91,8 @@ class Machine:
     budgets: Mapping[str, Budget] = field(default_factory=lambda: EMPTY)
     retry_failed: bool = False
     cache: SessionCache = SessionCache(None)
+    wait: bool = False
+    tell: Callable[[str], None] = lambda text: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,10 @@ class ClientSubject:
             machine.context.stop,
             self.slots,
             self.outage,
+            Patience(
+                RetryPolicy(command.conditions.retries, command.conditions.backoff, maximum=600.0), machine.wait, machine.tell
+            ),
+            partial(add_lost, run.store),
         )
         return CellWork(
             run=run,
@@ -359,7 +365,9 @@ class _Chain:
             self.box.keep(())
         for step in self._carried():
             if step.id not in done:
-                self._carry(step, done)
+                if (fault := self._carry(step, done)) is not None:
+                    self._block(step, fault)
+                    return
                 done = (*done, step.id)
         self._close_history()
         questions = [step for step in self._sequence.steps if step.kind is StepKind.QUESTION and not self._recorded(step)]
@@ -423,21 +431,27 @@ class _Chain:
 
     # Steps
 
-    def _carry(self, step: Step, done: tuple[str, ...]) -> None:
+    def _carry(self, step: Step, done: tuple[str, ...]) -> SessionResult | None:
+        """Run a step that carries memory.
+
+        Return its result if a fault from outside ended it. The saved state is then that before the step.
+        """
         place = Place(
             self.box.now.make(), self.box.work / step.folder, self._ids.get(step.id, ""), lambda: self._again(step, done)
         )
         outcome, grades = self._carried_out(step, place)
-        if not outcome.result.ok and outcome.result.error not in (ErrorKind.MAX_TURNS, ErrorKind.TIMEOUT):
-            self.box.begin(done)  # roll back to the state before the session
-        if not self._work.replays and self._work.arm.has_plugin:
-            self.box.now.remove()  # nothing is remembered from task to task
-            self.box.now.make()
-        self.box.keep((*done, step.id))
+        if not outcome.is_fault:
+            if outcome.result.error is ErrorKind.UNPREPARED:
+                self.box.begin(done)
+            if not self._work.replays and self._work.arm.has_plugin:
+                self.box.now.remove()  # nothing is remembered from task to task
+                self.box.now.make()
+            self.box.keep((*done, step.id))
         if step.question is None:
             self._record_replay(step, outcome)
         else:
             self._record(step, outcome, grades)
+        return outcome.result if outcome.is_fault else None
 
     def _carried_out(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
         if step.id == IMPORTED:
@@ -451,6 +465,9 @@ class _Chain:
         if self._work.arm is Arm.NOTES and outcome.result.transcript is not None:
             notes = self._curate(step, place, said_in(outcome.result.transcript))
             result = replace(outcome.result, usage=outcome.result.usage + notes.result.usage)
+            if notes.is_fault and not outcome.is_fault:
+                result = replace(result, error=notes.result.error, message=notes.result.message, fix=notes.result.fix)
+                grades = self._grade(step, replace(outcome, result=result))
             outcome = replace(outcome, result=result, written=notes.written)
         return outcome, grades
 
@@ -582,6 +599,21 @@ class _Chain:
         }
         self._work.run.done(Key(Phase.INGEST, self._sequence.id, part=step.id), payload, result.seconds)
         self._work.progress.advance(self._work.label, _ended(result))
+
+    def _block(self, step: Step, fault: SessionResult) -> None:
+        """Record all steps without a record as unscored, because the memory that they need was not made."""
+        reason = f"{fault.error}: step {step.id} of the sequence ended early: {fault.message}"
+        with self._store.transaction():
+            self._close_history()
+            for one in self._sequence.steps:
+                if one.question is None or self._recorded(one):
+                    continue
+                key = partial(Key, case_id=self._sequence.id, question_id=one.question.id)
+                self._work.run.done(key(Phase.SEARCH), {"retrieved": [], "kept": 0})
+                for phase in (Phase.ANSWER, Phase.EVALUATE):
+                    payload = {"blocked": step.id, "text": "", "scores": []}
+                    self._work.run.done(key(phase), payload, status=Status.FAILED, error=f"[ingest] {reason}")
+                self._work.progress.advance(self._work.label, _ended(fault))
 
     def _close_history(self) -> None:
         """Return the ingest record of the case, with the totals over its parts."""

@@ -300,6 +300,14 @@ class RunStore:
         )
         return [Key(Phase(row[0]), row[1], row[2]) for row in rows]
 
+    def delete_row(self, key: Key) -> None:
+        """Remove exactly this record. If it is a whole, its parts remain."""
+        with self.transaction():
+            self._db.execute(
+                "DELETE FROM records WHERE phase = ? AND case_id = ? AND question_id = ? AND part = ?",
+                (key.phase, key.case_id, key.question_id, key.part),
+            )
+
     def counts(self) -> dict[str, dict[str, int]]:
         """Count records by phase and status. Batches are not counted."""
         out: dict[str, dict[str, int]] = {}

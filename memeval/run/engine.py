@@ -172,12 +172,14 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
     """Charge the costs that a run has already paid to the budget, so that the budget holds over all starts of the run."""
     path = results.find(run) / "run.db"
     if damage(path):
-        records = read(path).records
+        rows = read(path)
+        budget.add(rows.meta.get("lost", {}).get("usage", {}).get("cost_usd") or 0.0)
         for phase in ORDER[:4]:
-            some = [record for key, record in records.items() if key.phase is phase]
+            some = [record for key, record in rows.records.items() if key.phase is phase]
             _count(some, budget, {(one.key.case_id, one.key.question_id) for one in some if not one.key.part})
         return
     with results.open(run) as store:
+        budget.add(store.meta("lost", {}).get("usage", {}).get("cost_usd") or 0.0)
         for phase in ORDER[:4]:
             whole = {(key.case_id, key.question_id) for key in store.keys(phase) if not key.part}
             _count(store.records(phase), budget, whole)

@@ -6,7 +6,8 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -54,14 +55,25 @@ def tool_results(body: Body) -> list[Block]:
     return [block for content in contents for block in content if block.get("type") == "tool_result"]
 
 
+@dataclass(frozen=True)
+class Trouble:
+    """How a request goes wrong: a status with headers, no answer at all, or an answer that is cut off."""
+
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    hangs: bool = False
+    cuts: bool = False
+
+
 class ModelServer:
-    """Answers with `brain(body)`, or with the status from `refuses(body)`; records bodies and keys of all requests."""
+    """Answers with `brain(body)`, or with the fault from `refuses(body)`; records bodies and keys of all requests."""
 
     def __init__(self, brain: Brain) -> None:
         self.brain = brain
         self.requests: list[Body] = []
         self.keys: list[str] = []
-        self.refuses: Callable[[Body], int] = lambda _body: 0
+        self.refuses: Callable[[Body], int | Trouble] = lambda _body: 0
+        self.closed = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.model = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -69,6 +81,7 @@ class ModelServer:
         self._thread.start()
 
     def close(self) -> None:
+        self.closed.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(60)
@@ -109,34 +122,48 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/v1/messages":
             self.model.requests.append(body)
             self.model.keys.append(self.headers.get("x-api-key") or self.headers.get("authorization") or "")
-            if status := self.model.refuses(body):
-                self._json({"type": "error", "error": {"type": "api_error", "message": "scripted"}}, status)
-                return
-            self._answer(body, self.model.brain(body))
+            trouble = self.model.refuses(body)
+            if isinstance(trouble, int):
+                trouble = Trouble(status=trouble)
+            if trouble.status:
+                error = {"type": "error", "error": {"type": "api_error", "message": "scripted"}}
+                self._json(error, trouble.status, trouble.headers)
+            elif trouble.hangs:
+                self.model.closed.wait()
+                self.close_connection = True
+            else:
+                self._answer(body, self.model.brain(body), cut=trouble.cuts)
         elif path == "/v1/chat/completions":
             self._json(completion(body))
         else:
             self._json({})
 
-    def _json(self, value: Any, status: int = 200) -> None:
+    def _json(self, value: Any, status: int = 200, headers: Mapping[str, str] = {}) -> None:  # noqa: B006
         data = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
+        for name, text in headers.items():
+            self.send_header(name, text)
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    def _answer(self, body: Body, blocks: list[Block]) -> None:
+    def _answer(self, body: Body, blocks: list[Block], *, cut: bool = False) -> None:
         reply = message(body, blocks)
         if not body.get("stream"):
-            self._json(reply)
+            if cut:
+                self.close_connection = True
+            else:
+                self._json(reply)
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for event in events(reply):
+        for number, event in enumerate(events(reply)):
+            if cut and number == 3:
+                break
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         self.close_connection = True
 

@@ -27,22 +27,32 @@ def wait_for_calls(world: FakeWorld, run: subprocess.Popen[str], count: int) -> 
 
 
 @pytest.mark.slow
-def test_forty_sessions_with_crashes_a_hang_and_a_limit_are_all_accounted_for(world: FakeWorld) -> None:
+def test_forty_sessions_with_crashes_a_hang_and_a_limit_are_all_accounted_for_and_a_resume_asks_only_the_faulty_again(
+    world: FakeWorld,
+) -> None:
     words = {4: "CRASH", 19: "CRASH", 23: "HANG", 31: "LIMIT"}
     world.questions(40, lambda number: words.get(number, ""))
     done = world.bench(
         *("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "4", "--timeout", "10", "--backoff", "0.1"),
-        *("--run-id", "g", "--json"),
+        *("--retries", "1", "--run-id", "g", "--json"),
     )
     assert done.returncode == 0, done.stderr
     (cell,) = json.loads(done.stdout)["cells"]
-    assert cell["sessions"] == {"total": 40, "by_status": {"crash": 2, "done": 37, "timeout": 1}, "starts": 41, "cached": 0}
+    assert cell["sessions"] == {"total": 40, "by_status": {"crash": 2, "done": 37, "hang": 1}, "starts": 42, "cached": 0}
     assert cell["questions"] == {"total": 40, "done": 37, "failed": 3, "pending": 0}
+    assert cell["unscored"] == {"crash": 2, "hang": 1}
+    assert cell["lost"]["by_kind"] == {"hang": 1, "rate_limit": 1}
+    assert cell["metrics"]["accuracy"]["value"] == 18 / 37  # of the 20 odd numbers, 19 and 23 have no answer
     result = world.result("g")
     assert result["metrics"]["contains"]["failed"] == 3
     assert {q["id"] for q in result["questions"] if q["status"] == "failed"} == {"q04", "q19", "q23"}
-    again = world.bench("--resume", "g", "--base-url", world.address, "--json")
-    assert json.loads(again.stdout)["cells"] == [cell]
+    before = len(world.calls())
+    world.extra["ANTHROPIC_FAKE_WELL"] = "1"
+    again = world.bench("--resume", "g", "--base-url", world.address, "--no-probe", "--json")
+    (healed,) = json.loads(again.stdout)["cells"]
+    assert len(world.calls()) == before + 3
+    assert (healed["sessions"]["by_status"], healed["unscored"]) == ({"done": 40}, {})
+    assert healed["metrics"]["accuracy"]["value"] == 0.5
     until(lambda: processes_of(world.folder) == [], "a process is left")
 
 

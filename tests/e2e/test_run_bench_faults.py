@@ -1,0 +1,207 @@
+"""A server that misbehaves, with the real client: a fault is no answer, and a resume gives the figures of an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memeval.claudecode.processes import processes_of
+from tests.e2e.bench import Rememberer, command, environment, trajectories
+from tests.e2e.conftest import ROOT
+from tests.e2e.model_server import Body, ModelServer, Trouble, conversation
+from tests.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+FIRST, SECOND = "What is the name of our cat?", "Which city did I move to?"
+DATA = [
+    {
+        "id": "c1",
+        "sessions": [
+            {
+                "turns": [
+                    {"role": "user", "text": "Our cat is called Biscuit, and I moved to Lisbon in May."},
+                    {"role": "assistant", "text": "Noted."},
+                ]
+            }
+        ],
+        "questions": [
+            {"id": "q1", "question": FIRST, "answer": "Biscuit"},
+            {"id": "q2", "question": SECOND, "answer": "Lisbon"},
+        ],
+    }
+]
+SPEC = """name: two
+source: {type: local, path: ../two.json}
+schema: {caseId: $.id, sessions: $.sessions, turns: $.turns, role: $.role, text: $.text, questions: $.questions,
+  questionId: $.id, question: $.question, answer: $.answer}
+judge: {name: contains}
+"""
+QUICK = ("--no-probe", "--embedder", "", "--backoff", "0.2", "--retries", "1")
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    made = ModelServer(Rememberer({FIRST: ["Biscuit"], SECOND: ["Lisbon"]}))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "conf" / "benchmarks").mkdir(parents=True)
+    (tmp_path / "conf" / "benchmarks" / "two.yaml").write_text(SPEC)
+    (tmp_path / "conf" / "two.json").write_text(json.dumps(DATA))
+    return tmp_path
+
+
+def bench(model: ModelServer, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    variables = environment(folder) | {"MEMEVAL_CONFIG_PATH": str(folder / "conf"), "MEMEVAL_CACHE": str(folder / "cache")}
+    made = command(model, folder, *flags)
+    done = subprocess.run(made, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300)
+    until(lambda: processes_of(folder) == [], "a process is left")
+    return done
+
+
+def cell_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    (cell,) = json.loads(done.stdout)["cells"]
+    found: dict[str, Any] = cell
+    return found
+
+
+def lasting(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return what must be the same in an undisturbed run."""
+    kept = ("questions", "metrics", "unscored", "cost_usd", "tokens")
+    return {key: cell[key] for key in kept} | {"by_status": cell["sessions"]["by_status"], "total": cell["sessions"]["total"]}
+
+
+def asks(*texts: str) -> Callable[[Body], bool]:
+    return lambda body: any(text in conversation(body) for text in texts)
+
+
+def in_trouble(which: Callable[[Body], bool], trouble: Trouble, times: int = 10**6) -> Callable[[Body], Trouble | int]:
+    """Return a server's rule: the first requests of a kind go wrong."""
+    left, lock = [times], threading.Lock()
+
+    def refuses(body: Body) -> Trouble | int:
+        with lock:
+            if not which(body) or left[0] <= 0:
+                return 0
+            left[0] -= 1
+            return trouble
+
+    return refuses
+
+
+TROUBLES = {
+    "429": (Trouble(status=429), "rate_limit", ()),
+    "500": (Trouble(status=500), "server", ()),
+    "hang": (Trouble(hangs=True), "hang", ("--timeout", "6")),
+    "cut": (Trouble(cuts=True), "", ()),
+}
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("off", "429"), ("plugin", "500"), ("builtin", "hang"), ("off", "cut")])
+def test_a_question_that_a_fault_ended_is_unscored_and_any_resume_gives_the_figures_of_an_undisturbed_run(
+    model: ModelServer, folder: Path, mode: str, kind: str
+) -> None:
+    trouble, status, flags = TROUBLES[kind]
+    flags = ("-b", "two", "--mode", mode, *QUICK, *flags)
+    model.refuses = in_trouble(asks(SECOND), trouble)
+    done = bench(model, folder, *flags, "--run-id", "g")
+    assert done.returncode == 0, done.stderr
+    faulty = cell_of(done)
+    assert sum(faulty["unscored"].values()) == 1
+    assert not status or faulty["unscored"] == {status: 1}
+    assert faulty["metrics"]["accuracy"]["value"] == (0.0 if mode == "off" else 1.0), "a fault is no wrong answer"
+    model.refuses = lambda _: 0
+    resumed = bench(model, folder, "--resume", "g", "--no-probe")
+    whole = bench(model, folder, *flags, "--run-id", "whole", "--no-cache")
+    assert (resumed.returncode, whole.returncode) == (0, 0), resumed.stderr + whole.stderr
+    assert lasting(cell_of(resumed)) == lasting(cell_of(whole))
+    assert cell_of(whole)["lost"]["sessions"] == 0 < cell_of(resumed)["lost"]["sessions"]
+
+
+@pytest.mark.parametrize("mode", ["builtin", "plugin"])
+def test_a_replay_that_a_fault_ended_leaves_its_questions_unscored_until_a_resume(
+    model: ModelServer, folder: Path, mode: str
+) -> None:
+    flags = ("-b", "two", "--mode", mode, *QUICK)
+    model.refuses = in_trouble(lambda body: not asks(FIRST, SECOND)(body), Trouble(status=500))
+    faulty = bench(model, folder, *flags, "--run-id", "g")
+    assert faulty.returncode == 0, faulty.stderr
+    assert cell_of(faulty)["unscored"] == {"blocked": 2}
+    assert cell_of(faulty)["metrics"]["accuracy"]["value"] is None
+    assert not [body for body in model.requests if asks(FIRST, SECOND)(body)], "no question is paid for in vain"
+    model.refuses = lambda _: 0
+    resumed = bench(model, folder, "--resume", "g", "--no-probe")
+    whole = bench(model, folder, *flags, "--run-id", "whole", "--no-cache")
+    assert lasting(cell_of(resumed)) == lasting(cell_of(whole)), resumed.stderr
+    assert cell_of(resumed)["metrics"]["accuracy"]["value"] == 1.0
+    answers = [
+        [(line["step"], line["answer"]) for line in trajectories(folder, cell_of(one)["run_id"])] for one in (resumed, whole)
+    ]
+    assert answers[0] == answers[1]
+
+
+def test_a_limit_is_waited_for_as_long_as_the_server_asks_and_changes_no_figure(model: ModelServer, folder: Path) -> None:
+    flags = ("-b", "two", "--mode", "off", *QUICK)
+    refused: list[float] = []
+    rule = in_trouble(asks(FIRST), Trouble(status=429, headers={"retry-after": "3"}), 3)
+
+    def refuses(body: Body) -> Trouble | int:
+        found = rule(body)
+        refused.extend([time.monotonic()] if asks(FIRST)(body) else [])
+        return found
+
+    model.refuses = refuses
+    done = bench(model, folder, *flags)
+    assert done.returncode == 0, done.stderr
+    assert cell_of(done)["unscored"] == {}
+    assert [later - earlier >= 3 for earlier, later in zip(refused, refused[1:], strict=False)] == [True] * 3
+    model.refuses = lambda _: 0
+    assert lasting(cell_of(done)) == lasting(cell_of(bench(model, folder, *flags, "--no-cache")))
+
+
+def test_a_limit_that_the_client_does_not_wait_for_ends_the_run_with_its_end_or_is_waited_for_on_demand(
+    model: ModelServer, folder: Path
+) -> None:
+    model.refuses = in_trouble(asks(FIRST, SECOND, "OK?"), Trouble(status=429, headers={"retry-after": "7200"}))
+    done = bench(model, folder, "-b", "two", "--mode", "off", *QUICK, "--run-id", "g")
+    assert done.returncode == 1
+    assert "The limit lasts until" in done.stderr and "--wait" in done.stderr and "--resume g" in done.stderr
+    ends = time.monotonic() + 65
+
+    def limited(body: Body) -> Trouble | int:
+        left = ends - time.monotonic()
+        return Trouble(status=429, headers={"retry-after": str(int(left) + 1)}) if left > 0 else 0
+
+    model.refuses = limited
+    resumed = bench(model, folder, "--resume", "g", "--no-probe", "--wait")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "(--wait)" in resumed.stderr
+    assert cell_of(resumed)["unscored"] == {}
+
+
+@pytest.mark.parametrize(("status", "code", "words"), [(500, 1, "3 sessions in a row"), (401, 2, "Failed to authenticate")])
+def test_an_outage_and_a_lost_login_end_the_run_with_words_and_a_resume_completes_it(
+    model: ModelServer, folder: Path, status: int, code: int, words: str
+) -> None:
+    many = [{**DATA[0], "id": f"c{number}"} for number in range(2)]
+    (folder / "conf" / "two.json").write_text(json.dumps(many))
+    flags = ("-b", "two", "--mode", "off", "--no-probe", "--embedder", "", "--retries", "0")
+    model.refuses = lambda _: status
+    done = bench(model, folder, *flags, "--run-id", "g")
+    assert (done.returncode, words in done.stderr, "--resume g" in done.stderr) == (code, True, True), done.stderr
+    assert "Traceback" not in done.stderr
+    model.refuses = lambda _: 0
+    resumed = bench(model, folder, "--resume", "g", "--no-probe")
+    whole = bench(model, folder, *flags, "--run-id", "whole", "--no-cache")
+    assert lasting(cell_of(resumed)) == lasting(cell_of(whole)), resumed.stderr
