@@ -88,8 +88,8 @@ def asked(model: ModelServer, sign: str = ASKED) -> list[str]:
 
 
 def trajectories(folder: Path, run_id: str) -> list[dict[str, Any]]:
-    """Return the lines of the trajectory file of a run."""
-    for line in (folder / "results" / "ledger.jsonl").read_text("utf-8").splitlines():
+    """Return the lines of the latest trajectory file of a run."""
+    for line in reversed((folder / "results" / "ledger.jsonl").read_text("utf-8").splitlines()):
         if (entry := json.loads(line))["run_id"] == run_id:
             file = folder / "results" / entry["file"]
             beside = file.with_name(f"{file.stem}.trajectories.jsonl")
