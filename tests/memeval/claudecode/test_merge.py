@@ -32,6 +32,7 @@ from memeval.core.types import Phase, Score
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
 from memeval.results.files import ResultsDir
+from memeval.results.store import RunStore
 from memeval.run import engine
 from memeval.run.plan import RunContext
 from memeval.run.progress import FinishedItem
@@ -62,7 +63,7 @@ class FakeSessions:
     def __init__(self, client: Any, setup: Any, *rest: Any) -> None:
         self._arm = str(setup.arm)
 
-    def run(self, step: Step, place: Place, resume: str = "") -> StepOutcome:
+    def run(self, step: Step, place: Place, resume: str = "", *, dream: bool = False) -> StepOutcome:
         luck = chance(self._arm, step.id)
         usage = Usage(1, int(1000 * luck), 7, 0.01)
         if luck < 0.1:
@@ -258,7 +259,7 @@ def test_missing_and_overlapping_shards_are_told(bench: Bench, shards: tuple[str
 def test_another_client_other_data_and_unfinished_shards_are_told(bench: Bench) -> None:
     names = bench.shards(CODE, 2)
     run = f"s2.sample-code.plugin.{MODEL}"
-    with bench.results.open(run) as store:
+    with RunStore(bench.results.find(run) / "run.db") as store:
         stored, about = store.meta("claudecode"), store.meta("benchmark_about")
         store.set_meta("claudecode", {**stored, "client_version": "1.0"})
         with pytest.raises(RunError, match="differ in client_version"):
@@ -295,7 +296,7 @@ def test_a_cell_whose_sessions_all_ran_out_of_time_is_wrong_and_one_of_crashes_h
     class Failing(FakeSessions):
         kind = ErrorKind.TIMEOUT
 
-        def run(self, step: Step, place: Place, resume: str = "") -> StepOutcome:
+        def run(self, step: Step, place: Place, resume: str = "", *, dream: bool = False) -> StepOutcome:
             return StepOutcome(SessionResult("", session_id=place.session_id, error=self.kind, message="no"))
 
     command = replace(TALK, cells=(("off", MODEL),), selection=Selection(limit=3))
