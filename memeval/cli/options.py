@@ -92,6 +92,14 @@ work_options = _all([
 ])  # fmt: skip
 
 
+executor_options = _all([
+    click.option("--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+                 help="Where the work is done: here, or on all nodes of a Ray cluster."),
+    click.option("--ray-address", default="", envvar="RAY_ADDRESS",
+                 help="With --executor ray: the cluster (default: the one that runs here)."),
+])  # fmt: skip
+
+
 def given() -> dict[str, str]:
     """Return the flags that were given on the command line of the current command, by parameter name."""
     context = click.get_current_context()

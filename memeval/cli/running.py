@@ -20,7 +20,7 @@ from memeval.report.html.site import write_report
 from memeval.report.runs import read_run
 from memeval.report.terminal import print_table, stopped_by_signals, tell, with_interval
 from memeval.results.files import read_result
-from memeval.run import engine, hypotheses
+from memeval.run import engine, hypotheses, ray_executor
 from memeval.run.checkpoint import ORDER, Run, new_group
 from memeval.run.engine import Work
 from memeval.run.merge import merge
@@ -40,6 +40,7 @@ PHASES = click.Choice([str(phase) for phase in Phase])
 @options.answer_options
 @options.judge_options
 @options.work_options
+@options.executor_options
 @click.option("--resume", metavar="RUN", help="Resume a run, or all runs of a command.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: try failed questions again.")
 @click.option("--phase", type=PHASES, help="Only this phase; with --from the first phase to run again.")
@@ -248,7 +249,18 @@ def _run_new(
         _perform(opened, subject, context, work)
 
 
-WITH_RESUME = {"output", "resume", "retry_failed", "phase", "force", "concurrency", "budget_usd", "no_cache"}
+WITH_RESUME = {
+    "output",
+    "resume",
+    "retry_failed",
+    "phase",
+    "force",
+    "concurrency",
+    "budget_usd",
+    "no_cache",
+    "executor",
+    "ray_address",
+}
 
 
 def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
@@ -305,7 +317,11 @@ def _run_each() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
 def _perform(opened: Run, subject: ProviderSubject, context: RunContext, work: Work) -> None:
     click.echo(f"Run {opened.id}", err=True)
     with stopped_by_signals(context.stop), make_progress() as progress:
-        path = engine.perform(opened, subject, context.stop, progress, work)
+        values = click.get_current_context().params
+        if values.get("executor") == "ray":
+            path = ray_executor.perform(opened, subject, context, progress, work, values["ray_address"])
+        else:
+            path = engine.perform(opened, subject, context.stop, progress, work)
     if path is not None:
         _tell(path)
     else:

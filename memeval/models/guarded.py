@@ -101,6 +101,11 @@ class ModelCache:
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the cache, or None if nothing is cached."""
+        return self._folder
+
     def get(self, key: str, payer: str) -> Completion | None:
         """Return the stored completion, or None if there is none."""
         if self._folder is None:

@@ -86,13 +86,18 @@ def refuse_client_run(store: RunStore) -> None:
 
 
 class ProviderSubject:
-    """A benchmark with a provider. `adopt` names the run from which a new run reuses the first phases."""
+    """A benchmark with a provider. `adopt` names the run from which a new run reuses the first phases.
 
-    def __init__(self, plan: Plan, context: RunContext, adopt: Mapping[str, str] | None = None) -> None:
+    `data` is the opened benchmark, if it is not to be opened from its files.
+    """
+
+    def __init__(
+        self, plan: Plan, context: RunContext, adopt: Mapping[str, str] | None = None, data: Benchmark | None = None
+    ) -> None:
         self._plan = plan
         self._context = context
         self._adopt = adopt
-        self._data: Benchmark | None = None
+        self._data = data
 
     results_version = ""
 
@@ -131,6 +136,16 @@ class ProviderSubject:
         if self._data is None:
             self._data = plans.open_data(self._plan, self._context)
         return self._data
+
+    @staticmethod
+    def single_turns(run: Run) -> bool:
+        """Return whether every hit of the run is a single turn, without which the turn level can't be scored."""
+        return all(
+            len(piece["turns"]) <= 1
+            for record in run.store.whole_records(Phase.SEARCH)
+            if record.status is Status.DONE
+            for piece in record.payload["retrieved"]
+        )
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
         """Return the remaining cases or questions of the phase. Return None for the answer phase without an answering model."""
@@ -433,12 +448,8 @@ class _Phases:
         judges = plans.make_judges(self._plan, self._context) if answered else []
         self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
         metrics = plans.ranking_metrics(self._plan)
-        self._single_turns = all(
-            len(piece["turns"]) <= 1
-            for record in self._run.store.whole_records(Phase.SEARCH)
-            if record.status is Status.DONE
-            for piece in record.payload["retrieved"]
-        )
+        known = self._run.store.meta("single_turns")  # a node of a cluster has only a part of the run
+        self._single_turns = ProviderSubject.single_turns(self._run) if known is None else bool(known)
         name = self._plan.settings.embedder
         self._embedder = plans.make_embedder(name) if name else None
         yield lambda row: self._evaluate_one(row, judges, metrics)

@@ -1,0 +1,160 @@
+"""Runs spread over a Ray cluster of two nodes on this machine, of which one is killed."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from memeval.core.errors import ConfigError, DependencyError
+from memeval.core.types import Phase
+from memeval.results.files import ResultsDir
+from memeval.run import ray_executor
+from tests.memeval.conftest import Invoke
+from tests.memeval.fakes import tiny_case
+from tests.memeval.test_resume import without_times
+from tests.waiting import until
+
+MEMORY = 80 * 1024 * 1024
+PROVIDER = """\
+name: slow
+type: local
+adapter: ./slow.py:Slow
+"""
+ADAPTER = """\
+import time
+from pathlib import Path
+
+def node():
+    try:
+        import ray
+    except ImportError:
+        return "here"
+    return ray.get_runtime_context().get_node_id() if ray.is_initialized() else "here"
+
+class Slow:
+    def __init__(self):
+        self.turns = []
+
+    def add(self, text, metadata):
+        self.turns.append((text, metadata))
+
+    def search(self, query, k):
+        time.sleep(0.05)
+        asked = set(query.lower().split())
+        with (Path(__file__).parent / "searches.txt").open("a") as log:
+            log.write(node() + "\\n")
+        found = sorted(self.turns, key=lambda turn: -len(asked & set(turn[0].lower().split())))
+        return [{"text": text, "metadata": data, "score": 1.0} for text, data in found[:k]]
+"""
+WORDS = ("eval", "-b", "sample", "-p", "slow", "-m", "extractive", "--judge", "f1", "--no-cache")
+Load = Callable[[str], Any]
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Start two nodes with one processor each."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'memoryd[ray]'")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    from ray.cluster_utils import Cluster
+
+    head = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=head)
+    made.second = made.add_node(num_cpus=1, object_store_memory=MEMORY)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def configs(folder: Path) -> Path:
+    place = folder / "configs" / "providers"
+    (place / "slow.yaml").write_text(PROVIDER)
+    (place / "slow.py").write_text(ADAPTER)
+    return place
+
+
+def comparable(result: Any) -> Any:
+    return {key: value for key, value in without_times(result).items() if key != "run_id"}
+
+
+@pytest.mark.slow
+def test_a_run_over_two_nodes_of_which_one_is_killed_gives_the_result_of_a_local_run(
+    memeval: Invoke, result_of: Load, folder: Path, configs: Path, cluster: Any
+) -> None:
+    searches = configs / "searches.txt"
+    assert memeval(*WORDS, "--run-id", "here").exit_code == 0
+    local = searches.read_text().splitlines()
+    searches.unlink()
+
+    def kill_one() -> None:
+        until(lambda: searches.exists() and len(searches.read_text().splitlines()) >= 12, seconds=90)
+        cluster.remove_node(cluster.second, allow_graceful=False)
+
+    killer = Thread(target=kill_one, daemon=True)
+    killer.start()
+    done = memeval(*WORDS, "--run-id", "spread", "--executor", "ray", "--ray-address", cluster.address)
+    assert done.exit_code == 0, done.output
+    killer.join()
+    assert comparable(result_of("spread")) == comparable(result_of("here"))
+    seen = searches.read_text().splitlines()
+    assert len(set(seen)) == 2, "both nodes worked"
+    assert len(seen) < 2 * len(local), "what had been sent was not done again"
+    with ResultsDir(folder / "results").open("spread") as spread, ResultsDir(folder / "results").open("here") as here:
+        for phase in (Phase.INGEST, Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE):
+            assert spread.keys(phase) == here.keys(phase), "the checkpoints are the same"
+
+
+@pytest.mark.slow
+def test_a_run_stopped_here_goes_on_over_the_cluster_and_the_reverse(
+    memeval: Invoke, result_of: Load, configs: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (*WORDS, "--epochs", "2", "--limit", "20")
+    assert memeval(*words, "--run-id", "whole").exit_code == 0
+    assert memeval(*words, "--run-id", "begun", "--phase", "ingest").exit_code == 0
+    ray = ("--executor", "ray", "--ray-address", cluster.address)
+    assert memeval("eval", "--resume", "begun", "--no-cache", *ray).exit_code == 0
+    assert comparable(result_of("begun")) == comparable(result_of("whole"))
+
+    taken = ray_executor._Driver._store
+
+    def stop_after(self: Any, record: Any, phase: Phase) -> None:
+        taken(self, record, phase)
+        if len(self._run.store.keys(Phase.SEARCH)) == 7:
+            self._context.stop.set()
+
+    monkeypatch.setattr(ray_executor._Driver, "_store", stop_after)
+    assert memeval(*words, "--run-id", "sent", *ray).exit_code == 130
+    monkeypatch.undo()
+    assert memeval("eval", "--resume", "sent", "--no-cache").exit_code == 0
+    assert comparable(result_of("sent")) == comparable(result_of("whole"))
+
+
+def test_what_a_cluster_can_not_do_is_refused(memeval: Invoke, configs: Path) -> None:
+    for words, why in (
+        (("--budget-usd", "1"), "--budget-usd"),
+        (("--phase", "ingest"), "go together"),
+    ):
+        done = memeval(*WORDS, "--executor", "ray", *words)
+        assert done.exit_code == 2 and why in done.stderr, done.output
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(DependencyError, match=r"pip install 'memoryd\[ray\]'"):
+        ray_executor._connect("")
+
+
+def test_a_cluster_that_is_not_there_is_named() -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'memoryd[ray]'")
+    with pytest.raises(ConfigError, match="no Ray cluster at 127.0.0.1:1"):
+        ray_executor._connect("127.0.0.1:1")
+
+
+def test_a_case_survives_the_way_to_a_node(folder: Path) -> None:
+    case = tiny_case(1)
+    assert pickle.loads(ray_executor._packed(case)) == case
