@@ -41,7 +41,7 @@ from memeval.run import plan as plans
 from memeval.run.checkpoint import ORDER, Run
 from memeval.run.engine import Work
 from memeval.run.plan import RunContext
-from memeval.run.progress import Ended, Progress, QuietProgress
+from memeval.run.progress import FinishedItem, Progress, QuietProgress
 from memeval.run.provider_subject import BREAK_AFTER, ProviderSubject
 from memeval.run.settings import Settings
 
@@ -295,7 +295,7 @@ class _Driver:
             return
         scores = {one["metric"]: one["value"] for one in record.payload.get("scores", ()) if one["value"] is not None}
         cost = record.payload.get("usage", {}).get("cost_usd", 0.0)
-        self._progress.advance(self._label, Ended(record.status, scores, cost))
+        self._progress.advance(self._label, FinishedItem(record.status, scores, cost))
         self._in_a_row = self._in_a_row + 1 if record.status is Status.FAILED else 0
         if self._in_a_row >= BREAK_AFTER:
             raise RunError(

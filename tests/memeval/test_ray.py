@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import sys
 from collections.abc import Callable, Iterator
@@ -61,10 +62,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Start two nodes with one processor each."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'memoryd[ray]'")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    from ray.cluster_utils import Cluster
-
+    cluster_utils: Any = importlib.import_module("ray.cluster_utils")
     head = {"num_cpus": 1, "object_store_memory": MEMORY, "include_dashboard": False}
-    made = Cluster(initialize_head=True, head_node_args=head)
+    made = cluster_utils.Cluster(initialize_head=True, head_node_args=head)
     made.second = made.add_node(num_cpus=1, object_store_memory=MEMORY)
     yield made
     made.shutdown()
