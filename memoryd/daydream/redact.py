@@ -1,10 +1,10 @@
 """Remove secrets from a text before any of it is stored or sent.
 
-Six detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
-own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`), and the
-detectors of detect-secrets. A single pass (`secret_values.Anchors`) determines which detectors could find anything in the
-text. The entropy, keyword and IP detectors of detect-secrets are off, as they mistake git hashes, identifiers and addresses
-for secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
+Seven detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
+own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`), the detectors
+of detect-secrets, and values that look like secrets (`secret_context`). A single pass (`secret_values.Anchors`) determines which
+detectors could find anything in the text. The entropy, keyword and IP detectors of detect-secrets are off, as they mistake git
+hashes, identifiers and addresses for secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any
 
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.types import Passage, Turn
+from memoryd.daydream.secret_context import ANCHORS as LOOKS
+from memoryd.daydream.secret_context import find_in_context
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, SecretRule
 from memoryd.daydream.secret_values import Anchors, ScannedText, is_wordy
 from memoryd.daydream.secret_walk import ANCHORS as NAMES
@@ -54,6 +56,15 @@ def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
             clean.add(text)
             break
     return Redacted(text, MappingProxyType(dict(found)))
+
+
+def redact_output(text: str, deadline: Deadline = NEVER) -> Redacted:
+    """Redact the output of a command that `prints_secret`. A value at its start is a secret even if nothing names it."""
+    done = redact(_PRINTING + text, deadline)
+    return Redacted(done.text.removeprefix(_PRINTING), done.found)
+
+
+_PRINTING = "$ pass show it\n"
 
 
 class _Clean:
@@ -122,13 +133,14 @@ def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
             scanned = scanned.changed(_replace(rule, scanned, found))
     scanned = scanned.changed(_cut_kinds(scanned.text, find_by_words(scanned), found))
     scanned = scanned.changed(_cut_kinds(scanned.text, find_named(scanned), found))
-    return _detect(scanned, found)
+    scanned = scanned.changed(_detect(scanned, found))
+    return _cut_kinds(scanned.text, find_in_context(scanned), found)
 
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
     """Return the anchors of all detectors. They are searched for in a single pass."""
-    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES}
+    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES, *LOOKS}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
     for groups in _NEEDS.values():

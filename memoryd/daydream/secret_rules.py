@@ -26,7 +26,7 @@ from memoryd.daydream.secret_values import (
     looks_random,
     stems_in,
 )
-from memoryd.daydream.secret_words import WORD_START
+from memoryd.daydream.secret_words import WORD_START, is_name
 
 MARK = "[redacted:"
 
@@ -63,6 +63,8 @@ def _accept_prefixed(match: re.Match[str]) -> bool:
     These also start with a short word and an underscore, but they consist of words.
     """
     value = match["secret"]
+    if value.startswith("django-insecure-"):
+        return True
     return _accept_value(match) and (_KNOWN_PREFIX.match(value) is not None or not is_wordy(value) and looks_random(value))
 
 
@@ -127,6 +129,8 @@ def _accept_named(match: re.Match[str]) -> bool:
     A hash is only accepted if the name is about cryptography or access.
     """
     value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
+    if not name and _NO_KEY_NAME.search(match.string[max(0, match.start() - 24) : match.start()].rstrip(" \t")):
+        return False
     if _NO_KEY_NAME.search(name) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
         return False
     if re.fullmatch(r"[0-9a-f-]{1,200}", value):
@@ -412,7 +416,7 @@ _KEY_WORDS = (
     "credential auth salt jw 密钥 秘钥 令牌 секрет токен"
 )
 _SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{0,3})(?:!(?!vault|ref|getatt|sub)\w{1,12}\s{1,3})?"
-_QUOTED = r"(?:[bBrRuUfF]{1,2}(?=[\"'])|(?:\[\]byte|Buffer\.from|bytes|SecretStr|Secret|String|str)\()?\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}(?:\+{1,2}|\.{1,2}|&|<>|\|\||~)?\s{0,3}(?:\\?(?://[^\n]{0,60}|#[^\n]{0,60})?\n\s{0,12})?[bBrRuUfF]?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
+_QUOTED = r"(?:[bBrRuUfF]{1,2}(?=[\"'])|\$?@\$?(?=\")|(?:\[\]byte|Buffer\.from|bytes|SecretStr|Secret|String|str)\()?\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}(?:\+{1,2}|\.{1,2}|&|<>|\|\||~)?\s{0,3}(?:\\?(?://[^\n]{0,60}|#[^\n]{0,60})?\n\s{0,12})?[bBrRuUfF]?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
 _LINE = re.compile(r"[ \t-]{0,12}[\w.\"' -]{0,40}")
 _KEY_STEMS = (
     "pass pwd pw psk mdp kennwort contrase mot~de motdepasse mot_de mot-de senha clave wachtwoord hasło heslo şifre парол 密码 密碼 口令 パスワード 비밀번호 secret token api access private auth account shared _key "
@@ -439,7 +443,7 @@ _SAYS = (
 # Nouns that turn the text into a statement about passwords instead of one that contains a password.
 _ABOUT = (
     r"(?!\s{0,2}(?:hash|algo|length|policy|policies|field|manager|column|table|type|format|cost|reset|check|page|rule|strength|entropy|generator|"
-    r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|"
+    r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|primari|for[áa]nea|ajena|únic|"
     r"feld|länge|richtlinie|regel|datei|algorithm|min|max))"
 )
 _IS = (
@@ -499,6 +503,14 @@ _PREFIXED = (
     r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{80,120}",
     r"SharedAccessSignature\s[^\s\"']{20,400}",
     r"v\d\.(?:local|public)\.[\w-]{20,2000}",
+    r"fm[12](?:ar|a|r)?_[\w+/=-]{30,600}",
+    r"(?:FwoGZXIvYXdz|FQoGZXIvYXdz|IQoJb3JpZ2lu)[\w+/=-]{20,1500}",
+    r"cio[A-Za-z0-9]{32}(?!\w)",
+    r"(?:dckr_oat|ops_eyJ|HRKU|mob|sdk|tk-us|wandb_v1|AKCp|cmVmdGtuOjAx|K00\d|DO00|ico|sct|dvc|hcp|hlt|gh_pat)[_-]?(?=[\w-]{0,60}\d)(?=[\w-]{0,60}[A-Za-z])[A-Za-z0-9_/+-]{24,500}",
+    r"(?:sl|pk|sk|tk)\.(?=[\w.-]{0,80}\d)(?=[\w.-]{0,80}[A-Z])[\w-]{20,300}(?:\.[\w-]{10,100})?",
+    r"django-insecure-[^\s\"']{20,80}",
+    r"access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"[\w~.]{3}\dQ~[\w~.-]{31,34}",
     r"nsec1[02-9ac-hj-np-z]{50,70}",
     r"FLWSECK_TEST-[\w-]{10,60}|FLWSECK-[\w-]{10,60}",
     r"EAACEdEose0cBA[A-Za-z0-9]{10,300}",
@@ -513,6 +525,7 @@ PREFIX_WORDS = (
     " cfpat- xkeysib- pat-na pat-eu pul- tvly- p8e- pm- ezak eztk oy2 ltai akid api- nrii- nriq- nrjs- pa- ctx7sk- glffct- gloas- xoxe eaa fio-u- absk aq. a3- ccipat_ bkua_ vcp_ vca_ vci_ vck_ vcr_ shippo_ sqa_ sqp_ squ_ pcsk_ lsv2_ jina_"
     " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature <airtable>"
     " aio_ ltai atctt3 v1.0- pat. api_org_ s-s4t2 nral nrbr- sha256~ sm_pat_ sm_aat_ sm_sat_ aqvn t1. lip_ k-lf- fc- mlsn. napi_ standard_ vk1.a. shpua_ lin_oauth_ amzn.mws. exo scw gloas-"
+    " fm1_ fm2_ fm1a fm1r fwogzxivyxdz fqogzxivyxdz iqojb3jpz2lu cio dckr_oat ops_eyj hrku mob sdk tk-us wandb_v1 akcp cmvmdgtuojax k00 do00 ico- sct dvc hcp hlt gh_pat sl. pk. sk. tk. django-insecure access-s access-d access-p 1q~ 2q~ 3q~ 4q~ 5q~ 6q~ 7q~ 8q~ 9q~ 0q~"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
 # Prefixes of these, for keys that are split by a line end or by concatenation.
@@ -522,7 +535,7 @@ KEY_START = (
 )
 # These require no further check.
 _KNOWN_PREFIX = re.compile(
-    r"aio_|LTAI|ATCTT|v1\.0-|pat\.|api_org|s-s4t2|[a-f0-9]{32}|NRBR|sha256~|sm_[pas]at|AQVN|t1\.|lip_|[sp]k-lf|fc-|mlsn|napi_|standard_|vk1|lin_|amzn|EXO|SCW|"
+    r"fm[12]|FwoG|FQoG|IQoJ|cio|django|access-|[\w~.]{3}\dQ~|aio_|LTAI|ATCTT|v1\.0-|pat\.|api_org|s-s4t2|[a-f0-9]{32}|NRBR|sha256~|sm_[pas]at|AQVN|t1\.|lip_|[sp]k-lf|fc-|mlsn|napi_|standard_|vk1|lin_|amzn|EXO|SCW|"
     r"sk-|gh[pousr]_|github_pat_|xox|xapp-|A[KSBC][IC]A|A3T|AIza|ya29|1//0|GOCSPX|gl[a-z]{2,6}-|npm_|hf_|pypi-|[srp]k_|whsec_|SG\.|do[opr]_|dckr|shp[a-z]{2}_|hv[sbr]\.|ATATT|ATBB|AGE-|dapi|FLWSECK|EAACE|sq0|MI[IG]|MH[cQ]C|MC4C|MFEC|RWRT|b3Bl|[xyzt]prv"
 )
 PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PREFIXED)})")
@@ -585,6 +598,9 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "<pair>": re.compile(r"[\w.@\]-][/:]\w|^/$", re.MULTILINE),
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
+        # Not necessarily a secret: `secret_context` looks at it and at the text before it
+        "<random>": re.compile(r"(?=[\w+/=~.-]{0,30}\d)(?=[\w+/=~.-]{0,30}[A-Z])(?=[\w+/=~.-]{0,30}[a-z])[\w+/=~.-]{30}"),
+        "<wif>": re.compile(r"(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50}"),
         "<digits>": re.compile(r"\d{2,400}"),
         "<number>": re.compile(r"\d{4,400}"),
         # Patterns taken from detect-secrets
@@ -815,8 +831,8 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "password",
-        "requirepass masterauth",
-        r"\b(?:requirepass|masterauth)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
+        "requirepass masterauth bindpw rootpw -password",
+        r"\b(?:requirepass|masterauth|bindpw|rootpw|ldappasswd|sasl_passwd|auth-user-pass|plain-text-password|encrypted-password)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
         _accept_value,
     ),
     # Command lines
@@ -1066,7 +1082,10 @@ RULES: tuple[SecretRule, ...] = (
         "",
         r"\b(?:opens?|unlocks?|unlocked|decrypts?|öffnet|entsperrt|entschlüsselt|s'ouvre|déverrouille|abre|apre|открывается|открывает|(?:get|gets|got|come|let) (?:me |you )?in|komm\w{0,3} (?:du |man |ich )?rein)\s(?:it\s|sich\s)?(?:with|mit|avec|con|com|с|using)\s{1,2}[\"'`„“«]?(?P<secret>[^\s\"'`„“”«»,;()/]{6,60})",
         lambda match: (
-            _accept_credentials(match) and any(c.isdigit() for c in match["secret"]) and any(c.isalpha() for c in match["secret"])
+            _accept_credentials(match)
+            and any(c.isdigit() for c in match["secret"])
+            and any(c.isalpha() for c in match["secret"])
+            and not is_name(match["secret"])
         ),
         stems="open unlock decrypt öffnet entsperrt entschlüsselt s'ouvre déverrouille abre apre открыва get~ gets~ got~ come~ let~ komm",
     ),
@@ -1130,6 +1149,107 @@ RULES: tuple[SecretRule, ...] = (
         "websocket-protocol",
         r"Sec-WebSocket-Protocol[\"']?:\s{0,2}[\"']?(?:[\w.-]{1,30},\s{0,2})?(?P<secret>[\w.-]{20,2000})",
         _accept_random,
+    ),
+    # Network devices, directories and accounts of the system
+    _rule(
+        "password",
+        "community radius tacacs snmp isakmp shared-secret server-key pre-shared-key chap",
+        r"\b(?:snmp-server\s{1,2}community|community(?:[ -]string)?(?:\s(?:is|ist|was))?|(?:radius|tacacs\+?)(?:-server)?(?:\s{1,2}host\s\S{1,60})?\s{1,2}(?:server[ -])?(?:key|secret|shared[ -]secret)(?:\s(?:is|ist))?|crypto isakmp key|"
+        r"shared-secret|server-key|pre-shared-key(?:\sascii-text)?|rocommunity6?|rwcommunity6?|com2sec\s\S{1,40}\s\S{1,40}|(?:ppp\s)?(?:chap|pap)\s(?:password|sent-username\s\S{1,40}\spassword))(?:\s{1,2}(?:[057]|ascii|hex))?\s{0,2}[:=]?\s{1,2}[\"'`]?(?P<secret>[^\s\"'`,;]{6,100})",
+        lambda match: (
+            _accept_mixed(match)
+            and not is_name(match["secret"])
+            or re.search(r"[a-z]\d[a-z]| [57] [\"'`]?[0-9A-Fa-f]{8,200}$", match[0]) is not None
+            or "snmp-server" in match[0]
+            and match["secret"].casefold() not in ("public", "private", "string")
+            and not is_placeholder(match["secret"])
+        ),
+        stems="snmp-server community radius tacacs crypto~isakmp shared-secret server-key pre-shared-key rocommunity rwcommunity com2sec ppp chap pap",
+    ),
+    _rule(
+        "password",
+        "snmp onesixtyone",
+        r"\b(?:snmp\w{0,8}|onesixtyone)\b[^\n]{0,120}?\s-c\s{0,2}[\"']?(?P<secret>(?!public\b|private\b)[^\s\"'-][^\s\"']{3,100})",
+        _accept_no_lookup,
+        ignore_case=False,
+        stems="snmp onesixtyone",
+    ),
+    _rule(
+        "password",
+        "add_user change_password useradd usermod adduser kadmin htdigest set-password setpass requirepass",
+        r"\b(?:rabbitmqctl\s{1,2}(?:add_user|change_password)\s{1,2}\S{1,60}|(?:useradd|usermod|adduser)\b[^\n]{0,120}?\s(?:-p|--password)|kadmin\S{0,6}\b[^\n]{0,120}?-pw|(?:set-password|setpass(?:word)?)\s{1,2}\S{1,60}|config\sset\srequirepass)[\s=]{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        _accept_no_lookup,
+        stems="rabbitmqctl useradd usermod adduser kadmin set-password setpass config~set",
+    ),
+    _rule(
+        "password",
+        "<net>",
+        r"\bnet\s{1,3}use\s{1,3}(?:[a-z]:|\*)?\s{0,3}\\\\\S{1,120}\s{1,3}[\"']?(?P<secret>[^\s\"'/][^\s\"']{3,100})",
+        _accept_value,
+        also="use",
+    ),
+    _rule(
+        "url-key",
+        "<-u>",
+        r"\b(?:curl|https?|xh)\b[^\n]{0,400}?\s(?:-u|--user|-a|--auth)[ =]?[\"']?(?P<secret>[\w.=-]{16,300}):(?=[\"'\s]|$)",
+        _accept_random,
+        stems="curl http xh",
+    ),
+    _rule(
+        "url-key",
+        "",
+        r"/(?:invit(?:e|ation)s?|join|reset(?:[_-]password)?|password[_-]?reset|magic(?:[_-]?link)?|verify(?:[_-]email)?|activate|activation|confirm|one-?time|onboard|sso|auth/(?:callback|verify)|s/secret|secret)s?/(?P<secret>[\w=~.-]{16,300})(?=[\s\"'`)>\],?#]|$)",
+        _accept_url_key,
+        stems="/invit /join /reset /password /magic /verify /activat /confirm /one /onboard /sso /auth /s/secret /secret",
+    ),
+    # State of Terraform
+    _rule(
+        "assignment",
+        "random_",
+        r"[\"']?(?:random_(?:password|string|bytes|id)|tls_private_key)[\"'.][^\n]{0,40}(?:\n[^\n]{0,200}){0,8}?[\"']?(?:result|value|base64|bcrypt_hash|private_key_pem)[\"']?\s{0,12}[:=]\s{0,3}[\"'](?P<secret>[^\"'\n]{6,300})[\"']",
+        _accept_mixed,
+        stems='random_ "random_ tls_private',
+    ),
+    _rule(
+        "assignment",
+        "known sensitive",
+        r"[~+-]\s{1,3}(?:value|result|secret\w{0,10}|key|password|\w{0,20}(?:token|secret|key|password))\s{0,12}=\s{0,3}\"(?P<secret>[^\"\n]{6,300})\"\s{1,3}->\s{1,3}\((?:known after apply|sensitive)",
+        _accept_mixed,
+    ),
+    _rule(
+        "assignment",
+        "secret_key secretkey",
+        r"secret_?key(?:_base)?[\"']?\]?\s{0,3}(?:=|:|=>)\s{0,3}b?(?P<quote>[\"'])(?P<secret>[^\n]{8,200}?)(?P=quote)(?=[\s,;)}]|$)",
+        lambda match: (
+            any(c.isdigit() for c in match["secret"])
+            and not re.search(r"^[$<{%]|\$\{|\{\{|process\.|environ|getenv|[\"'],?\s", match["secret"])
+            and (not is_placeholder(match["secret"]) or len(match["secret"]) >= 24)
+            and not is_lookup(match["secret"])
+            and not re.search(r"change|replace|example|your", match["secret"], re.IGNORECASE)
+        ),
+        stems="secret_key secretkey",
+    ),
+    _rule(
+        "key",
+        "key token secret",
+        r"(?<![\w-])(?:api_?key|key|token|secret)\s{0,3}(?:=|:|:=)\s{0,3}[\"'](?P<secret>[A-Za-z0-9+/_=-]{6,100}[\"']\s{0,3}[+.&]\s{0,3}[\"'][A-Za-z0-9+/_=-]{6,100})[\"']",
+        lambda match: all(looks_random(part) for part in re.findall(r"[\w+/=-]{6,100}", match["secret"])),
+        stems="key token secret api",
+    ),
+    _rule(
+        "seed",
+        "2fa totp otp mfa authenticator",
+        r"\b(?:2fa|totp|otp|mfa|authenticator)[ _-]?(?:seed|secret|setup key|setup code|setup|key|app)?(?:\sis|\sist)?\s{0,2}[:=→-]?\s{1,2}[\"'`]?(?P<secret>(?-i:[A-Z2-7]{16,64})={0,6})(?![\w=])",
+        lambda match: any(c in "234567" for c in match["secret"]),
+        stems="2fa totp otp mfa authenticator",
+    ),
+    # A hexadecimal key that is just called so
+    _rule(
+        "key",
+        "key token",
+        r"(?:(?:^|\n|[.!?:]\s)|\b(?:my|our|the|new|your|bare|old|prod|live|staging|this|here's the|mein|unser|der|la|le)\s{1,2})(?:key|token|schlüssel|clé|clave)(?:\s(?:is|here|here is|ist|lautet))?\s{0,2}[:=]?\s{1,2}[\"'`]?"
+        r"(?P<secret>[0-9a-f]{32}|[0-9a-f]{64}|[0-9a-f]{48}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w-])",
+        lambda match: any(c.isdigit() for c in match["secret"]),
     ),
     _rule(
         "key",

@@ -203,17 +203,20 @@ def _asked(text: str, start: int, end: int) -> ValueRequirement | None:
         if before in _NO_KEY:
             return None
         return ValueRequirement.KEY if before in _ACCESS or _word_after(text, end) in _ACCESS else ValueRequirement.ANY_KEY
-    if before in ("public", "next", "page", "csrf"):
+    if before in ("public", "next", "page", "csrf") or last == "clave" and _word_after(text, end) in _OF_A_TABLE:
         return None
+    return _asked_by(last, compound=len(pieces) > 1 or text[start:end] == "PAT")
+
+
+def _asked_by(last: str, *, compound: bool) -> ValueRequirement | None:
     if _PASSWORD.fullmatch(last):
         return ValueRequirement.PASSWORD
     if last in _CHOSEN:
         return ValueRequirement.SECRET
-    return (
-        ValueRequirement.KEY if _KEY.fullmatch(last) or last == "pat" and (len(pieces) > 1 or text[start:end] == "PAT") else None
-    )
+    return ValueRequirement.KEY if _KEY.fullmatch(last) or last == "pat" and compound else None
 
 
+_OF_A_TABLE = frozenset("primaria foránea foranea externa ajena única unica compuesta candidata pública publica".split())
 _OF_A_DIGEST = re.compile(
     r"\b(?:checksum|hash|digest|md5\w{0,3}|sha\d{0,3}\w{0,3}|fingerprint|size|id)\s(?:of|for)\s(?:the\s)?$", re.IGNORECASE
 )
@@ -482,7 +485,13 @@ def _pairs(text: str) -> Iterator[Found]:
         start = text.rfind("\n", max(0, pair.start() - _REACH), pair.start()) + 1
         end = text.find("\n", pair.end(), pair.end() + _REACH)
         around = text[max(start, pair.start() - _REACH) : pair.end() + _REACH if end < 0 else end].replace(value, "")
-        named = user in ACCOUNTS or pair["bar"] == " / " or pair["bar"] == ":" and (not value.islower() or _WEAK.fullmatch(value))
+        named = (
+            user in ACCOUNTS
+            or is_strong(value)
+            or pair["bar"] == " / "
+            or pair["bar"] == ":"
+            and (not value.islower() or _WEAK.fullmatch(value))
+        )
         spaced = pair["bar"] not in ("/", " / ", ":") and user not in _HEADS
         if is_name(value) or not named or spaced or not _LOGIN.search(around):
             continue

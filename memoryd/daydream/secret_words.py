@@ -96,7 +96,7 @@ JOINS = _IS | _AS | TO | _AFTER_IS | CHANGED
 _ABOUT = frozenset(
     """hash hashes algorithm length policy policies field fields manager column table type format cost reset check page rule rules strength entropy generator input form prompt count budget limit file
     files store storage expiry expiration lifetime ttl endpoint url name names id rotation handling validation parser bucket source server provider service hashing function method kind class value
-    system store stores parameter argument option variable flag header feld länge richtlinie regel datei verwaltung manager hasher""".split()
+    system store stores parameter argument option variable flag header primaria primarias foránea foranea ajena externa única primaire étrangère feld länge richtlinie regel datei verwaltung manager hasher""".split()
 )
 _GOES_ON = frozenset(
     """for of on to in at from when if and or but as so until since because please ok okay now again there here by with für vom von auf im in am zum zur und oder aber bitte wenn bis seit pour du de des sur et ou si quand
@@ -104,6 +104,8 @@ _GOES_ON = frozenset(
 )
 _QUOTES = "\"'`„“”«»‚‘’*()[]<>「」『』"
 _STRONG = "!#$?&§%^*~"
+_STRONG_SIGNS = frozenset(_STRONG)
+_SIGN_OR_DIGIT = re.compile(rf"[\d{re.escape(_STRONG)}]")
 _STRIPPED = _QUOTES + ","
 _SENTENCE_END = re.compile(r"[.!?。！？；;](?=\s|[^\x00-\x7f]|$)|\n")
 _TOKEN = re.compile(r"\S+")
@@ -157,7 +159,7 @@ class _Words:
         known = self._chosen.get(number)
         if known is None:
             raw = self.raws[number]
-            known = len(raw) <= _LONGEST_CHOSEN and any(c.isdigit() or c in _STRONG for c in raw) and is_chosen(_bare(0, raw)[1])
+            known = len(raw) <= _LONGEST_CHOSEN and _SIGN_OR_DIGIT.search(raw) is not None and is_chosen(_bare(0, raw)[1])
             self._chosen[number] = known
         return known
 
@@ -388,7 +390,7 @@ def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[i
             continue
         if joined and (folded in _AFTER_IS or folded in ("auf", "to")):
             continue
-        if not joined and not (password and any(c in raw for c in _STRONG)):
+        if not joined and not (password and not _STRONG_SIGNS.isdisjoint(raw)):
             before = folded
             continue
         at, value = _bare(start, raw)
@@ -778,7 +780,7 @@ _CODE = re.compile(
     r"(?:(?P<strong>(?:verification|verifizierungs?|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
     r"[ -]?(?:code|token|passcode|pin)|code (?:de |d')(?:vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
     r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|codes? for (?:the )?(?:login|log-?in|sign-?in|access|2fa|mfa|verification|bank|door)|one[- ]time (?:password|passcode|pin)|einmal(?:passwort|kennwort)|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
-    r"(?P<weak>code|código|codice|код))(?![a-z\u0430-\u044f'’_(/-])",
+    r"(?P<weak>code|código|codice|код))(?![0-9a-z\u0430-\u044f'’_(/-])",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(

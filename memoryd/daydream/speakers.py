@@ -25,7 +25,8 @@ from memoryd.core.errors import InputError
 from memoryd.core.text import shorten
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.quoted import Instructions, own_words
-from memoryd.daydream.redact import redact, strip_private, strip_whole_private
+from memoryd.daydream.redact import Redacted, redact, redact_output, strip_private, strip_whole_private
+from memoryd.daydream.secret_context import prints_secret
 from memoryd.llm import is_internal_text
 
 # What the reader remembers between two readings of a log, stored as JSON in the cursor. Its size is limited.
@@ -60,6 +61,7 @@ class ParserState:
         queued: The offset, line and hash of pending queued prompts. Their text stays in the log.
         heard: Hashes of the prompts that were read because a session ended with them in the queue. They may still be withdrawn.
         path: The lines from the root to the newest line, as short hashes. Prompts have the prefix `p`, and other lines `-`.
+        printing: Recent calls whose output is a secret, since their command prints one.
         chained: Whether a line named its parent, so that a prompt without one starts at the root.
 
     """
@@ -78,6 +80,7 @@ class ParserState:
     cwd: str = ""
     apart: bool = False
     latest: str = ""
+    printing: list[str] = field(default_factory=list)
 
     def in_order(self, at: datetime | None, not_after: datetime | None) -> datetime | None:
         """Return the time of a line, but never a time before that of the lines above it, as the clock may have been set back.
@@ -106,6 +109,11 @@ class ParserState:
         """Record the name of a called tool, so that its result can be attributed to it."""
         if use:
             _put(self.tools, use, name, TOOLS_LIMIT)
+
+    def remember_printing(self, use: str) -> None:
+        """Record that the result of this call is a secret."""
+        if use:
+            self.printing = [*self.printing, use][-ECHO_LIMIT:]
 
     def expect_echo(self, text: str) -> None:
         """Record a queued prompt, since its text may occur again as a prompt line."""
@@ -194,6 +202,7 @@ class ParserState:
             "cwd": self.cwd,
             "apart": self.apart,
             "latest": self.latest,
+            "printing": self.printing,
         }
         return orjson.dumps(values).decode()
 
@@ -232,6 +241,7 @@ def load_memo(text: str) -> ParserState | None:
             values["cwd"],
             values.get("apart", False),
             values.get("latest", ""),
+            list(values.get("printing", ())),
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, InputError):
         return None
@@ -700,7 +710,7 @@ class EntryReader:
         self.skipped[reason] += 1
         return []
 
-    def _safe(self, text: str, limit: int) -> str:
+    def _safe(self, text: str, limit: int, redacting: Callable[[str, Deadline], Redacted] = redact) -> str:
         """Redact the text, then cut it.
 
         A first, generous cut limits the work without leaving half a secret in the result.
@@ -708,7 +718,7 @@ class EntryReader:
         if not text:
             return ""
         self._deadline.check()
-        safe = redact(_cut_middle(text, 2 * limit), self._deadline)
+        safe = redacting(_cut_middle(text, 2 * limit), self._deadline)
         self._deadline.check()
         self.redacted.update(safe.found)
         return _cut_middle(safe.text, limit)
@@ -804,6 +814,8 @@ class EntryReader:
         values = values if isinstance(values, Mapping) else {}
         detail = next((_string(values[key]) for key in _DETAIL_KEYS if _string(values.get(key))), "")
         description = _string(values.get("description"))
+        if prints_secret(detail):
+            self._memo.remember_printing(_string(block.get("id")))
         return replace(
             base,
             kind=TurnKind.TOOL_USE,
@@ -813,7 +825,8 @@ class EntryReader:
         )
 
     def _result(self, block: Entry, entry: Entry, base: Turn) -> Iterator[Turn]:
-        tool = self._memo.tools.get(_string(block.get("tool_use_id")), "")
+        use = _string(block.get("tool_use_id"))
+        tool = self._memo.tools.get(use, "")
         error = block.get("is_error") is True
         text = _joined(block.get("content"))
         rejected = error and text.startswith(_REJECTED) and _is_rejection(entry, tool)
@@ -822,7 +835,7 @@ class EntryReader:
         yield replace(
             base,
             kind=TurnKind.TOOL_RESULT,
-            text=self._safe(clean(shown), self._limits.result),
+            text=self._safe(clean(shown), self._limits.result, redact_output if use in self._memo.printing else redact),
             tool=tool,
             error=error,
         )
