@@ -62,7 +62,11 @@ class GridRow:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Everything that affects the results of a command. `data` maps benchmarks to the user's own copies of their data."""
+    """Everything that affects the results of a command.
+
+    `data` maps benchmarks to the user's own copies of their data. `primary` names the comparison that the command is made for, as
+    ARM:ARM or as `grid`. It is chosen before anything is run, and only it is tested for a verdict.
+    """
 
     benchmarks: tuple[str, ...]
     cells: tuple[tuple[str, str], ...]
@@ -77,6 +81,7 @@ class Command:
     version: str = ""
     seed: int = 0
     cache: bool = True
+    primary: str = ""
 
     def all_cells(self) -> list[GridRow]:
         """Return all rows in execution order.
@@ -185,7 +190,36 @@ def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
         version=_version(values["version_of"]),
         seed=values["seed"],
         cache=not values["no_cache"],
+        primary=primary_of(values["primary"], cells, grid=values["grid"]),
     )
+
+
+GRID = "grid"
+
+
+def primary_of(named: str, cells: Sequence[tuple[str, str]], *, grid: bool) -> str:
+    """Return the primary comparison: the one named, or the plugin (else the first memory) against no memory.
+
+    The default of a grid is its own question. Without two arms to compare there is none. Raises ConfigError.
+    """
+    arms = list(dict.fromkeys(arm for arm, _ in cells))
+    if named:
+        sides = named.split(":")
+        if (named == GRID and grid) or (len(sides) == 2 and sides[0] != sides[1] and set(sides) <= set(arms)):
+            return named
+        raise ConfigError(
+            f"--primary {named!r} names no two arms of this command.", fix=f"Write ARM:ARM with two of: {', '.join(arms)}."
+        )
+    if grid:
+        return GRID
+    order = [str(arm) for arm in (Arm.PLUGIN, Arm.BOTH, Arm.DREAMED, Arm.BUILTIN) if arm in arms]
+    others = [arm for arm in (*order, *arms) if arm != Arm.OFF]
+    if not others:
+        return ""
+    if Arm.OFF in arms:
+        return f"{others[0]}:{Arm.OFF}"
+    second = next((arm for arm in (Arm.BUILTIN, *reversed(arms)) if arm in arms and arm != others[0]), None)
+    return f"{others[0]}:{second}" if second else ""
 
 
 def _conditions(values: Mapping[str, Any]) -> Conditions:

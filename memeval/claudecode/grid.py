@@ -1,8 +1,9 @@
 """Run the cells of a command and compare them.
 
-Arms of a benchmark are compared on the same questions, with Holm's correction over all comparisons of a command. McNemar's
-exact test is used where all values are 0 or 1, else the paired permutation test. Questions lost to an infrastructure fault
-(a crash, a limit) are left out and counted. A session that ran out of time or turns counts as wrong.
+Arms of a benchmark are compared on the same questions. The primary comparison is named before the run, and Holm's correction is
+over the primary comparisons of a command, one for each benchmark. All others are exploratory. McNemar's exact test is used where
+all values are 0 or 1, else the paired permutation test, and tests over conversations where questions share one. Questions lost
+to an infrastructure fault (a crash, a limit) are left out and counted. A session that ran out of time or turns counts as wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from threading import Semaphore
 from typing import Any
 
 from memeval import stats
-from memeval.claudecode.command import Command, GridRow
+from memeval.claudecode.command import GRID, Command, GridRow, primary_of
 from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord, StepSequence
 from memeval.claudecode.controls import arm_sequences
 from memeval.claudecode.faults import CircuitBreaker, forget_faults
@@ -96,7 +97,7 @@ def write_summary(results_dir: ResultsDir, group: str, command: Command, files: 
         "kind": "run-bench-summary",
         "group": group,
         "cells": [_shown(result) for result in results],
-        **compare_all(cell_values(results), command.seed, _ends(command)),
+        **compare_all(cell_values(results), command.seed, _ends(command), command.primary),
     }
     write_atomic(results_dir.run_dir(group) / "summary.json", (json.dumps(summary, indent=1) + "\n").encode(), private=False)
     return summary
@@ -190,58 +191,107 @@ def _value(question: QuestionResult, metric: str) -> float | None:
     return entry.value
 
 
-def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS) -> dict[str, Any]:
+def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS, primary: str = "") -> dict[str, Any]:
     """Make all comparisons that the cells allow. Each has a conclusion and, in one line, the question that it answers.
 
-    `ends` holds parts of the names of the grid's small and large models.
+    `ends` holds parts of the names of the grid's small and large models. `primary` is the comparison of the command, by default
+    that of `primary_of`. It comes first.
     """
+    chosen = primary or _default_primary(cells, ends)
     pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells, ends) if (one := _compare(first, second, seed))]
-    raw = {f"{first.name} – {second.name}": _p(one) for _, first, second, one in pairs}
-    adjusted = stats.holm(raw)
-    comparisons = []
-    for kind, first, second, one in pairs:
-        p = adjusted[f"{first.name} – {second.name}"]
-        comparisons.append(
-            {
-                "kind": kind,
-                "benchmark": first.benchmark,
-                "metric": first.metric,
-                "first": {"arm": str(first.arm), "model": first.model},
-                "second": {"arm": str(second.arm), "model": second.model},
-                **_numbers(one),
-                "test": one.test,
-                "p": _p(one),
-                "p_holm": p,
-                "verdict": _reaches(one, p) if kind == "grid" else _pays(one, p),
-            }
-        )
-        if kind == "grid":
-            comparisons[-1]["question"] = asked(comparisons[-1])
+    pairs.sort(key=lambda pair: not _is_primary(chosen, pair[0], pair[1], pair[2]))
+    family = {_name(first, second): one.p for kind, first, second, one in pairs if _is_primary(chosen, kind, first, second)}
+    adjusted = stats.holm(family)
+    comparisons = [_described(pair, adjusted.get(_name(pair[1], pair[2])), max(1, len(family))) for pair in pairs]
     return {
         "alpha": ALPHA,
+        "primary": chosen,
         "comparisons": comparisons,
         "variance": [_variance(cell) for cell in cells if len(cell.by_repeat) > 1],
+    }
+
+
+def _default_primary(cells: Sequence[CellValues], ends: tuple[str, str]) -> str:
+    grid = any(kind == GRID for kind, _, _ in _pairs(cells, ends))
+    return primary_of("", [(str(cell.arm), cell.model) for cell in cells], grid=grid)
+
+
+def _name(first: CellValues, second: CellValues) -> str:
+    return f"{first.name} – {second.name}"
+
+
+def _is_primary(primary: str, kind: str, first: CellValues, second: CellValues) -> bool:
+    return primary == kind == GRID or (kind != GRID and primary == f"{first.arm}:{second.arm}")
+
+
+def _described(pair: tuple[str, CellValues, CellValues, Comparison], p_holm: float | None, family: int) -> dict[str, Any]:
+    kind, first, second, one = pair
+    p = one.p if p_holm is None else p_holm
+    verdict = _reaches(one, p) if kind == GRID else _pays(one, p)
+    limits = _limits(first, second, one, family)
+    if limits["clusters"] == 1 < one.questions:
+        verdict = UNDECIDED  # its questions share one memory, so they say nothing about other conversations
+    described = {
+        "kind": kind,
+        "role": "exploratory" if p_holm is None else "primary",
+        "benchmark": first.benchmark,
+        "metric": first.metric,
+        "first": {"arm": str(first.arm), "model": first.model},
+        "second": {"arm": str(second.arm), "model": second.model},
+        **_numbers(one),
+        "test": one.test,
+        "p": one.p,
+        "p_holm": p_holm,
+        "verdict": verdict,
+        "power": limits,
+    }
+    return described | ({"question": asked(described)} if kind == GRID else {})
+
+
+def _limits(first: CellValues, second: CellValues, one: Comparison, family: int) -> dict[str, Any]:
+    """Return what the comparison could find, and how many questions the observed difference needs."""
+    both = [key for key, value in first.values.items() if value is not None and second.values.get(key) is not None]
+    left, right = ([float(side.values[key] or 0.0) for key in both] for side in (first, second))
+    clusters = [first.clusters.get(key) or second.clusters[key] for key in both]
+    design = stats.observed_design(left, right, clusters, ALPHA / family)
+    return {
+        "power": stats.POWER,
+        "clusters": design.clusters,
+        "smallest_detectable": stats.smallest_detectable(design),
+        "questions_needed": stats.questions_needed(design, one.difference) if design.clusters > 1 else None,
     }
 
 
 def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
     """Return the pairs of cells to compare.
 
-    Memory is compared with no memory, the plugin with the built-in memory, and the small model with memory with the large
-    model without.
+    Each arm is compared with no memory, those with the plugin also with the built-in memory and with the controls, and the small
+    model with memory with the large model without.
     """
     out = []
     for first in cells:
         for second in cells:
-            if first.benchmark != second.benchmark or first.metric != second.metric:
+            if first.benchmark != second.benchmark or first.metric != second.metric or first is second:
                 continue
-            if first.model == second.model and (first.arm is not Arm.OFF and second.arm is Arm.OFF):
-                out.append(("memory", first, second))
-            elif first.model == second.model and first.arm.has_plugin and second.arm is Arm.BUILTIN:
-                out.append(("against built-in", first, second))
-            elif ends[0] in first.model and first.arm is not Arm.OFF and ends[1] in second.model and second.arm is Arm.OFF:
-                out.append(("grid", first, second))
+            if first.model == second.model and (kind := _kind(first.arm, second.arm)):
+                out.append((kind, first, second))
+            elif ends[0] in first.model and first.arm.remembers and ends[1] in second.model and second.arm is Arm.OFF:
+                out.append((GRID, first, second))
     return out
+
+
+def _kind(first: Arm, second: Arm) -> str:
+    """Return what a comparison of two arms of the same model is about, or an empty string if they aren't compared."""
+    if second is Arm.OFF and first is not Arm.OFF:
+        return "harm" if first.is_harm else "memory" if first.remembers else "control"
+    if first.is_harm:
+        return "harm" if second is Arm.PLUGIN else ""
+    own = first.has_plugin and first.remembers
+    if own and second is Arm.BUILTIN:
+        return "against built-in"
+    if own and second in (Arm.BLANK, Arm.PLACEBO, Arm.NOTES, Arm.HISTORY):
+        return "against control"
+    return "dream" if (first, second) == (Arm.DREAMED, Arm.PLUGIN) else ""
 
 
 def _compare(first: CellValues, second: CellValues, seed: int) -> Comparison | None:
@@ -255,14 +305,13 @@ def _numbers(one: Comparison) -> dict[str, Any]:
     return data | means
 
 
-def _p(one: Comparison) -> float:
-    return one.p
+UNDECIDED = "not enough data to say"
 
 
 def _pays(one: Comparison, p: float) -> str:
     if p < ALPHA:
         return "pays" if one.difference > 0 else "harms"
-    return "not enough data to say"
+    return UNDECIDED
 
 
 def _reaches(one: Comparison, p: float) -> str:
@@ -270,7 +319,7 @@ def _reaches(one: Comparison, p: float) -> str:
         return "yes, it is above" if one.difference > 0 else "no, it stays below"
     if one.interval.low > -MARGIN and one.questions >= MIN_QUESTIONS:
         return "yes, within 5 points"
-    return "not enough data to say"
+    return UNDECIDED
 
 
 def _variance(cell: CellValues) -> dict[str, Any]:
@@ -288,15 +337,32 @@ def asked(one: Mapping[str, Any]) -> str:
 
 
 def lines_of(summary: Mapping[str, Any]) -> list[str]:
-    """Format each comparison as one readable line."""
+    """Format each comparison as one readable line, the primary ones first."""
     out = []
     for one in summary["comparisons"]:
         first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))
         low, high = one["interval"]["low"], one["interval"]["high"]
+        p = f"p {one['p']:.3f}, exploratory" if one["p_holm"] is None else f"p {one['p_holm']:.3f}"
         numbers = (
             f"{100 * one['first_mean']:.1f} against {100 * one['second_mean']:.1f} on {one['questions']} questions, difference "
-            f"{100 * one['difference']:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], p {one['p_holm']:.3f}"
+            f"{100 * one['difference']:+.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], {p}"
         )
-        question = f"{asked(one)} " if one["kind"] == "grid" else ""
-        out.append(f"{one['benchmark']}: {question}{first} – {second}: {one['verdict']}. {one['metric']} {numbers}.")
+        question = f"{asked(one)} " if one["kind"] == GRID else ""
+        more = f" {enough_of(one)}" if one["verdict"] == UNDECIDED else ""
+        out.append(f"{one['benchmark']}: {question}{first} – {second}: {one['verdict']}. {one['metric']} {numbers}.{more}")
     return out
+
+
+def enough_of(one: Mapping[str, Any]) -> str:
+    """Say how much data a comparison without a verdict would have needed. Older summaries don't know it."""
+    limits = one.get("power")
+    if not limits:
+        return ""
+    if limits["clusters"] == 1:
+        return "All questions are about one conversation; ask about more of them."
+    smallest, needed = limits["smallest_detectable"], limits["questions_needed"]
+    found = (
+        "So few questions find no difference" if smallest is None else f"Differences from {100 * smallest:.0f} points are found"
+    )
+    chance = f" with {100 * limits['power']:.0f} % power"
+    return f"{found}{chance}{f'; this one needs about {needed:,} questions' if needed else ''}."

@@ -3,7 +3,7 @@
 from memeval.stats.compare import Comparison, compare, holm, mcnemar_exact, paired_permutation
 from memeval.stats.exact import MAX_EXACT, exact_difference, score_difference
 from memeval.stats.intervals import FEW, Interval, bootstrap_difference, bootstrap_mean, cluster_mean, cluster_p, wilson
-from memeval.stats.power import POWER, Design, half_width, power, questions_needed, smallest_detectable
+from memeval.stats.power import POWER, Design, half_width, observed_design, power, questions_needed, smallest_detectable
 
 SEED = 20240229
 """Default seed; results record the one that was used."""
@@ -25,6 +25,7 @@ __all__ = [
     "half_width",
     "holm",
     "mcnemar_exact",
+    "observed_design",
     "paired_permutation",
     "power",
     "questions_needed",

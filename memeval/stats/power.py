@@ -7,14 +7,14 @@ are the units, with a t-test on their mean differences.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from statistics import NormalDist
 
 import numpy as np
 
-from memeval.stats.intervals import Floats, t_quantile
+from memeval.stats.intervals import Floats, cluster_sums, t_quantile
 
 POWER = 0.8
 """The usual chance with which a difference that exists should be found."""
@@ -39,6 +39,26 @@ class Design:
     def is_clustered(self) -> bool:
         """Return whether questions share clusters."""
         return self.clusters < self.questions
+
+
+def observed_design(first: Sequence[float], second: Sequence[float], clusters: Sequence[str], alpha: float) -> Design:
+    """Return the design of a comparison that was made, with the share and the correlation that its values show.
+
+    Values are paired by position. Raises ValueError if there are none.
+    """
+    if not first:
+        raise ValueError("no questions")
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    count, groups = len(differences), len(set(clusters))
+    spoiled = float(min((differences > 0).sum(), (differences < 0).sum()) / count)
+    sums, counts = cluster_sums(differences.tolist(), clusters)
+    spread = float(differences.var())
+    size = count / groups
+    correlation = 0.0
+    if 1 < groups < count and spread > 0:
+        between = float(((sums - counts * differences.mean()) ** 2).sum()) * groups / (groups - 1) / count**2
+        correlation = min(1.0, max(0.0, (between / (spread / count) - 1) / (size - 1)))
+    return Design(count, groups, alpha, spoiled, correlation)
 
 
 def power(design: Design, difference: float) -> float:

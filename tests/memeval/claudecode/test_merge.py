@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
@@ -73,7 +74,7 @@ class FakeSessions:
         result = SessionResult(gold if luck > 0.5 else "no", usage, 1.0, place.session_id, turns=2, tool_calls=calls)
         return StepOutcome(result, given=(DeliveredText("hook", step.id, gold[:40]),) if self._arm == "plugin" else ())
 
-    def import_logs(self, logs: Sequence[Path], place: Place) -> StepOutcome:
+    def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place, *, dream: bool = False) -> StepOutcome:
         return StepOutcome(SessionResult("", Usage(1, 100, 0, 0.5), 1.0, place.session_id))
 
 

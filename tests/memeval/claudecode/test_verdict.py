@@ -43,14 +43,59 @@ def test_few_questions_say_nothing_however_large_the_difference() -> None:
     assert verdicts(result("plugin", HAIKU, [1.0] * 4), result("off", HAIKU, [0.0] * 4)) == [("memory", "not enough data to say")]
 
 
-def test_holm_raises_p_values_when_there_are_several_comparisons() -> None:
+def test_holm_corrects_the_primary_comparisons_of_a_command_and_no_others() -> None:
     off = result("off", HAIKU, [0.0] * 6)
-    (alone,) = compare_all(cell_values([result("plugin", HAIKU, [1.0] * 6), off]), 1)["comparisons"]
-    many = compare_all(cell_values([result("plugin", HAIKU, [1.0] * 6), result("builtin", HAIKU, [1.0] * 6), off]), 1)[
-        "comparisons"
-    ]
-    assert alone["p_holm"] == alone["p"] < 0.05
-    assert all(one["p_holm"] > 0.05 for one in many)
+    results = [result("plugin", HAIKU, [1.0] * 6), result("builtin", HAIKU, [1.0] * 6), off]
+    summary = compare_all(cell_values(results), 1)
+    assert summary["primary"] == "plugin:off"
+    first, *others = summary["comparisons"]
+    assert (first["role"], first["first"]["arm"], first["second"]["arm"]) == ("primary", "plugin", "off")
+    assert first["p_holm"] == first["p"] < 0.05, "other arms cost the primary comparison nothing"
+    assert [(one["role"], one["p_holm"]) for one in others] == [("exploratory", None)] * 2
+    second = [{**one, "benchmark": {"name": "other"}} for one in results]
+    both = compare_all(cell_values([*results, *second]), 1)["comparisons"]
+    assert [one["p_holm"] for one in both if one["role"] == "primary"] == [2 * first["p"]] * 2
+
+
+def test_another_comparison_can_be_primary() -> None:
+    results = [result("plugin", HAIKU, [1.0] * 6), result("builtin", HAIKU, [0.0] * 6), result("off", HAIKU, [0.0] * 6)]
+    one = compare_all(cell_values(results), 1, primary="plugin:builtin")["comparisons"][0]
+    assert (one["role"], one["kind"], one["verdict"]) == ("primary", "against built-in", "pays")
+
+
+def test_controls_are_compared_with_the_plugin_and_harm_arms_with_it_and_with_no_memory() -> None:
+    arms = ("off", "blank", "plugin", "placebo", "contradictory")
+    comparisons = compare_all(cell_values([result(arm, HAIKU, [1.0, 0.0]) for arm in arms]), 1)["comparisons"]
+    found = {(one["kind"], one["first"]["arm"], one["second"]["arm"]) for one in comparisons}
+    assert found == {
+        ("memory", "plugin", "off"),
+        ("control", "blank", "off"),
+        ("control", "placebo", "off"),
+        ("against control", "plugin", "blank"),
+        ("against control", "plugin", "placebo"),
+        ("harm", "contradictory", "off"),
+        ("harm", "contradictory", "plugin"),
+    }
+
+
+def test_without_a_verdict_it_is_said_how_much_data_would_give_one() -> None:
+    cells = cell_values([result("plugin", HAIKU, [1.0] * 3 + [0.0] * 17), result("off", HAIKU, [0.0] * 20)])
+    summary = compare_all(cells, 1)
+    (one,) = summary["comparisons"]
+    assert one["power"]["smallest_detectable"] > one["difference"]
+    assert one["power"]["questions_needed"] > 20
+    (line,) = lines_of(summary)
+    assert "not enough data to say" in line and "with 80 % power; this one needs about" in line
+
+
+def test_questions_of_a_single_conversation_say_nothing_about_others() -> None:
+    results = [result("plugin", HAIKU, [1.0] * 40), result("off", HAIKU, [0.0] * 40)]
+    for one in results:
+        for question in one["questions"]:
+            question["cluster"] = "one"
+    summary = compare_all(cell_values(results), 1)
+    assert summary["comparisons"][0]["verdict"] == "not enough data to say"
+    assert "ask about more of them" in lines_of(summary)[0]
 
 
 def test_a_crash_is_left_out_and_a_timeout_is_wrong() -> None:
