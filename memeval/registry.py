@@ -6,7 +6,7 @@ Parts register themselves with a decorator, whether built-in or from a plug-in:
     class Bm25Provider: ...
 
 A registry is populated on first use. It imports the modules of its package and then the entry points of its group
-(`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.models`).
+(`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.question_metrics`, `memeval.models`).
 
 Specs of providers and benchmarks are searched in this order, and the first match wins: folders given by the caller, those of
 `MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`,
@@ -119,6 +119,7 @@ provider = Registry("provider", "memeval.providers", "memeval.providers")
 benchmark_loader = Registry("benchmark loader", "memeval.benchmarks", "memeval.benchmarks")
 judge = Registry("judge", "memeval.judges", "memeval.judges")
 metric = Registry("metric", "memeval.metrics", "memeval.metrics")
+question_metric = Registry("metric of questions", "memeval.metrics", "memeval.question_metrics")
 model = Registry("model", "memeval.models", "memeval.models")
 """Models register a factory `(name, options) -> Model` under the prefix before the first slash."""
 

@@ -23,8 +23,9 @@ from memeval.claudecode.faults import ended_by, lost_of
 from memeval.claudecode.sessions import StepOutcome, trajectories
 from memeval.core.embedding import RememberingEmbedder
 from memeval.core.protocols import RetrievalMetric
-from memeval.core.types import Phase, Retrieved, Score
+from memeval.core.types import Answer, Phase, Retrieved, Score
 from memeval.metrics import efficiency, relevancy
+from memeval.metrics.questions import Observation, measures_success, question_scores
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json
 from memeval.results.store import Key, Record
 from memeval.run import phases
@@ -257,6 +258,11 @@ def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], 
     out = [_entry("efficiency", share, "the client tells no tokens")]
     if found and embedder:
         out.append(_entry("relevancy", _relevancy(step, found, embedder), "nothing was retrieved"))
+    if step.question is not None and outcome.result.text:
+        answer = Answer(outcome.result.text, str(outcome.result.init.get("model") or ""), "", usage, outcome.result.seconds)
+        given = "\n".join(one.text for one in outcome.given)
+        seen = Observation(step.question, found, len(found), CUT_OFFS, answer, given)
+        out += [entry for entry in question_scores(seen) if entry["metric"] != "efficiency"]
     if found and step.payload.get("targets"):
         gold = phases.gold_from_json(step.payload)
         chosen = [cast(RetrievalMetric, registry.metric.get(name)) for name in METRICS]
@@ -297,4 +303,4 @@ def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 def is_main(metric: str) -> bool:
     """Return whether a metric measures answers, rather than retrieval or storage."""
-    return "." not in metric and metric not in ("efficiency", "relevancy") and not metric.startswith(AGAIN)
+    return "." not in metric and measures_success(metric) and not metric.startswith(AGAIN)

@@ -79,7 +79,7 @@ def _entries(ctx: Context, kind: str) -> list[dict[str, Any]]:
     if kind == "providers":
         return _specs(ctx, list(ctx.catalog.providers()), ctx.catalog.provider, lambda spec: str(spec.type))
     if kind == "metrics":
-        names = sorted([*registry.metric.names(), *RUN_METRICS])
+        names = sorted([*registry.metric.names(), *registry.question_metric.names(), *RUN_METRICS])
     elif kind == "models":
         names = [WRITTEN.get(name, f"{name}/<model>") for name in registry.model.names()]
     else:

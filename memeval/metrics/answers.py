@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memeval.metrics.questions import measures_success
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -149,7 +151,7 @@ _PREFERRED = tuple(
         r"locomo_f1",
         r"f1",
         r"exact",
-        r"(?!efficiency$|relevancy$)[^.@]+",
+        r"[^.@]+",
         r"session\.recall_all@5",
         r"turn\.recall_fraction@10",
         r"\w+\.recall_\w+@\d+",
@@ -159,6 +161,8 @@ _PREFERRED = tuple(
 
 def rank(name: str) -> int:
     """Return the priority of a metric as the headline of a run. The highest priority is 0."""
+    if not measures_success(name):
+        return len(_PREFERRED)
     return next((place for place, pattern in enumerate(_PREFERRED) if pattern.fullmatch(name)), len(_PREFERRED))
 
 

@@ -5,16 +5,13 @@ One call per session and kind. Key phrases, facts and events refer to a turn, an
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from memeval.core.errors import ProviderError
 from memeval.core.protocols import Model
 from memeval.core.types import Session
-from memeval.providers.local import Options, ask
+from memeval.providers.local import Options, ask, ask_items
 
 CONTEXT = "context"
 """The expansion without a model: the end of the preceding text."""
@@ -34,7 +31,6 @@ INSTRUCTIONS: Mapping[str, str] = MappingProxyType({
     "worked out (2024-03-05, March 2024)." + _LIST,
 })  # fmt: skip
 KINDS = (CONTEXT, *INSTRUCTIONS)
-_JSON = re.compile(r"\[.*\]", re.S)
 Part = tuple[int, str]
 """The number of a turn from 1, or 0 for the whole session, and a text."""
 
@@ -59,17 +55,11 @@ def expand(model: Model, kind: str, session: Session) -> list[Part]:
         f"{number}. {turn.speaker or turn.role}: {' '.join(turn.text.split())}" for number, turn in enumerate(session.turns, 1)
     ]
     day = [f"Date: {session.at:%Y-%m-%d}"] if session.at else []
-    answer = ask(model, INSTRUCTIONS[kind], "\n".join([*day, *lines]), MAX_TOKENS)
+    text = "\n".join([*day, *lines])
     if kind == "summary":
-        return [(0, " ".join(answer.split()))]
-    found = _JSON.search(answer)
-    try:
-        value: Any = json.loads(found[0]) if found else None
-    except ValueError:
-        value = None
-    if not isinstance(value, list):
-        raise ProviderError(f"{model.name} gave no JSON list: {answer[:200]!r}", fix="Use another model.", transient=True)
-    return [part for one in value if (part := _part(one, len(session.turns))) is not None]
+        return [(0, " ".join(ask(model, INSTRUCTIONS[kind], text, MAX_TOKENS).split()))]
+    items = ask_items(model, INSTRUCTIONS[kind], text, MAX_TOKENS)
+    return [part for one in items if (part := _part(one, len(session.turns))) is not None]
 
 
 def _part(value: Any, turns: int) -> Part | None:

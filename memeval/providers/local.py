@@ -327,7 +327,9 @@ def postgres_notes(dsn: str) -> Notes:
     return SqlNotes(lambda scope: psycopg.connect(dsn), "%s", (psycopg.Error,))
 
 
-_JSON = re.compile(r"\[.*\]|\{.*\}", re.S)
+_OPENING = re.compile(r"[\[{]")
+MAX_OPENINGS = 20
+"""Brackets at which a list is tried, so that a text of brackets costs little."""
 
 
 def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:
@@ -341,17 +343,39 @@ def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> s
     return answer
 
 
-def ask_list(model: Model, instruction: str, text: str) -> list[str]:
-    """Ask the model for a JSON array of texts. Raises ProviderError for any other answer."""
-    answer = ask(model, instruction, text)
-    found = _JSON.search(answer)
-    try:
-        value: Any = json.loads(found[0]) if found else None
-    except ValueError:
-        value = None
-    if not isinstance(value, list):
+def json_list(answer: str) -> list[Any] | None:
+    """Return the JSON list of a model's answer, or None if there is none.
+
+    The list may be fenced, surrounded by text, or a value of an object. Numbers in brackets, as in citations, are not taken
+    for it if there is another list.
+    """
+    found: list[list[Any]] = []
+    decoder, at = json.JSONDecoder(), 0
+    for _ in range(MAX_OPENINGS):
+        opening = _OPENING.search(answer, at)
+        if opening is None:
+            break
+        try:
+            value, at = decoder.raw_decode(answer, opening.start())
+        except (ValueError, RecursionError):
+            at = opening.end()
+            continue
+        found += [value] if isinstance(value, list) else [one for one in value.values() if isinstance(one, list)]
+    return next((one for one in found if any(isinstance(item, str | dict) for item in one)), found[0] if found else None)
+
+
+def ask_items(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> list[Any]:
+    """Ask the model for a JSON list. Raises ProviderError for any other answer."""
+    answer = ask(model, instruction, text, max_tokens)
+    value = json_list(answer)
+    if value is None:
         raise ProviderError(f"{model.name} gave no JSON list: {answer[:200]!r}", fix="Use another model.", transient=True)
-    return [item.strip() for item in value if isinstance(item, str) and item.strip()]
+    return value
+
+
+def ask_list(model: Model, instruction: str, text: str) -> list[str]:
+    """Ask the model for a JSON array of texts. Raises ProviderError for an answer without a list."""
+    return [item.strip() for item in ask_items(model, instruction, text) if isinstance(item, str) and item.strip()]
 
 
 class LocalProvider(Provider):

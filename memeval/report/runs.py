@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from memeval.core.errors import RunError
 from memeval.core.types import EMPTY
 from memeval.metrics.answers import headline, rank
+from memeval.metrics.questions import measures_success
 from memeval.report.table import is_number
 from memeval.results.files import ResultsDir, read_result
 
@@ -43,8 +44,6 @@ def widest_metric(runs: Sequence[RunResult]) -> str | None:
 
 
 Value = TypeVar("Value")
-RATIOS = frozenset({"efficiency"})
-"""Metrics that don't measure success: a failed question has no value, rather than 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class QuestionResult:
         """
         if metric in self.scores:
             return self.scores[metric]
-        touched = metric not in RATIOS and ("." not in metric or self.error_phase in ("ingest", "search"))
+        touched = measures_success(metric) and ("." not in metric or self.error_phase in ("ingest", "search"))
         return ScoreEntry(None, "failed" if self.error_phase and touched else "skipped", self.error if touched else "")
 
 

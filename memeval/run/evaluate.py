@@ -62,38 +62,52 @@ def evaluate(
     nothing.
     """
     name = as_id(name or _name_of(memory))
-    spec = ProviderSpec(
-        name, ProviderType.LOCAL, description="A Python object.", implementation="python", origin=Origin(Path(f"<{name}>"))
-    )
-    catalog = replace(Catalog.default([Path(folder) for folder in config_dirs]), own={name: spec})
     holder = Holder(memory, options)
+    catalog = _catalog(name, config_dirs)
     context = _context(catalog, cache_dir, offline=offline, budget=budget_usd, memories={name: holder})
-    try:
-        wanted = Settings(
-            benchmark=str(Path(benchmark).resolve()) if benchmark.endswith((".yaml", ".yml")) else benchmark,
-            provider=name,
-            answering_model=answering_model,
-            judge=judge,
-            judge_model=judge_model,
-            top_k=top_k,
-            data=str(Path(data).resolve()) if data is not None else "",
-            selection=Selection(limit=limit, types=tuple(question_types)),
-            **settings,
-        )
-    except TypeError as error:
-        raise ConfigError(f"There is no such setting: {error}.", fix="See the fields of memeval.Settings.") from None
-    wanted = with_defaults(wanted, catalog)
+    wanted = _settings(
+        benchmark,
+        provider=name,
+        answering_model=answering_model,
+        judge=judge,
+        judge_model=judge_model,
+        top_k=top_k,
+        data=str(Path(data).resolve()) if data is not None else "",
+        selection=Selection(limit=limit, types=tuple(question_types)),
+        **settings,
+    )
     results = ResultsDir(Path(results_dir or os.environ.get("MEMEVAL_RESULTS") or "results").expanduser())
-    subject = check(wanted, context)
     run_id = f"{new_group()}.{Path(benchmark).stem}.{name}"
     try:
-        with (
-            engine.start(results, run_id, wanted, subject) as run,
-            make_progress() if progress else QuietProgress() as shown,
-        ):
-            engine.perform(run, subject, context.stop, shown, Work(concurrency))
+        _run(results, run_id, with_defaults(wanted, catalog), context, Work(concurrency), progress=progress)
     finally:
         holder.close(name)
+    return _measured(results, run_id)
+
+
+def _catalog(name: str, config_dirs: Sequence[str | Path]) -> Catalog:
+    """Return a catalog in which the object is a provider."""
+    origin = Origin(Path(f"<{name}>"))
+    spec = ProviderSpec(name, ProviderType.LOCAL, description="A Python object.", implementation="python", origin=origin)
+    return replace(Catalog.default([Path(folder) for folder in config_dirs]), own={name: spec})
+
+
+def _settings(benchmark: str, **values: Any) -> Settings:
+    named = str(Path(benchmark).resolve()) if benchmark.endswith((".yaml", ".yml")) else benchmark
+    try:
+        return Settings(benchmark=named, **values)
+    except TypeError as error:
+        raise ConfigError(f"There is no such setting: {error}.", fix="See the fields of memeval.Settings.") from None
+
+
+def _run(results: ResultsDir, run_id: str, wanted: Settings, context: RunContext, work: Work, *, progress: bool) -> None:
+    subject = check(wanted, context)
+    with engine.start(results, run_id, wanted, subject) as run, make_progress() if progress else QuietProgress() as shown:
+        engine.perform(run, subject, context.stop, shown, work)
+
+
+def _measured(results: ResultsDir, run_id: str) -> RunResult:
+    """Return the result. Raises RunError if the run measures nothing."""
     result = load_run(results, run_id)
     if result.fault:
         first = next((question.error for question in result.questions if question.error), "")

@@ -24,13 +24,11 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
-from memeval.core.embedding import RememberingEmbedder
 from memeval.core.errors import ModelError
 from memeval.core.protocols import Judge, Model, Provider, RetrievalMetric
 from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
-from memeval.metrics import Targets, efficiency, recall_all, recall_fraction, recency, relevancy
-from memeval.metrics.context import context_scores, line_sets
+from memeval.metrics import Targets, recall_all, recall_fraction, recency
 from memeval.metrics.targets import ranking, scorer, user_side
 from memeval.prompts import Prompt, format_memories
 from memeval.prompts.memories import shown_date
@@ -331,29 +329,6 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
     return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
 
 
-def code_scores(question: Question, pieces: Sequence[Retrieved], cut_offs: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Score files, lines and blocks of a task with known gold context (ContextBench), at each cut-off."""
-    gold = [(str(file), int(start), int(end)) for file, start, end in question.metadata.get("gold_blocks", ())]
-    code = question.metadata.get("code") or {}
-    if not gold or not code or (pieces and not any(piece.turns for piece in pieces)):
-        return
-    for k in cut_offs:
-        for score in context_scores(_lines(question, pieces[:k], code), gold, f"@{k}"):
-            yield _entry(score.metric, score.value, "")
-
-
-def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
-    """Return the lines of the retrieved blocks by file. A block starts after the lines of the preceding blocks of its file."""
-    size = int(question.metadata["block_lines"])
-    blocks = []
-    for turn in (turn for piece in pieces for turn in piece.turns):
-        session, _, number = turn.rpartition(":")
-        if session in code and number.isdecimal():
-            file, last = code[session]
-            blocks.append((str(file), (int(number) - 1) * size + 1, min(int(number) * size, int(last))))
-    return line_sets(blocks)
-
-
 def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
     """Return the scores of all judges. Raises ModelError if a judge does not handle the failure of its model."""
     for judge in judges:
@@ -386,19 +361,6 @@ def score_status(score: Score) -> str:
     if score.value is not None:
         return "scored"
     return "skipped" if score.reason.startswith("skipped") else "unscored"
-
-
-def efficiency_score(answer: Answer, memories: str) -> dict[str, Any]:
-    """Return the share of retrieved memories in the tokens that the answering model reads."""
-    value = efficiency(estimate_tokens(memories), answer.usage.input_tokens + answer.usage.output_tokens)
-    return _entry("efficiency", value, "the model does not tell tokens")
-
-
-def relevancy_score(embedder: RememberingEmbedder, question: Question, pieces: Sequence[Retrieved]) -> dict[str, Any]:
-    """Return how similar the hits that have a text are to the question."""
-    texts = [piece.text for piece in pieces if piece.text]
-    value = relevancy(embedder.embed_query(question.text), embedder.embed(texts)) if texts else None
-    return _entry("relevancy", value, "nothing was retrieved")
 
 
 def total_usage(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

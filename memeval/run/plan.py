@@ -37,7 +37,7 @@ from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType, to_plain
 
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
-RUN_METRICS = ("accuracy", "abstention", "recency", "efficiency", "relevancy", "latency", "usage", "accuracy_gain")
+RUN_METRICS = ("accuracy", "abstention", "recency", "latency", "usage", "accuracy_gain")
 """Metrics that a benchmark may name and that every run has where they apply; those of rankings are registered."""
 
 
@@ -148,7 +148,7 @@ def make_plan(settings: Settings, catalog: Catalog) -> Plan:
 
 def _check_names(spec: BenchmarkSpec) -> None:
     """Check that all names in a benchmark's file exist. Raises ConfigError with the file, line and key."""
-    metrics = {*registry.metric.names(), *RUN_METRICS}
+    metrics = {*registry.metric.names(), *registry.question_metric.names(), *RUN_METRICS}
     for key, names, known in (
         ("metrics", spec.metrics, metrics),
         ("judge.name", (spec.judge.name,), set(registry.judge.names())),

@@ -15,11 +15,10 @@ from memeval.core import embedding
 from memeval.core.calls import RetryPolicy, with_retries
 from memeval.core.embedding import RememberingEmbedder
 from memeval.core.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
-from memeval.core.poisoning import poisoning_scores
-from memeval.core.precisionmembench import precision_scores
 from memeval.core.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.core.types import EMPTY, Case, Phase, Question, Retrieved
 from memeval.metrics import total_usage
+from memeval.metrics.questions import Observation, question_scores
 from memeval.models.guarded import Account, paid_by
 from memeval.prompts import format_memories
 from memeval.registry import Catalog
@@ -469,11 +468,7 @@ class _Phases:
             unit = self._plan.granularity
             scores += phases.ranking_scores(pieces, _gold(row), metrics, cut_offs, unit, self._single_turns)
             scores += phases.budget_scores(pieces, phases.sizes(searched.payload), _gold(row), unit)
-            scores += phases.code_scores(question, pieces, cut_offs)
-            scores += precision_scores(question, pieces)
-            scores += poisoning_scores(question, pieces[: self._plan.settings.top_k])
-            if self._embedder is not None:
-                scores.append(phases.relevancy_score(self._embedder, question, pieces[: self._plan.top_k]))
+            scores += question_scores(Observation(question, pieces, self._plan.top_k, cut_offs, embedder=self._embedder))
         try:
             if answered is not None and answered.status is Status.DONE:
                 scores += self._judged(key, question, answered, judges, pieces, said)
@@ -502,7 +497,8 @@ class _Phases:
 
         What the judges were sent is added to `said`, except for that of complete epochs, which have records of their own.
         """
-        shown = format_memories(pieces[: self._plan.top_k], as_json=self._plan.settings.reader == "con") if pieces else ""
+        seen = Observation(question, pieces, self._plan.top_k, self._plan.benchmark.retrieval.k)
+        memories = format_memories(seen.read, as_json=self._plan.settings.reader == "con") if pieces else ""
 
         def judge(payload: Mapping[str, Any], payer: Key, epoch: int = 1) -> list[dict[str, Any]]:
             hypothesis = answer_from_json(payload, answered.seconds)
@@ -511,7 +507,7 @@ class _Phases:
                     scores = list(phases.answer_scores(question, hypothesis, judges))
                 finally:
                     said.update(account.recorded())
-            return [*scores, phases.efficiency_score(hypothesis, shown)] if pieces else scores
+            return [*scores, *question_scores(replace(seen, answer=hypothesis, memories=memories))]
 
         if "epochs" not in answered.payload:
             return judge(answered.payload, key)

@@ -19,6 +19,7 @@ from memeval.core.overlap import says_nothing_known
 from memeval.core.types import EMPTY, Phase, QuestionType
 from memeval.metrics import Outcome, abstention, accuracy, latency
 from memeval.metrics.answers import AnswerRow, headline
+from memeval.metrics.questions import measures_success
 from memeval.results.codec import usage_from_json, usage_to_json
 from memeval.results.store import Key, QuestionRow, Record, Status
 from memeval.run.checkpoint import Run
@@ -28,8 +29,6 @@ from memoryd.core.types import Usage
 SHOWN_TEXT = 500
 """Maximum characters of a retrieved hit in the result file."""
 RESAMPLES = 2000
-LAST = ("efficiency", "relevancy")
-"""Metrics that don't measure success: they come last, and failures don't count as 0 in them."""
 Fetch = Callable[[Phase, QuestionRow], Record | None]
 _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 
@@ -271,7 +270,7 @@ def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, 
 def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]:
     """Return the names of all metrics. This includes metrics that no question reached because all questions failed."""
     found = dict.fromkeys(score["metric"] for question in questions for score in question["scores"])
-    names = sorted(found, key=lambda name: ("." in name, name in LAST))
+    names = sorted(found, key=lambda name: ("." in name, not measures_success(name)))
     if facts.answered and not any("." not in name for name in names):
         names.append("accuracy")
     if not any("." in name for name in names) and any(question["error"] for question in questions):
@@ -328,7 +327,7 @@ def _between_epochs(rated: Rated) -> dict[str, Any]:
 def _failed_before(name: str, question: Mapping[str, Any]) -> bool:
     """Return whether a question has no value for the metric because it failed."""
     error = question["error"]
-    return error is not None and name not in LAST and ("." not in name or error["phase"] in (Phase.INGEST, Phase.SEARCH))
+    return error is not None and measures_success(name) and ("." not in name or error["phase"] in (Phase.INGEST, Phase.SEARCH))
 
 
 def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from memeval import stats
-from memeval.report import parse_run
+from memeval.console.library import Library
+from memeval.report import load_run, parse_run
+from memeval.report.html.run_page import anchor_of
 from memeval.report.tables import whole_table
+from memeval.results.files import ResultsDir
 from memeval.run.result import interval_of
 from memoryd.core.types import Completion, Usage
 from tests.memeval.conftest import Invoke
@@ -92,3 +96,36 @@ def test_the_interval_covers_the_mean_that_more_epochs_and_questions_would_show(
         assert independent is not None
         naive += independent.low <= 0.5 <= independent.high
     assert covered / 400 >= 0.93 > naive / 400
+
+
+def test_every_prompt_and_reply_is_kept_with_its_record_and_not_in_the_result(
+    memeval: Invoke, result_of: Load, calls: list[str], folder: Path
+) -> None:
+    script = folder / "yes.json"
+    script.write_text('{"default": "yes"}')
+    words = (
+        "eval",
+        "-b",
+        "tiny",
+        "-p",
+        "notes",
+        "-m",
+        "parrot",
+        "--judge",
+        "llm",
+        "--judge-model",
+        f"scripted/{script}",
+        "--limit",
+        "1",
+    )
+    assert memeval(*words, "--run-id", "once", "--concurrency", "1").exit_code == 0
+    assert memeval(*words, "--run-id", "twice", "--epochs", "2", "--concurrency", "1").exit_code == 0
+    for run, times in (("once", 1), ("twice", 2)):
+        detail = Library(folder / "results").question(
+            run, anchor_of(load_run(ResultsDir(folder / "results"), run).questions[0].key)
+        )
+        assert [call.phase for call in detail.calls] == ["answer"] * times + ["evaluate"] * times
+        assert detail.question.text in detail.calls[0].messages[-1][1] and detail.calls[0].reply in COLOURS
+        assert detail.calls[0].reply in detail.calls[times].messages[-1][1], "the judge was sent the answer"
+        assert detail.calls[times].reply == "yes"
+        assert "calls" not in result_of(run)["questions"][0]["answer"]

@@ -20,7 +20,9 @@ def own(parts: Registry) -> list[str]:
     return [name for name in parts.names() if parts.get(name).__module__.startswith("memeval.")]
 
 
-@pytest.mark.parametrize("name", [*own(registry.metric), *own(registry.judge), *VARIANTS, *OPTIONS])
+@pytest.mark.parametrize(
+    "name", [*own(registry.metric), *own(registry.question_metric), *own(registry.judge), *VARIANTS, *OPTIONS]
+)
 def test_every_name_stands_on_the_page(name: str) -> None:
     assert f"`{name}`" in PAGE
 

@@ -10,7 +10,7 @@ import pytest
 
 from memeval.core.errors import ConfigError, DataError
 from memeval.core.types import QuestionType, Retrieved
-from memeval.run.phases import code_scores
+from memeval.metrics.questions import Observation, question_scores
 
 from .conftest import Open, lines, put
 
@@ -264,12 +264,14 @@ def test_contextbench_scores_files_lines_and_blocks_of_what_was_retrieved(load: 
     options = {"repos": str(tmp_path / "repos"), "block_lines": 10}
     (case,) = load("contextbench", [task(1, gold_context=json.dumps(gold))], **options).cases()
     pieces = [Retrieved("", sessions=("s1",), turns=("s1:1",)), Retrieved("", sessions=("s2",), turns=("s2:1", "s2:3"))]
-    scores = {score["metric"]: score["value"] for score in code_scores(case.questions[0], pieces, (1, 2))}
+    scores = {
+        score["metric"]: score["value"] for score in question_scores(Observation(case.questions[0], pieces, cut_offs=(1, 2)))
+    }
     assert (scores["context_file_recall@1"], scores["context_line_precision@1"]) == (0.0, 0.0)
     # b.py with 1 line and src/a.py with lines 1 to 10 and 21 to 25; needed are 9 to 12 there, and a line of a third file
     assert scores["context_file_recall@2"] == scores["context_file_precision@2"] == scores["context_block_recall@2"] == 0.5
     assert (scores["context_line_recall@2"], scores["context_line_precision@2"]) == (2 / 5, 2 / 16)
-    assert not list(code_scores(case.questions[0], [Retrieved("of unknown source")], (1,)))
+    assert not question_scores(Observation(case.questions[0], [Retrieved("of unknown source")], cut_offs=(1,)))
 
 
 def test_contextbench_without_code_has_gold_only_and_a_missing_checkout_is_named(load: Open, tmp_path: Path) -> None:

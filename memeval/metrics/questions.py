@@ -1,0 +1,156 @@
+"""Metrics of single questions, beyond rankings and judges: of what was retrieved, or of the answer.
+
+One registration adds a metric. Means, intervals, paired tests and tables come by themselves:
+
+    @question_metric("answer_words", of_answer=True, success=False)
+    def answer_words(seen: Observation) -> Iterator[Score]:
+        yield Score("answer_words", len(seen.answer.text.split()))
+
+A score is named like its metric, or begins with that name and `_`. A value of None is skipped, with its reason. Plug-ins register
+metrics through entry points of the group `memeval.question_metrics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memeval import registry
+from memeval.core.embedding import RememberingEmbedder
+from memeval.core.poisoning import poisoning_scores
+from memeval.core.precisionmembench import precision_scores
+from memeval.core.text import estimate_tokens
+from memeval.core.types import Answer, Question, Retrieved, Score
+from memeval.metrics.context import context_scores, line_sets
+from memeval.metrics.ranking import relevancy
+from memeval.metrics.usage import efficiency
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What is known of a question when it is scored.
+
+    Attributes:
+        question: The question with its gold.
+        pieces: All retrieved hits, the best first.
+        top_k: Number of hits that the answering model may read.
+        cut_offs: The cut-offs of rankings.
+        answer: The answer. Metrics with `of_answer` always get one, the others never do.
+        memories: The text of the memories as the model got it.
+        embedder: The embedder of relevancy, if the run has one.
+    """
+
+    question: Question
+    pieces: Sequence[Retrieved] = ()
+    top_k: int = 10
+    cut_offs: Sequence[int] = ()
+    answer: Answer | None = None
+    memories: str = ""
+    embedder: RememberingEmbedder | None = None
+
+    @property
+    def read(self) -> Sequence[Retrieved]:
+        """The hits that the answering model may read."""
+        return self.pieces[: self.top_k]
+
+
+Compute = Callable[[Observation], Iterable[Score]]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionMetric:
+    """A registered metric. Without `success` it measures no success: a failed question has no value in it, rather than 0."""
+
+    name: str
+    compute: Compute
+    of_answer: bool
+    success: bool
+
+    def __call__(self, seen: Observation) -> Iterator[dict[str, Any]]:
+        """Yield the entries of the scores."""
+        for score in self.compute(seen):
+            status = "skipped" if score.value is None else "scored"
+            yield {"metric": score.metric, "value": score.value, "status": status, "reason": score.reason}
+
+
+def question_metric(name: str, *, of_answer: bool = False, success: bool = True) -> Callable[[Compute], QuestionMetric]:
+    """Decorate a function to turn it into a QuestionMetric and register it."""
+
+    def make(compute: Compute) -> QuestionMetric:
+        return registry.question_metric(name)(QuestionMetric(name, compute, of_answer, success))
+
+    return make
+
+
+def question_scores(seen: Observation) -> list[dict[str, Any]]:
+    """Return the scores of all metrics: of what was retrieved, or, with an answer, of the answer."""
+    metrics: list[QuestionMetric] = [registry.question_metric.get(name) for name in registry.question_metric.names()]
+    return [entry for metric in metrics if metric.of_answer == (seen.answer is not None) for entry in metric(seen)]
+
+
+def measures_success(name: str) -> bool:
+    """Return whether a score measures success, so that a failure counts as 0 in it and it may be the headline of a run."""
+    stem = name.partition("@")[0]
+    others = (metric for metric in registry.question_metric.names() if not registry.question_metric.get(metric).success)
+    return not any(stem == other or stem.startswith(f"{other}_") for other in others)
+
+
+@question_metric("context")
+def code_context(seen: Observation) -> Iterator[Score]:
+    """Score files, lines and blocks of a task with known gold context (ContextBench), at each cut-off."""
+    question, pieces = seen.question, seen.pieces
+    gold = [(str(file), int(start), int(end)) for file, start, end in question.metadata.get("gold_blocks", ())]
+    code = question.metadata.get("code") or {}
+    if not gold or not code or (pieces and not any(piece.turns for piece in pieces)):
+        return
+    for k in seen.cut_offs:
+        yield from context_scores(_lines(question, pieces[:k], code), gold, f"@{k}")
+
+
+def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
+    """Return the lines of the retrieved blocks by file. A block starts after the lines of the preceding blocks of its file."""
+    size = int(question.metadata["block_lines"])
+    blocks = []
+    for turn in (turn for piece in pieces for turn in piece.turns):
+        session, _, number = turn.rpartition(":")
+        if session in code and number.isdecimal():
+            file, last = code[session]
+            blocks.append((str(file), (int(number) - 1) * size + 1, min(int(number) * size, int(last))))
+    return line_sets(blocks)
+
+
+@question_metric("precisionmembench")
+def precisionmembench(seen: Observation) -> Iterator[Score]:
+    """Score a question of PrecisionMemBench by its own rules."""
+    yield from map(_score, precision_scores(seen.question, seen.pieces))
+
+
+@question_metric("poisoning")
+def poisoning(seen: Observation) -> Iterator[Score]:
+    """Score resistance to poisoned memories, and adaptation to the user's rules, in the hits that the model may read."""
+    yield from map(_score, poisoning_scores(seen.question, seen.read))
+
+
+def _score(entry: Mapping[str, Any]) -> Score:
+    return Score(entry["metric"], entry["value"], entry["reason"])
+
+
+@question_metric("relevancy", success=False)
+def relevancy_to_question(seen: Observation) -> Iterator[Score]:
+    """Return how similar the hits that have a text are to the question, in a run with an embedder."""
+    if seen.embedder is None:
+        return
+    texts = [piece.text for piece in seen.read if piece.text]
+    value = relevancy(seen.embedder.embed_query(seen.question.text), seen.embedder.embed(texts)) if texts else None
+    yield Score("relevancy", value, "" if texts else "nothing was retrieved")
+
+
+@question_metric("efficiency", of_answer=True, success=False)
+def token_efficiency(seen: Observation) -> Iterator[Score]:
+    """Return the share of retrieved memories in the tokens that the answering model reads."""
+    if seen.answer is None or not seen.pieces:
+        return
+    used = seen.answer.usage.input_tokens + seen.answer.usage.output_tokens
+    value = efficiency(estimate_tokens(seen.memories), used)
+    yield Score("efficiency", value, "" if value is not None else "the model does not tell tokens")
