@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -49,6 +50,31 @@ def load_generator() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+MODULE = re.compile(r"`([\w./]+)\.py`")
+DOTTED = re.compile(r"`((?:memoryd|memeval)(?:\.\w+)+)`")
+
+
+def is_python_file(name: str) -> bool:
+    packages = (ROOT, ROOT / "memoryd", ROOT / "memeval", *(path for path in (ROOT / "memoryd").iterdir() if path.is_dir()))
+    return any((package / f"{name}.py").is_file() for package in packages)
+
+
+def is_importable(dotted: str) -> bool:
+    """Return whether a name is a module, or an attribute of one."""
+    try:
+        pkgutil.resolve_name(dotted)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("path", [ROOT / "CONTRIBUTING.md", *sorted((DOCS / "design").glob("*.md"))], ids=lambda path: path.name)
+def test_modules_named_by_maintainers_documents_exist(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert [name for name in MODULE.findall(text) if not is_python_file(name)] == []
+    assert [name for name in DOTTED.findall(text) if not is_importable(name)] == []
 
 
 def test_generated_blocks_are_fresh() -> None:
