@@ -29,7 +29,7 @@ from threading import RLock
 from typing import Any, TypeVar
 
 from memeval.core.errors import ConfigError
-from memeval.specs import BenchmarkSpec, ProviderSpec, load_benchmark_spec, load_provider_spec
+from memeval.specs import BenchmarkSpec, ProviderSpec, SuiteSpec, load_benchmark_spec, load_provider_spec, load_suite_spec
 
 Part = TypeVar("Part", bound=Callable[..., Any])
 
@@ -127,7 +127,7 @@ model = Registry("model", "memeval.models", "memeval.models")
 SHORT_NAMES = {"longmemeval": "longmemeval-s"}
 """Aliases of benchmarks for common names; a file of that name takes precedence."""
 BUILT_IN = Path(__file__).parent / "configs"
-Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec)
+Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec, SuiteSpec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +156,14 @@ class Catalog:
     def benchmarks(self) -> dict[str, Path]:
         """Return the files of all benchmarks by name, sorted."""
         return self._files("benchmarks")
+
+    def suites(self) -> dict[str, Path]:
+        """Return the files of all suites by name, sorted."""
+        return self._files("suites")
+
+    def suite(self, name: str) -> SuiteSpec:
+        """Load a suite by its name or its file. Raises ConfigError."""
+        return self._load("suite", name, self.suites(), load_suite_spec)
 
     def provider(self, name: str) -> ProviderSpec:
         """Load a provider by its name or its file. Raises ConfigError."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import hashlib
+import json
 import math
 import os
 import re
@@ -169,6 +171,11 @@ _is_template = _rule(
 )
 _is_expression = _rule(lambda text: not _expression_fault(text), lambda text: _expression_fault(text))
 _is_granularity = _one_of("session", "round", "turn")
+_is_any_granularity = _one_of("", "session", "round", "turn")
+_is_entry_name = _rule(
+    lambda text: re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}", text) is not None,
+    lambda text: f"is {text!r}; write letters, digits, spaces, dots, dashes and underscores",
+)
 Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
 
@@ -706,6 +713,57 @@ class BenchmarkSpec:
 # Reading
 
 
+@spec
+class SuiteEntrySpec:
+    """A benchmark of a suite with the settings that its figure depends on. Empty values are the benchmark's own.
+
+    `metric` is shown in the suite's table. With `answers`, a model answers and the benchmark's judge judges.
+    """
+
+    name: Annotated[str, AfterValidator(_is_entry_name)]
+    benchmark: str
+    metric: str = ""
+    variant: str = ""
+    granularity: Annotated[str, AfterValidator(_is_any_granularity)] = ""
+    answers: Flag = False
+    question_types: tuple[str, ...] = ()
+    dev_slice: Number | None = None
+    limit: Whole | None = None
+    top_k: Whole = 10
+    epochs: Whole = 1
+
+
+@spec
+class SuiteSpec:
+    """A list of benchmarks that makes one table. Change the `version` with anything that changes a figure."""
+
+    name: str
+    version: str
+    entries: tuple[SuiteEntrySpec, ...]
+    description: str = ""
+    origin: Origin = field(default_factory=Origin)
+
+    @property
+    def identity(self) -> str:
+        """The name, the version and a digest of the entries, so that a changed file is never taken for the version it names."""
+        content = json.dumps(to_plain(self.entries), sort_keys=True).encode()
+        return f"{self.name} {self.version} {hashlib.sha256(content).hexdigest()[:8]}"
+
+    def check(self) -> Problems:
+        """Yield violations of the rules between keys."""
+        if not self.entries:
+            yield "entries", "names no benchmark"
+        names = [entry.name for entry in self.entries]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                yield f"entries.{number}.name", f"is {name!r}, as that of an earlier entry"
+
+
+def load_suite_spec(path: Path, environ: Mapping[str, str] | None = None) -> SuiteSpec:
+    """Read and check the file of a suite. Raises a ConfigError that names the file, the line and the key."""
+    return _checked(_load(path, SuiteSpec, environ))
+
+
 def load_provider_spec(path: Path, environ: Mapping[str, str] | None = None) -> ProviderSpec:
     """Read and check the file of a provider. Raises a ConfigError that names the file, the line and the key."""
     return _checked(_load(path, ProviderSpec, environ))
@@ -716,7 +774,7 @@ def load_benchmark_spec(path: Path, environ: Mapping[str, str] | None = None) ->
     return _checked(_load(path, BenchmarkSpec, environ))
 
 
-AnySpec = TypeVar("AnySpec", ProviderSpec, BenchmarkSpec)
+AnySpec = TypeVar("AnySpec", ProviderSpec, BenchmarkSpec, SuiteSpec)
 
 
 def _checked(found: AnySpec) -> AnySpec:

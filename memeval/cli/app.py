@@ -7,13 +7,13 @@ import sys
 
 import click
 
-from memeval.cli import looking, reports, running, starting
+from memeval.cli import looking, reports, running, starting, suites
 from memeval.cli.root import cli
 
 
 def build() -> click.Group:
     """Return the root command with all subcommands."""
-    for module in (running, looking, reports, starting):
+    for module in (running, suites, looking, reports, starting):
         for command in module.COMMANDS:
             cli.add_command(command)
     return cli

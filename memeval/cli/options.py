@@ -194,8 +194,8 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         if values[flag]:
             provider_options[name] = True if values[flag] in (True, "context") else values[flag]
     return Settings(
-        benchmark=_spec(benchmark),
-        provider=_spec(provider),
+        benchmark=spec_path(benchmark),
+        provider=spec_path(provider),
         answering_model=values.get("answering_model", ""),
         answer_prompt=_prompt(values.get("answer_prompt", "")),
         top_k=values["top_k"],
@@ -261,5 +261,11 @@ def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
     return Settings.from_json(merged)
 
 
-def _spec(name: str) -> str:
+def stem(name: str) -> str:
+    """Return the name of a benchmark or provider for the id of a run."""
+    return Path(name).stem
+
+
+def spec_path(name: str) -> str:
+    """Return the full path of a YAML file, so that a resumed run finds it from any folder, or a name unchanged."""
     return str(Path(name).resolve()) if name.endswith((".yaml", ".yml")) else name

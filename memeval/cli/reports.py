@@ -54,7 +54,8 @@ def table_options(command: Command) -> Command:
     return command
 
 
-def _show(table: Table, title: str = "", *, form: str = "") -> None:
+def show_table(table: Table, title: str = "", *, form: str = "") -> None:
+    """Print a table for a terminal, or as Markdown or LaTeX."""
     if form == "latex":
         if table.columns:
             click.echo(table.latex())
@@ -98,7 +99,7 @@ def results(
             made = compare(latest, (metric,) if metric else ())
             for warning in made.warnings:
                 click.echo(f"Note: {warning}", err=True)
-            _show(comparison_table(made), form=form)
+            show_table(comparison_table(made), form=form)
             click.echo(f"{HOW} Seed {made.seed}.", err=True)
         return
     found = load_runs(ctx.results, runs)
@@ -125,26 +126,26 @@ def _show_boards(ctx: Context, found: Sequence[RunResult], metric: str, *, form:
     for board in boards(found):
         if form:
             click.echo(f"## {board.title}\n" if form == "markdown" else f"% {board.title}")
-        _show(leaderboard(board.runs, metric), board.title, form=form)
+        show_table(leaderboard(board.runs, metric), board.title, form=form)
     for benchmark in dict.fromkeys(run.benchmark for run in found):
         if figures := published_of(ctx.catalog, benchmark):
-            _show(published_table(figures), PUBLISHED_NOTE, form=form)
+            show_table(published_table(figures), PUBLISHED_NOTE, form=form)
     for warning in dict.fromkeys(line for run in found if (line := few_clusters(run.clusters))):
         click.echo(f"Note: {warning}", err=True)
 
 
 def _show_one(ctx: Context, run: RunResult, metric: str, *, questions: bool, form: str) -> None:
     click.echo(run_heading(run))
-    _show(metrics_table(run), "All metrics", form=form)
-    _show(types_table(run, metric), "By question type", form=form)
+    show_table(metrics_table(run), "All metrics", form=form)
+    show_table(types_table(run, metric), "By question type", form=form)
     gain = gain_of(run, runs_without_memory(ctx.results, run.benchmark))
     for table in (targets_table(run), whole_table(run, [gain_row(gain)] if gain else []), phases_table(run)):
         if table.rows:
             click.echo()
-            _show(table, form=form)
+            show_table(table, form=form)
     if questions:
         rows = [(q.key, q.type, q.status, q.hypothesis or "", " | ".join(q.answers), q.text) for q in run.questions]
-        _show(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), form=form)
+        show_table(Table(("question", "type", "status", "answered", "expected", "asked"), tuple(rows)), form=form)
 
 
 HOW = (
@@ -166,11 +167,11 @@ def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], 
     made = compare(found, metrics, seed=seed)
     for warning in made.warnings:
         click.echo(f"Note: {warning}", err=True)
-    _show(comparison_table(made), form=form)
+    show_table(comparison_table(made), form=form)
     click.echo(f"{HOW} Seed {made.seed}.", err=True)
     if questions and len(found) == 2:
         pairs = question_pairs(found[0], found[1], made.rows[0].metric)
-        _show(question_table(pairs, *made.runs), form=form)
+        show_table(question_table(pairs, *made.runs), form=form)
 
 
 @click.command("trend")
@@ -195,7 +196,7 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, form: str) -
         title = f"{some[0].benchmark} × {some[0].provider}" + (f", {some[0].answering_model}" if some[0].answering_model else "")
         if form:
             click.echo(f"## {title}\n" if form == "markdown" else f"% {title}")
-        _show(trend_table(some, metric), title, form=form)
+        show_table(trend_table(some, metric), title, form=form)
 
 
 @click.command("failures")
@@ -208,7 +209,7 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, form: str) -
 def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, form: str) -> None:
     """List the questions that failed, could not be scored, or have a wrong answer."""
     found = failures(load_run(ctx.results, run), metric, threshold=threshold)
-    _show(failures_table(found[:limit] if limit else found), form=form)
+    show_table(failures_table(found[:limit] if limit else found), form=form)
     click.echo(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.")
 
 
@@ -223,8 +224,8 @@ def calibrate_run(ctx: Context, run: str, metric: str, form: str) -> None:
     Make RUN with `--abstain-below 0`, which asks for confidences and withholds nothing.
     """
     made, answers = calibration_of(load_run(ctx.results, run), metric)
-    _show(calibration_table(made), form=form)
-    _show(bins_table(answers), form=form)
+    show_table(calibration_table(made), form=form)
+    show_table(bins_table(answers), form=form)
     click.echo(f"For other questions: {advice(made)}.")
 
 
@@ -285,7 +286,7 @@ def regress_run(
     except MemevalError as error:
         tell(error)
         click_ctx.exit(2)
-    _show(comparison_table(made.comparison))
+    show_table(comparison_table(made.comparison))
     click.echo(f"{HOW} Seed {made.comparison.seed}.", err=True)
     for drop in made.drops:
         click.echo(f"Significantly worse: {drop.metric}", err=True)
@@ -310,7 +311,7 @@ def html(ctx: Context, run: str | None, output: Path | None) -> None:
 @pass_context
 def ledger(ctx: Context, last: int | None, form: str) -> None:
     """List all finished runs, the newest last."""
-    _show(ledger_table(ctx.results, last=last), form=form)
+    show_table(ledger_table(ctx.results, last=last), form=form)
 
 
 COMMANDS = (results, compare_runs, trend, failures_of, calibrate_run, export_run, regress_run, html, ledger)

@@ -108,7 +108,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     run_id = values["run_id"] or _cell_id(new_group(), new)
     phases = ORDER if values["evaluate"] else ORDER[:3]
     subject = check(new, context, Source(prepared, Phase.SEARCH), ctx.results)
-    _run_new(ctx, context, run_id, new, subject, Work(values["concurrency"], phases))
+    start_run(ctx, context, run_id, new, subject, Work(values["concurrency"], phases))
 
 
 @click.command("evaluate")
@@ -157,7 +157,7 @@ def _evaluate_file(ctx: Context, context: RunContext, values: dict[str, Any], ju
     system = values["system"] or file.stem
     run_id = values["run_id"] or f"{new_group()}.{settings.benchmark}.{hypotheses.as_id(system)}"
     subject = hypotheses.HypothesesSubject(settings, context, file, system)
-    _run_new(ctx, context, run_id, settings, subject, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
+    start_run(ctx, context, run_id, settings, subject, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
 
 
 @click.command("merge")
@@ -202,7 +202,7 @@ def _reuse(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     if source.first is Phase.ANSWER and not settings.answering_model:
         raise click.UsageError("--phase answer needs --answering-model.")
     run_id = values["run_id"] or _cell_id(new_group(), settings)
-    _run_new(ctx, context, run_id, settings, check(settings, context, source, ctx.results), Work(values["concurrency"]))
+    start_run(ctx, context, run_id, settings, check(settings, context, source, ctx.results), Work(values["concurrency"]))
 
 
 def _source(values: dict[str, Any]) -> Source:
@@ -227,17 +227,17 @@ def _start(
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
     subjects = [check(settings, context) for settings in wanted]
     single = len(cells) == 1 and values["run_id"]
-    with _run_each() as alone:
+    with run_each() as alone:
         for settings, subject in zip(wanted, subjects, strict=True):
             with alone(len(wanted) > 1):
-                _run_new(ctx, context, group if single else _cell_id(group, settings), settings, subject, work)
+                start_run(ctx, context, group if single else _cell_id(group, settings), settings, subject, work)
 
 
 def _cell_id(group: str, settings: Settings) -> str:
     return f"{group}.{Path(settings.benchmark).stem}.{Path(settings.provider).stem}"
 
 
-def _run_new(
+def start_run(
     ctx: Context,
     context: RunContext,
     run_id: str,
@@ -245,6 +245,7 @@ def _run_new(
     subject: ProviderSubject,
     work: Work,
 ) -> None:
+    """Create a run and do its phases."""
     with engine.start(ctx.results, run_id, settings, subject) as opened:
         _perform(opened, subject, context, work)
 
@@ -269,7 +270,7 @@ def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     names = ctx.results.group(values["resume"])
     for name in names:
         engine.count_spent(ctx.results, name, context.budget)
-    with _run_each() as alone:
+    with run_each() as alone:
         for name in names:
             with alone(len(names) > 1):
                 _resume_one(ctx, context, name, values)
@@ -278,6 +279,14 @@ def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
 def _report_salvaged(run: Run) -> None:
     if run.salvaged is not None:
         click.echo(f"{run.id}: {run.salvaged}. What is missing is done again.", err=True)
+
+
+def resume_run(ctx: Context, context: RunContext, name: str, work: Work) -> None:
+    """Do what a run has left to do."""
+    opened, subject = engine.reopen(ctx.results, name, subject_of(context))
+    _report_salvaged(opened)
+    with opened:
+        _perform(opened, subject, context, work)
 
 
 def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, Any]) -> None:
@@ -293,7 +302,7 @@ def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, 
 
 
 @contextmanager
-def _run_each() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
+def run_each() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
     """Run several runs. Each failure is reported and the rest continue. The command fails at the end."""
     failed: list[MemevalError] = []
 

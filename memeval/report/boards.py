@@ -6,11 +6,14 @@ All runs on a board have the same benchmark, data file, selection of questions, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from memeval.report.runs import RunResult
+from memeval.core.errors import RunError
+from memeval.report.runs import MetricCell, RunResult
+from memeval.report.table import NONE, Table, interval, percent
+from memeval.specs import SuiteEntrySpec, SuiteSpec
 
 _SELECTION = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
 _PROTOCOL = ("targets", "granularity", "judge", "judge model")
@@ -71,6 +74,7 @@ def board_parts(run: RunResult) -> tuple[Part, ...]:
     judges = run.find("models", "judges")
     prompts = json.dumps(judges, sort_keys=True) if judges else ""
     return (
+        ("suite", run.setting("suite")),
         ("data", run.data_hash[:8]),
         ("questions", f"{len(run.questions)}{' ' + json.dumps(selection, sort_keys=True) if selection else ''}"),
         ("targets", run.setting("variant")),
@@ -112,3 +116,61 @@ def _titled(benchmark: str, groups: dict[tuple[Part, ...], list[RunResult]]) -> 
 def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:
     """Return the parts of the first key that differ in another key."""
     return [part for part in keys[0] if any(part not in other for other in keys[1:])] if keys else []
+
+
+def suite_table(suite: SuiteSpec, runs: Iterable[RunResult]) -> Table:
+    """Tabulate a suite: a row for each provider and answering model, a column for each entry, and the mean over all entries.
+
+    A cell is the value in per cent with its interval, from the latest run. Runs of other versions must be left out by the
+    caller. Raises RunError if the runs of an entry differ in more than the system.
+    """
+    names = [entry.name for entry in suite.entries]
+    latest = _latest_by_system(suite, runs)
+    for name in names:
+        _check_one_board(name, [found[name] for found in latest.values() if name in found])
+    rows = [
+        (*system, *(_suite_cell(entry, found.get(entry.name)) for entry in suite.entries), _suite_mean(suite, found))
+        for system, found in latest.items()
+    ]
+    ordered = sorted(rows, key=lambda row: (row[-1] == NONE, -float(row[-1]) if row[-1] != NONE else 0.0, row[0]))
+    with_models = [(row[0], row[1] or NONE, *row[2:]) for row in ordered]
+    return Table(("provider", "answering model", *names, "mean"), tuple(with_models), frozenset((*names, "mean")))
+
+
+def _latest_by_system(suite: SuiteSpec, runs: Iterable[RunResult]) -> dict[tuple[str, str], dict[str, RunResult]]:
+    """Return the latest run of each entry by provider and answering model. Runs without a model go with each model."""
+    latest: dict[tuple[str, str], dict[str, RunResult]] = {}
+    for run in sorted((run for run in runs if not run.fault), key=lambda run: run.finished_at):
+        latest.setdefault((run.provider, run.answering_model), {})[run.setting("suite_entry")] = run
+    answering = {provider for provider, model in latest if model}
+    for (provider, model), found in latest.items():
+        if model:
+            found |= {name: run for name, run in latest.get((provider, ""), {}).items() if name not in found}
+    return {system: found for system, found in latest.items() if system[1] or system[0] not in answering}
+
+
+def _check_one_board(entry: str, runs: Sequence[RunResult]) -> None:
+    for other in runs[1:]:
+        if differing := _differing([board_parts(runs[0]), board_parts(other)]):
+            name, value = differing[0]
+            raise RunError(
+                f"Runs {runs[0].run_id} and {other.run_id} of entry {entry} differ in {name} ({value or 'none'} and another).",
+                fix="Run both systems with the same data, judge and options.",
+            )
+
+
+def _suite_value(entry: SuiteEntrySpec, run: RunResult | None) -> MetricCell | None:
+    name = entry.metric or (run.primary if run is not None else None)
+    return run.metrics[name] if run is not None and name is not None and run.has_value(name) else None
+
+
+def _suite_cell(entry: SuiteEntrySpec, run: RunResult | None) -> str:
+    cell = _suite_value(entry, run)
+    return NONE if cell is None else f"{percent(cell.value)} ({interval(cell.low, cell.high)})"
+
+
+def _suite_mean(suite: SuiteSpec, found: Mapping[str, RunResult]) -> str:
+    """Return the mean over all entries, or a dash if one is missing, because a mean over fewer is another figure."""
+    cells = [_suite_value(entry, found.get(entry.name)) for entry in suite.entries]
+    values = [cell.value for cell in cells if cell is not None and cell.value is not None]
+    return percent(sum(values) / len(values)) if len(values) == len(cells) else NONE

@@ -132,6 +132,7 @@ def ledger_line(result: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "provider": result["provider"]["name"],
         "finished_at": result["times"]["finished_at"],
         "commit": (result["provenance"]["git"] or {}).get("commit"),
+        **({"suite": suite} if (suite := result.get("settings", {}).get("suite")) else {}),
         "questions": result["totals"]["total"],
         "primary_metric": result.get("primary_metric"),
         "metrics": {name: cell["value"] for name, cell in result["metrics"].items()},

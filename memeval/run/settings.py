@@ -150,7 +150,8 @@ class Settings:
 
     The answering model reads `top_k` pieces. `search_k` pieces are requested (0 means enough for the retrieval metrics),
     and pieces with a score below `threshold` are left out. With `abstain_below` the model says how sure it is (0 to 1), and an
-    answer with a lower confidence is withheld. Each question is answered and judged `epochs` times.
+    answer with a lower confidence is withheld. Each question is answered and judged `epochs` times. `suite` is the identity of
+    a suite that the run is part of, and `suite_entry` the name of its entry.
     Without an answering model the answer phase is left out. Without an embedder the metric relevancy is left out.
     """
 
@@ -173,6 +174,8 @@ class Settings:
     seed: int = 0
     index_timeout: float = 600.0
     embedder: str = ""
+    suite: str = ""
+    suite_entry: str = ""
     selection: Selection = Selection()
     provider_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     benchmark_options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
