@@ -17,7 +17,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,11 @@ from memoryd.language.gloss import gloss, in_english, is_readable
 from memoryd.language.stems import is_foreign, stem
 from memoryd.recall.injection import PROMPT_CHARACTERS, PROMPT_MARGIN
 from memoryd.retrieval.relevance import (
-    FEATURES_OF,
     FORMAT,
+    KEY_FEATURES,
     WEIGHTS_FILE,
     KeyMatcher,
+    features_of,
     item_terms,
     load_model,
     overlap_of,
@@ -112,20 +113,14 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
             model.estimate(overlap_of(weights, terms[id]), float(to_facts[row, ids.index(id)]), foreign=is_foreign(text))
             for id in own
         ]
+        # Word pieces are only compared without a cosine, but the weights without an embedder need them too.
+        both = [
+            replace(words, cosine=meaning.cosine, translated=meaning.translated)
+            for words, meaning in zip(by_words, by_meaning, strict=True)
+        ]
         features = {
-            "key": np.array([match.cosine or 0.0 for match in by_meaning]),
-            "translated": np.array([match.translated or 0.0 for match in by_meaning]),
-            "by_pieces": np.array([matcher.foreign and match.translated is None for match in by_meaning], dtype=float),
-            "coverage": np.array([match.overlap.coverage for match in by_words]),
-            "matches": np.array([match.overlap.matches for match in by_words]),
-            "missing": np.array([match.missing for match in by_words]),
-            "pieces": np.array([match.pieces for match in by_words]),
-            "key_coverage": np.array([match.best for match in by_words]),
-            "asks": np.array([float(match.asks) for match in by_words]),
-            "length": np.array([match.length for match in by_words]),
-            "long": np.array([float(match.long) for match in by_words]),
-            "lacking": np.array([float(match.lacking) for match in by_words]),
-        }
+            name: np.array([value(match) for match in both], dtype=float) for name, (value, _) in KEY_FEATURES.items()
+        } | {"by_pieces": np.array([matcher.foreign and match.translated is None for match in by_meaning], dtype=float)}
         right = np.array([id in prompt["fact_ids"] for id in own], dtype=bool)
         out.append(Asked(prompt["project"], prompt["form"], features, right, np.array(plain), matcher.foreign, other))
     return out
@@ -166,7 +161,7 @@ def _apart(asked: Sequence[Asked], name: str) -> Iterator[tuple[Asked, Array]]:
 
 
 def _fitted(asked: Sequence[Asked], name: str) -> Array:
-    columns = FEATURES_OF[name]
+    columns = features_of(name)
     x, y = [], []
     for one in asked:
         table = np.array([one.features[column] for column in columns]).T
@@ -181,7 +176,7 @@ def _fitted(asked: Sequence[Asked], name: str) -> Array:
 
 def scores(asked: Asked, name: str, model: Array) -> Array:
     """Log-odds of each fact."""
-    return np.asarray(model[0] + np.array([asked.features[column] for column in FEATURES_OF[name]]).T @ model[1:])
+    return np.asarray(model[0] + np.array([asked.features[column] for column in features_of(name)]).T @ model[1:])
 
 
 def report(label: str, asked: Sequence[Asked], judge: Callable[[Asked], Array], floors: Sequence[float]) -> None:
@@ -244,7 +239,7 @@ def main() -> None:
     raw = read(WEIGHTS_FILE) | {"format": FORMAT}
     for name, model in models.items():
         raw[name] = {"bias": round(float(model[0]), 4)}
-        raw[name] |= {column: round(value, 4) for column, value in zip(FEATURES_OF[name], model[1:].tolist(), strict=True)}
+        raw[name] |= {column: round(value, 4) for column, value in zip(features_of(name), model[1:].tolist(), strict=True)}
     print(json.dumps({name: raw[name] for name in SETS}, indent=2))
     if options.write:
         WEIGHTS_FILE.write_text(json.dumps(raw, indent=2) + "\n", "utf-8")

@@ -24,14 +24,22 @@ from numpy.typing import NDArray
 from memoryd.core.config import Settings
 from memoryd.embed import make_embedder
 from memoryd.language.stems import is_foreign, stem
-from memoryd.retrieval.relevance import FEATURES_OF, FORMAT, WEIGHTS_FILE, item_terms, overlap_of, term_weights
+from memoryd.retrieval.relevance import (
+    FORMAT,
+    PLAIN_FEATURES,
+    WEIGHTS_FILE,
+    features_of,
+    item_terms,
+    overlap_of,
+    term_weights,
+)
 
 Array = NDArray[np.float64]
 FOLDS = 7
 RIDGE = 1.0
 KEEP = {"meaning": 0.92, "words": 0.8}  # words alone tell wrong from right less well, so they give up more answers
-FEATURES = {name: FEATURES_OF[name] for name in ("meaning", "words")}
-COLUMN = {"cosine": 0, "coverage": 1}
+FEATURES = {name: features_of(name) for name in ("meaning", "words")}
+COLUMN = {name: number for number, name in enumerate(PLAIN_FEATURES)}
 # What people type that no memory answers. Half serve the fit, half the figures.
 GENERIC = (
     "zebra quantum cheesecake", "continue", "What is my favourite pizza topping?", "ok thanks", "go on please",
@@ -84,7 +92,9 @@ def ask(facts: Sequence[dict[str, str]], queries: Sequence[dict[str, Any]]) -> l
     for row, query in enumerate(queries):
         weights = term_weights(query["text"], frequency, len(facts))
         overlaps = [overlap_of(weights, t) for t in terms]
-        features = np.array([[cosines[row, i], o.coverage] for i, o in enumerate(overlaps)], dtype=float)
+        features = np.array(
+            [[value(o, cosines[row, i]) for value, _ in PLAIN_FEATURES.values()] for i, o in enumerate(overlaps)], dtype=float
+        )
         labels = np.array([float(f["session"] == query["session"] and f["id"] in query["answers"]) for f in facts])
         own = np.array([f["project"] == query["project"] for f in facts])
         common = (bool(query["answers"]), is_foreign(query["text"]))
@@ -114,7 +124,7 @@ def fit(x: Array, y: Array) -> Array:
 def scores(model: Array, asked: Asked, columns: Sequence[int]) -> Array:
     """Log-odds of each fact; a fact without any common term and without a cosine gets -inf."""
     z: Array = model[0] + asked.features[:, columns] @ model[1:]
-    if 0 in columns:
+    if COLUMN["cosine"] in columns:
         return z
     return np.asarray(np.where(asked.features[:, COLUMN["coverage"]] > 0, z, -math.inf))
 

@@ -30,20 +30,9 @@ from memoryd.core.text import CJK, keywords, words
 from memoryd.language.gloss import gloss, in_english, senses
 from memoryd.language.stems import is_foreign, stem
 
+SETS = ("meaning", "words", "keys", "key_words", "key_other", "key_pieces")
 WEIGHTS_FILE = Path(__file__).with_name("relevance.json")
 FORMAT = 4
-# Features used by each set of weights.
-FEATURES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "meaning": ("cosine", "coverage"),
-        "words": ("coverage",),
-        "keys": ("key", "matches", "missing", "asks", "length", "long", "lacking"),
-        "key_words": ("matches", "missing", "pieces", "key_coverage", "asks", "length", "long", "lacking"),
-        "key_other": ("translated", "coverage", "pieces", "asks", "length", "lacking"),
-        "key_pieces": ("pieces",),
-    }
-)
-SETS = tuple(FEATURES_OF)
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
@@ -247,6 +236,40 @@ class KeyMatch:
     foreign: bool
 
 
+# The features, each with the function that reads it from a comparison, and the sets of weights that use it. A new feature of items
+# with keys is a field of KeyMatch and a row here; benchmarks/fit_keys.py then fits its weights. A missing cosine is read as 0.
+
+Feature = tuple[Callable[[KeyMatch], float], tuple[str, ...]]
+KEY_FEATURES: Mapping[str, Feature] = MappingProxyType(
+    {
+        "key": (lambda match: match.cosine or 0.0, ("keys",)),
+        "translated": (lambda match: match.translated or 0.0, ("key_other",)),
+        "coverage": (lambda match: match.overlap.coverage, ("key_other",)),
+        "matches": (lambda match: match.overlap.matches, ("keys", "key_words")),
+        "missing": (lambda match: match.missing, ("keys", "key_words")),
+        "pieces": (lambda match: match.pieces, ("key_words", "key_other", "key_pieces")),
+        "key_coverage": (lambda match: match.best, ("key_words",)),
+        "asks": (lambda match: match.asks, ("keys", "key_words", "key_other")),
+        "length": (lambda match: match.length, ("keys", "key_words", "key_other")),
+        "long": (lambda match: match.long, ("keys", "key_words")),
+        "lacking": (lambda match: match.lacking, ("keys", "key_words", "key_other")),
+    }
+)
+# The same for items without keys, from the overlap and the cosine. benchmarks/fit_relevance.py fits the weights.
+PLAIN_FEATURES: Mapping[str, tuple[Callable[[Overlap, float], float], tuple[str, ...]]] = MappingProxyType(
+    {
+        "cosine": (lambda _, cosine: cosine, ("meaning",)),
+        "coverage": (lambda overlap, _: overlap.coverage, ("meaning", "words")),
+    }
+)
+
+
+def features_of(weights: str) -> tuple[str, ...]:
+    """Return the names of the features that a set of weights uses."""
+    plain = tuple(name for name, (_, sets) in PLAIN_FEATURES.items() if weights in sets)
+    return plain or tuple(name for name, (_, sets) in KEY_FEATURES.items() if weights in sets)
+
+
 class KeyMatcher:
     """Compares one query with the keys of many items."""
 
@@ -371,7 +394,7 @@ class Logistic:
     bias: float
     of: Mapping[str, float]
 
-    def estimate(self, **values: float) -> float:
+    def estimate(self, values: Mapping[str, float]) -> float:
         """Return the estimated probability, from 0 to 1."""
         z = self.bias + math.fsum(weight * values[name] for name, weight in self.of.items())
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, z))))
@@ -405,9 +428,10 @@ class RelevanceModel:
         Uses words only if there is no cosine or the query is in a script that the embedder does not know (`is_foreign`).
         Exactly 0.0 means no matching term and no cosine.
         """
-        if cosine is None or foreign:
-            return self.words.estimate(coverage=overlap.coverage) if overlap.matches else 0.0
-        return self.meaning.estimate(cosine=cosine, coverage=overlap.coverage)
+        weights = self.words if cosine is None or foreign else self.meaning
+        if weights is self.words and not overlap.matches:
+            return 0.0
+        return weights.estimate({name: PLAIN_FEATURES[name][0](overlap, cosine or 0.0) for name in weights.of})
 
     def estimate_by_keys(self, match: KeyMatch) -> float:
         """Estimate the probability, from 0 to 1, that an item with keys answers the query.
@@ -415,29 +439,16 @@ class RelevanceModel:
         Exactly 0.0 means that there is no common term, no common piece and no cosine.
         """
         if match.translated is not None:
-            return self.key_other.estimate(
-                translated=match.translated,
-                coverage=match.overlap.coverage,
-                pieces=match.pieces,
-                asks=match.asks,
-                length=match.length,
-                lacking=match.lacking,
-            )
+            return _estimate(self.key_other, match)
         if match.foreign:
-            return self.key_pieces.estimate(pieces=match.pieces) if match.pieces or match.overlap.matches else 0.0
-        values = {
-            "matches": match.overlap.matches,
-            "missing": match.missing,
-            "pieces": match.pieces,
-            "key_coverage": match.best,
-            "asks": match.asks,
-            "length": match.length,
-            "long": match.long,
-            "lacking": match.lacking,
-        }
+            return _estimate(self.key_pieces, match) if match.pieces or match.overlap.matches else 0.0
         if match.cosine is None:
-            return self.key_words.estimate(**values) if match.overlap.matches else 0.0
-        return self.keys.estimate(**values, key=match.cosine)
+            return _estimate(self.key_words, match) if match.overlap.matches else 0.0
+        return _estimate(self.keys, match)
+
+
+def _estimate(weights: Logistic, match: KeyMatch) -> float:
+    return weights.estimate({name: KEY_FEATURES[name][0](match) for name in weights.of})
 
 
 def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
@@ -450,7 +461,7 @@ def load_model(path: Path = WEIGHTS_FILE) -> RelevanceModel:
         raw = orjson.loads(path.read_bytes())
         if raw["format"] != FORMAT:
             raise ValueError(f"format {raw['format']} instead of {FORMAT}")
-        sets = {name: _weights(raw[name], FEATURES_OF[name]) for name in SETS}
+        sets = {name: _weights(raw[name], features_of(name)) for name in SETS}
         return RelevanceModel(str(raw["version"]), str(raw["embedder"]), **sets)
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise ConfigError(f"{path} is not a relevance model: {error}", fix="Reinstall memoryd.") from error
