@@ -21,7 +21,7 @@ from memoryd.api.registry import Caller, Operation, operations
 from memoryd.api.runtime import Runtime
 from memoryd.api.settings import AT_START
 from memoryd.core.codec import is_id
-from memoryd.core.config import IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.core.config import CLAUDE, IN_CLIENT, Settings, load_settings, options_problem
 from memoryd.core.errors import ConfigError, InputError
 from memoryd.core.files import write_atomic
 from memoryd.core.project import ProjectRegistry
@@ -31,7 +31,7 @@ from memoryd.daemon.contract import Slot
 from memoryd.daemon.watch import MemoryWatcher
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.pipeline import DayDream
-from memoryd.daydream.readers import CLAUDE, PROBLEM, models_of, wake
+from memoryd.daydream.readers import PROBLEM, models_of, wake
 from memoryd.daydream.reconcile import Reconciler
 from memoryd.daydream.transcript import cursor_at_end
 from memoryd.dream.planner import Planner

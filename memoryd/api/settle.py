@@ -12,6 +12,7 @@ from memoryd.api.parameters import count, flag, objects, parse, request, share, 
 from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.api.shared import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.core.clock import to_iso
+from memoryd.core.config import SESSION
 from memoryd.core.errors import InputError
 from memoryd.core.text import one_line
 from memoryd.core.types import Kind, Polarity
@@ -28,7 +29,6 @@ MAX_STATEMENT = 400
 MAX_LINE_ID = 20
 MAX_REPLACES = 40
 RECENT_SESSIONS = 50
-READER = "session"
 DEFAULT_CONFIDENCE = 0.8
 _RESERVED = re.compile(rf"<\s*/?\s*(?:{TAG}|system|private)\b", re.IGNORECASE)
 
@@ -219,7 +219,7 @@ def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
         kept=counts["kept"],
         known=counts["known"],
         skipped={reason: counts[reason] for reason in ("dropped", "refused") if counts[reason]},
-        extractor=READER,
+        extractor=SESSION,
     )
     runtime.state.record_decisions(run, decided)
 

@@ -15,7 +15,7 @@ from memoryd.api import projects as project_operations
 from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.core.clock import SystemClock
-from memoryd.core.config import OLD_READERS, READERS, with_flags
+from memoryd.core.config import ENDPOINT, OLD_READERS, READERS, with_flags
 from memoryd.core.errors import InputError
 from memoryd.core.types import Message
 
@@ -147,7 +147,7 @@ def _print_prompts(context: Context, /, transcript: str | None, replay: Path | N
     """Print the requests. In a replay, stop at the first request without an answer, since later requests depend on it."""
     from memoryd.daydream.model_reader import print_prompt as as_text
     from memoryd.daydream.pipeline import requests
-    from memoryd.daydream.readers import ENDPOINT, make_extractor
+    from memoryd.daydream.readers import make_extractor
     from memoryd.llm import UnansweredError, request_id
 
     path, settings = _named(transcript), with_flags(context.settings, reader=ENDPOINT)

@@ -30,10 +30,14 @@ IN_CLIENT = "client shell"  # name of the caller when the command line runs insi
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh", "ash", "busybox"})
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
-READERS = ("auto", "endpoint", "claude", "session", "offline")
+ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
+READERS = ("auto", ENDPOINT, CLAUDE, SESSION, OFFLINE)
+# These readers ask their own model about each piece. The others read by rules, at no cost.
+ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
+READS_BY_RULES = frozenset(READERS) - ASKS_A_MODEL - {"auto"}
 # Former names of settings and values. They are still accepted.
 OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
-OLD_READERS: Mapping[str, str] = {"openai": "endpoint", "heuristic": "offline"}
+OLD_READERS: Mapping[str, str] = {"openai": ENDPOINT, "heuristic": OFFLINE}
 RANKS = ("maxsim", "hybrid", "bm25")
 NOTICES = ("new", "always", "off")
 LEVELS = ("debug", "info", "warning", "error")

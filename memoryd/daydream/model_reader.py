@@ -7,7 +7,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Protocol, runtime_checkable
 
-from memoryd.core.config import Settings
+from memoryd.core.config import ENDPOINT, Settings
 from memoryd.core.errors import ModelError
 from memoryd.core.protocols import LLM, MemoryStore
 from memoryd.core.text import containment, keywords, one_line, shorten, words
@@ -144,7 +144,7 @@ class ModelExtractor:
     repair is an error, and never an empty success.
     """
 
-    def __init__(self, llm: LLM, settings: Settings, name: str = "endpoint") -> None:
+    def __init__(self, llm: LLM, settings: Settings, name: str = ENDPOINT) -> None:
         self._llm = llm
         self._name = name
         self._budget = settings.chunk_tokens

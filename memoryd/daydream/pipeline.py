@@ -19,7 +19,7 @@ from typing import Any
 
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import candidate_to_dict
-from memoryd.core.config import Settings
+from memoryd.core.config import ASKS_A_MODEL, ENDPOINT, OFFLINE, Settings
 from memoryd.core.decision_log import REFUSED, LoggedDecision
 from memoryd.core.errors import MemorydError, TranscriptError
 from memoryd.core.ledger import Ledger, UseKind
@@ -45,12 +45,9 @@ from memoryd.daydream.admission import admissible, is_excluded, is_own_run, summ
 from memoryd.daydream.handoff import SessionOutline
 from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, is_searchable, messages_for
 from memoryd.daydream.readers import (
-    ASKS_A_MODEL,
     CONTINUING_EVENTS,
-    ENDPOINT,
     FIRST_REST_SECONDS,
     LONGEST_REST_SECONDS,
-    OFFLINE,
     BatchPolicy,
     Readers,
     Waiting,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.core.clock import local_midnight, to_iso
-from memoryd.core.config import Settings
+from memoryd.core.config import ASKS_A_MODEL, CLAUDE, ENDPOINT, OFFLINE, READS_BY_RULES, SESSION, Settings
 from memoryd.core.errors import ConfigError, InputError, MemorydError, ModelError
 from memoryd.core.openai_api import OPENROUTER_URL
 from memoryd.core.protocols import LLM, Clock, Embedder, Extractor
@@ -88,10 +88,6 @@ def _note(transcript: str) -> str:
 
 # Which reader decides what is kept. docs/design/extractors.md describes when text leaves the machine.
 
-ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
-# These readers ask their own model about each piece. The others read by rules, at no cost.
-ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
-READS_BY_RULES = frozenset({SESSION, OFFLINE})
 WHOLE_LOG_TOKENS = 500_000
 
 
@@ -347,7 +343,7 @@ def _rest_of(state: State, name: str) -> tuple[float, int]:
 
 def wake(state: State) -> None:
     """Reset failures, so that models may be asked immediately and waiting pieces become due."""
-    for name in (ENDPOINT, CLAUDE):
+    for name in ASKS_A_MODEL:
         state.set_note(f"rest {name}", "")
     state.set_note(PROBLEM, "")
     state.release_held()

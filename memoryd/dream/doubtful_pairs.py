@@ -14,12 +14,12 @@ from typing import Any
 import orjson
 
 from memoryd.core.clock import to_iso
-from memoryd.core.config import Settings
+from memoryd.core.config import ASKS_A_MODEL, ENDPOINT, Settings
 from memoryd.core.errors import ModelError
 from memoryd.core.protocols import LLM, Clock
 from memoryd.core.state import Run, State
 from memoryd.core.types import Completion, Message
-from memoryd.daydream.readers import ASKS_A_MODEL, ENDPOINT, choose
+from memoryd.daydream.readers import choose
 from memoryd.dream.neighbours import CandidatePair, Claim, Relations
 from memoryd.dream.plan import DreamLimits
 from memoryd.language import Comparison, Relation, read

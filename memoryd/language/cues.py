@@ -1,4 +1,4 @@
-"""Words of nine languages for denial, limits, changes and endings, with functions that find them.
+"""Words of nine languages for denial, limits, changes, endings and openings, with functions that find them.
 
 The languages are English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean. Every pattern has bounded
 repetitions, so matching takes linear time.
@@ -368,6 +368,52 @@ _IDENTIFIER = later(r"\w{1,80}_\w{1,80}")
 def identifiers(text: str) -> frozenset[str]:
     """Return names with an inner underscore, in which the order of the parts matters."""
     return frozenset(match.group().casefold() for match in _IDENTIFIER.finditer(text[:READ]))
+
+
+# Introductory words without content, and those that introduce a correction.
+
+_OPENER = later(
+    r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
+    r"cool|nice|sure|right|"
+    r"sorry|actually|listen|look|again|correct|wrong|exactly|fine|alright|stop|"
+    r"leave it|never ?mind|forget it|one more thing|one last thing|another thing|one thing|fyi|note|important|reminder|"
+    r"for the record|"
+    r"just so you know|to be clear|by the way|btw|and|but|also|please note|"
+    r"nein|ja|gut|danke|übrigens|ach|also|lass (?:es|gut sein)|lass mal|noch (?:was|etwas|eins)|wichtig|hinweis|und|"
+    r"aber|falsch|"
+    r"non|oui|merci|au fait|d'ailleurs|bon|alors|laisse(?: tomber)?|et|mais|"
+    r"sí|si|vale|gracias|por cierto|bueno|déjalo|y|pero|não|sim|obrigad[oa]|aliás|a propósito|deixa|e|mas|"
+    r"нет|да|хорошо|спасибо|кстати|ладно|оставь|ок|и|но|важно)\s*(?:[,.!:;…—–]+|\s-)\s*|"
+    r"(?:btw|by the way|also|and|but|ok(?:ay)?|so|well|oh|please|pls|plz|übrigens|bitte|und|aber|also|au fait|"
+    r"s'il (?:te|vous) plaît|por cierto|"
+    r"por favor|aliás|кстати|пожалуйста|и|но|а)\s+|"
+    r"(?:好的?|嗯|对了|那|不对?|不是的?|另外|还有|顺便(?:说一下|提一下|说)?|注意|谢谢|行|算了|"
+    r"不用了)\s*[，,。！!：:、]\s*|请(?=[记以每永始总务]|不要)|"
+    r"(?:いや|いいえ|はい|ちなみに|あと|ありがとう|なお)[、,。]\s*|(?:아니(?:요)?|네|참고로|그리고|고마워)[,.]?\s+)",
+    re.IGNORECASE,
+)
+_REVISES = later(
+    r"^(?:no|nope|wrong|actually|sorry|final(?:ly)?|correction|rather|nein|falsch|doch nicht|korrektur|non|en fait|"
+    r"correction|faux|"
+    r"en realidad|corrección|não|на самом деле|нет|исправление)\s*[,.:;!—–-]|^(?:不对?|不是的?|错了|更正|"
+    r"最终)[，,。：:！]|^(?:いや|訂正)[、：]|^아니[,.]? ",
+    re.IGNORECASE,
+)
+
+
+def without_openers(text: str) -> str:
+    """Remove introductory words without content, such as "No,", "Btw", "Leave it." and "对了，"."""
+    for _ in range(6):
+        match = _OPENER.match(text)
+        if not match or not text[match.end() :].strip():
+            break
+        text = text[match.end() :].lstrip()
+    return text
+
+
+def opens_as_correction(text: str) -> bool:
+    """Return whether a text starts by rejecting what was said before, as in "No, …" and "Actually, …"."""
+    return _REVISES.match(text) is not None
 
 
 # What has ended. The group `old` matches the thing that is no longer valid.

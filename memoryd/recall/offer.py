@@ -13,12 +13,12 @@ from datetime import timedelta
 
 from memoryd.core.candidates import AT_PROMPT, AT_START, OfferedCandidate
 from memoryd.core.clock import from_iso
-from memoryd.core.config import Settings
+from memoryd.core.config import SESSION, Settings
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.text import dice, keywords, shorten, token_count
 from memoryd.core.types import MemoryItem, Query, Source, Status
-from memoryd.daydream.readers import SESSION, at_work, choose
+from memoryd.daydream.readers import at_work, choose
 from memoryd.daydream.reconcile import said
 from memoryd.language import Relation
 from memoryd.recall.prompt_block import TAG, harmless

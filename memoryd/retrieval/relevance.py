@@ -236,8 +236,8 @@ class KeyMatch:
     foreign: bool
 
 
-# The features, each with the function that reads it from a comparison, and the sets of weights that use it. A new feature of items
-# with keys is a field of KeyMatch and a row here; benchmarks/fit_keys.py then fits its weights. A missing cosine is read as 0.
+# The features: how each is read from a comparison, and which sets of weights use it. A new feature of items with keys is a field
+# of KeyMatch and a row here; benchmarks/fit_keys.py then fits its weights. A missing cosine is read as 0.
 
 Feature = tuple[Callable[[KeyMatch], float], tuple[str, ...]]
 KEY_FEATURES: Mapping[str, Feature] = MappingProxyType(

@@ -9,6 +9,7 @@ from typing import Any
 
 from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.sessions import ALL
+from memoryd.core.config import ASKS_A_MODEL
 
 SESSIONS = 5
 LEARNT = 3
@@ -81,7 +82,7 @@ def findings(status: Mapping[str, Any], project: str) -> Iterator[HealthLine]:
 def _reader(status: Mapping[str, Any]) -> Iterator[HealthLine]:
     used, budget = status["tokens_today"], status["daily_token_budget"]
     line, problem = status["reader_line"], status["reader_problem"]
-    spent = status["reader"] in ("endpoint", "claude") and used >= budget
+    spent = status["reader"] in ASKS_A_MODEL and used >= budget
     fix = "Raise daily_token_budget, or wait until tomorrow; nothing is lost." if spent else ""
     yield HealthLine("Reader", line, "warn" if spent or problem else "ok", fix)
 

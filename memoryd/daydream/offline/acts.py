@@ -16,7 +16,7 @@ from memoryd.core.text import CJK, keywords
 from memoryd.core.types import Kind, Polarity
 from memoryd.daydream.offline import moment
 from memoryd.daydream.offline.sentences import size, statements
-from memoryd.language.cues import forbids
+from memoryd.language.cues import forbids, opens_as_correction, without_openers
 from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
@@ -40,47 +40,6 @@ class Act:
     reason: str = ""
     revises: bool = False
     outright: bool = False
-
-
-# Openers
-
-_OPENER = later(
-    r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
-    r"cool|nice|sure|right|"
-    r"sorry|actually|listen|look|again|correct|wrong|exactly|fine|alright|stop|"
-    r"leave it|never ?mind|forget it|one more thing|one last thing|another thing|one thing|fyi|note|important|reminder|"
-    r"for the record|"
-    r"just so you know|to be clear|by the way|btw|and|but|also|please note|"
-    r"nein|ja|gut|danke|übrigens|ach|also|lass (?:es|gut sein)|lass mal|noch (?:was|etwas|eins)|wichtig|hinweis|und|"
-    r"aber|falsch|"
-    r"non|oui|merci|au fait|d'ailleurs|bon|alors|laisse(?: tomber)?|et|mais|"
-    r"sí|si|vale|gracias|por cierto|bueno|déjalo|y|pero|não|sim|obrigad[oa]|aliás|a propósito|deixa|e|mas|"
-    r"нет|да|хорошо|спасибо|кстати|ладно|оставь|ок|и|но|важно)\s*(?:[,.!:;…—–]+|\s-)\s*|"
-    r"(?:btw|by the way|also|and|but|ok(?:ay)?|so|well|oh|please|pls|plz|übrigens|bitte|und|aber|also|au fait|"
-    r"s'il (?:te|vous) plaît|por cierto|"
-    r"por favor|aliás|кстати|пожалуйста|и|но|а)\s+|"
-    r"(?:好的?|嗯|对了|那|不对?|不是的?|另外|还有|顺便(?:说一下|提一下|说)?|注意|谢谢|行|算了|"
-    r"不用了)\s*[，,。！!：:、]\s*|请(?=[记以每永始总务]|不要)|"
-    r"(?:いや|いいえ|はい|ちなみに|あと|ありがとう|なお)[、,。]\s*|(?:아니(?:요)?|네|참고로|그리고|고마워)[,.]?\s+)",
-    _I,
-)
-_REVISES = later(
-    r"^(?:no|nope|wrong|actually|sorry|final(?:ly)?|correction|rather|nein|falsch|doch nicht|korrektur|non|en fait|"
-    r"correction|faux|"
-    r"en realidad|corrección|não|на самом деле|нет|исправление)\s*[,.:;!—–-]|^(?:不对?|不是的?|错了|更正|"
-    r"最终)[，,。：:！]|^(?:いや|訂正)[、：]|^아니[,.]? ",
-    _I,
-)
-
-
-def without_openers(text: str) -> str:
-    """Remove introductory words without content, such as "No,", "Btw", "Leave it." and "对了，"."""
-    for _ in range(6):
-        match = _OPENER.match(text)
-        if not match or not text[match.end() :].strip():
-            break
-        text = text[match.end() :].lstrip()
-    return text
 
 
 # Words of the acts
@@ -462,7 +421,7 @@ def act_of(sentence: str, before: str = "") -> Act | None:
         act = _corrected(sentence, core, before)
     if act is None or moment.only_points(act.text, len(keywords(act.text))) and not CJK.search(act.text):
         return None
-    return replace(act, text=worded(act.text), revises=bool(_REVISES.match(sentence)), outright=outright)
+    return replace(act, text=worded(act.text), revises=opens_as_correction(sentence), outright=outright)
 
 
 def _labelled(core: str) -> Act | None:

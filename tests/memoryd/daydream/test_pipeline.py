@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from memoryd.core.config import Settings
+from memoryd.core.config import SESSION, Settings
 from memoryd.core.errors import ModelError, NotFoundError, StoreError
 from memoryd.core.protocols import MemoryStore
 from memoryd.core.state import Job, Run, State
@@ -17,7 +17,7 @@ from memoryd.core.text import jaccard, keywords
 from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.pipeline import DayDream
-from memoryd.daydream.readers import SESSION, models_of
+from memoryd.daydream.readers import models_of
 from memoryd.daydream.reconcile import commit_for, head_commit
 from memoryd.language import RULES
 from memoryd.testing import FakeClock, ScriptedLLM
