@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,4 +41,22 @@ def _bundled_models_are_loaded_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx, "_load", load_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_waits_for_the_disk() -> Iterator[None]:
+    """Skip syncs to the disk in this process, since tests kill processes but never cut the power."""
+    from memoryd.core.db import Database
+
+    prepare = Database._prepare
+
+    def prepare_unsynced(self: Database, *arguments: Any) -> None:
+        prepare(self, *arguments)
+        with self._translated():
+            self._connection.execute("PRAGMA synchronous=OFF")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        patch.setattr(Database, "_prepare", prepare_unsynced)
         yield

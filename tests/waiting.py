@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +12,11 @@ import pytest
 HANGS_SECONDS = 60.0
 PAUSE_SECONDS = 0.01
 TRIES = 5
+
+
+def patience() -> int:
+    """Return the factor for bounds on CPU time: 1, or more while coverage is measured, which slows Python code down."""
+    return 1 if sys.gettrace() is None else 5
 
 
 def until(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import sys
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import memoryd
 from memoryd.cli import doctor, install
 from memoryd.cli.app import lazy_app
 from memoryd.cli.install import PLUGIN, Source
 from memoryd.core.config import Settings
+from memoryd.core.errors import DependencyError
 
 ROOT = Path(__file__).parents[3]
 FAKE = """
@@ -174,3 +177,46 @@ def test_the_reason_why_the_client_refused_is_shown(claude: FakeClaude) -> None:
     assert claude.state()["market"] == str(ROOT)
     claude.set(broken=False)
     assert len(claude.run()["steps"]) == 1
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let memoryd be an installed package with two of the plugin's files."""
+    packages = tmp_path / "lib" / "site-packages"
+    records = ["memoryd/__init__.py", "memoryd-1.dist-info/METADATA"]
+    for name in ("plugin.json", "hooks/hook.py", "hooks/__pycache__/hook.pyc"):
+        target = tmp_path / install.IN_THE_PACKAGE / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(name)
+        records.append(f"../../{install.IN_THE_PACKAGE}/{name}")
+    (packages / "memoryd-1.dist-info").mkdir(parents=True)
+    (packages / "memoryd-1.dist-info" / "RECORD").write_text("".join(f"{name},,\n" for name in records))
+    distribution = importlib.metadata.PathDistribution(packages / "memoryd-1.dist-info")
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: distribution)
+    monkeypatch.setattr(memoryd, "__file__", str(packages / "memoryd" / "__init__.py"))
+    return packages / "memoryd"
+
+
+def test_the_files_of_an_installed_package_are_found_and_its_interpreter_is_recorded(installed: Path, tmp_path: Path) -> None:
+    source = install.find_source(tmp_path / "home")
+    assert source.folder == tmp_path / "home" / "claude-plugin"
+    assert source.files == {
+        "plugin.json": b"plugin.json",
+        "hooks/hook.py": b"hooks/hook.py",
+        "interpreter": f"{sys.executable}\n{installed}\n".encode(),
+    }
+
+
+def test_an_environment_that_will_not_last_is_refused(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/x1")
+    with pytest.raises(DependencyError, match="temporary") as caught:
+        install.find_source(tmp_path)
+    assert "uv tool install memoryd" in caught.value.fix
+
+
+def test_an_installation_without_the_plugins_files_says_how_to_get_them(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(install, "IN_THE_PACKAGE", "share/elsewhere")
+    with pytest.raises(DependencyError, match="lacks the plugin's files"):
+        install.find_source(tmp_path)

@@ -13,6 +13,7 @@ from memoryd.core.client_tags import without_hidden
 from memoryd.core.state import Cursor
 from memoryd.daydream.redact import strip_private, strip_whole_private
 from memoryd.daydream.transcript import ReadLimits, read_transcript
+from tests.waiting import patience
 
 SPELLINGS = [
     ("<private>", "</private>"),
@@ -138,7 +139,7 @@ def test_what_only_looks_like_the_tag_stays(text: str) -> None:
 def test_the_time_for_many_tags_grows_with_their_number(part: str) -> None:
     start = time.thread_time()
     strip_private(part * (200_000 // len(part)))
-    assert time.thread_time() - start < 2
+    assert time.thread_time() - start < 2 * patience()
 
 
 def test_a_cursor_carries_no_text_and_the_turns_before_are_read_from_the_log(tmp_path: Path) -> None:
@@ -167,4 +168,4 @@ def test_a_long_run_of_joiners_costs_no_more_than_its_length() -> None:
     text = "\u200d" * 100_000
     assert without_hidden(text) == text
     assert without_hidden(f"a{text}b") == "ab"
-    assert time.process_time() - start < 2  # looking through the rest from each sign took half a minute
+    assert time.process_time() - start < 2 * patience()  # looking through the rest from each sign took half a minute

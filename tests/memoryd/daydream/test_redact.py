@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.daydream.redact import redact
+from tests.waiting import patience
 
 
 def chars(length: int, alphabet: str = "a7Kd9Qx2Lm4Zp8Rt") -> str:
@@ -235,7 +236,7 @@ def test_ordinary_text_is_fast() -> None:
     redact("warm up 1234567890")
     start = time.process_time()
     redact(text)
-    assert len(text) / (time.process_time() - start) > 250_000, "a quarter of what is promised, for busy machines"
+    assert len(text) / (time.process_time() - start) > 250_000 / patience(), "a quarter of what is promised, for busy machines"
 
 
 @pytest.mark.parametrize(
@@ -253,4 +254,4 @@ def test_ordinary_text_is_fast() -> None:
 def test_no_text_takes_long(text: str) -> None:
     start = time.process_time()
     redact(text)
-    assert time.process_time() - start < 4
+    assert time.process_time() - start < 4 * patience()

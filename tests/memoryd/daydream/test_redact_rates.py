@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.secret_samples import harmless, passed, rounds, secrets, touched
 from memoryd.daydream.redact import redact
+from tests.waiting import patience
 
 
 @pytest.mark.parametrize("seed", [11, 12])
@@ -87,5 +88,5 @@ def test_the_time_grows_with_the_length_and_no_faster(part: str) -> None:
     if (long := seconds(50_000)) < 0.1:
         return
     short, long = min(seconds(12_500) for _ in range(2)), min(long, seconds(50_000))
-    assert long < max(0.1, 9 * short)
-    assert long < 1, "0.2 s alone on the machine it was measured on"
+    assert long < max(0.1 * patience(), 9 * short)
+    assert long < patience(), "0.2 s alone on the machine it was measured on"

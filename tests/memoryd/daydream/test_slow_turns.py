@@ -14,7 +14,7 @@ import pytest
 from memoryd.cli.doctor import run_checks
 from memoryd.core.config import Settings
 from memoryd.core.deadline import Deadline
-from memoryd.core.errors import TooSlowError
+from memoryd.core.errors import DaemonUnavailable, TooSlowError
 from memoryd.core.state import GIVEN_UP, Cursor
 from memoryd.daydream import redact as redaction
 from memoryd.daydream.quoted import own_words
@@ -48,6 +48,16 @@ def log(tmp_path: Path) -> Log:
     return log
 
 
+@pytest.fixture
+def no_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the doctor find no daemon, rather than start one that would outlive the test."""
+
+    def refuse(settings: Settings) -> None:
+        raise DaemonUnavailable("no daemon in this test")
+
+    monkeypatch.setattr("memoryd.cli.doctor.ensure_daemon", refuse)
+
+
 @pytest.mark.usefixtures("slow_scanner")
 def test_a_line_that_takes_too_long_is_left_out_and_the_rest_is_read(log: Log) -> None:
     piece = read_transcript(log.path, Cursor(str(log.path)), limits=ReadLimits(line_seconds=BOUND))
@@ -67,7 +77,7 @@ def test_a_given_up_line_is_counted_by_its_number_and_not_read_again(log: Log) -
     assert again.given_up == ()
 
 
-@pytest.mark.usefixtures("slow_scanner")
+@pytest.mark.usefixtures("slow_scanner", "no_daemon")
 def test_doctor_and_the_log_name_the_line_that_was_given_up(
     log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -92,6 +102,7 @@ def test_doctor_and_the_log_name_the_line_that_was_given_up(
     assert not check.ok
 
 
+@pytest.mark.usefixtures("no_daemon")
 def test_a_quiet_home_names_no_slow_line(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.settings.paths.state_db.parent.mkdir(parents=True, exist_ok=True)
