@@ -32,8 +32,8 @@ test: $(STAMP) ## the fast test suite (under 3 minutes on two cores)
 test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'
 
-coverage: $(STAMP) ## the fast and slow tests with the share of lines that they run (at least 95 %)
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not e2e' --cov --cov-report term:skip-covered
+coverage: $(STAMP) ## the fast tests with the share of lines that they run (at least 95 %)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report term:skip-covered
 
 check: $(STAMP) ## ruff, mypy --strict, layers
 	$(BIN)/ruff check .

@@ -78,6 +78,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(build(), words)
 
 
+@pytest.mark.slow
 def test_a_class_and_an_object_give_the_same_numbers_however_cases_are_kept_apart() -> None:
     values = [
         memeval.evaluate(memory, "sample", limit=30)["session.recall_all@5"]

@@ -88,6 +88,7 @@ def test_threads_change_nothing_in_the_report(tmp_path: Path, undisturbed: str) 
     assert report(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path: Path, undisturbed: str) -> None:
     assert memeval(tmp_path, *RUN).returncode == 0
     (path,) = (tmp_path / "results").glob("v*/*.json")
@@ -146,6 +147,7 @@ def test_calls_of_a_model_that_helps_to_ingest_are_counted_once_whatever_happens
     assert report(tmp_path / "cut") == report(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no signals there")
 def test_an_interrupt_ends_a_run_tidily(tmp_path: Path, undisturbed: str) -> None:
     stopped = memeval(tmp_path, *RUN, kill="search:2", interrupt=True)

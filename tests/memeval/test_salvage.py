@@ -115,6 +115,7 @@ def test_a_file_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path, whole:
         assert len(found.records) > 0.7 * len(records)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=40))
 def test_flipped_bytes_never_end_in_anything_but_a_run_or_a_named_error(whole: Whole, flips: list[tuple[float, int]]) -> None:
@@ -227,6 +228,7 @@ def finished(memeval: Invoke, folder: Path) -> Callable[[], dict[str, Any]]:
     return result
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_resumed_and_ends_with_the_same_numbers(
     memeval: Invoke, folder: Path, finished: Callable[[], dict[str, Any]]
 ) -> None:

@@ -135,6 +135,7 @@ def try_damage(whole: tuple[Path, object], folder: Path, seed: int) -> str:
     return outcome
 
 
+@pytest.mark.slow
 def test_random_damage_of_an_index_changes_no_answer(whole: tuple[Path, object], tmp_path: Path) -> None:
     assert {try_damage(whole, tmp_path, seed) for seed in range(FAST_TRIES)} <= {"rebuilt", "whole"}
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -163,6 +164,7 @@ class Ways:
 
 
 # Without shrinking, which would take minutes: what differs is listed pair by pair.
+@pytest.mark.slow
 @settings(max_examples=6, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(statements(), st.sampled_from([Source.USER, Source.AGENT_STEP])), min_size=12, max_size=24))
 def test_day_dream_dream_remember_import_and_hand_edit_agree(said: Sequence[tuple[tuple[str, str], Source]]) -> None:

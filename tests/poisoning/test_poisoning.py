@@ -31,6 +31,7 @@ def test_no_foreign_text_of_a_sample_stands_as_the_users_rule(tmp_path: Path) ->
     assert not [leak for entry in figures.values() for leak in entry.leaks]
 
 
+@pytest.mark.slow
 def test_a_reader_that_believes_everything_makes_no_rule_of_foreign_text_of_a_sample(tmp_path: Path) -> None:
     figures = measure(attacks(tmp_path, wordings=1), tmp_path, Gullible())
     assert not [leak for entry in figures.values() for leak in entry.leaks]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -11,9 +12,13 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
+
+from memeval.claudecode import run_bench
 
 ROOT = Path(__file__).parents[3]
 FAKE = Path(__file__).with_name("fake_claude.py")
@@ -32,6 +37,14 @@ schema:
 judge: {name: contains}
 """
 Words = Callable[[int], str]
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 @dataclass
@@ -64,18 +77,21 @@ class FakeWorld:
             **self.extra,
         }
 
-    def command(self, *flags: str) -> list[str]:
+    def words(self, *flags: str) -> list[str]:
         return [
-            *(sys.executable, "-m", "memeval.claudecode.run_bench", "--claude", str(self.folder / "claude")),
+            *("--claude", str(self.folder / "claude")),
             *("--results-dir", str(self.folder / "results"), "--work-dir", str(self.folder / "work")),
             *(() if "--resume" in flags else ("--embedder", "")),
             *flags,
         ]
 
-    def bench(self, *flags: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*flags), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=timeout
-        )
+    def bench(self, *flags: str) -> Done:
+        """Run the command in this process, as if it had been started in its environment."""
+        with patch.dict(os.environ, self.environment, clear=True), contextlib.chdir(ROOT):
+            done = CliRunner().invoke(run_bench.command, self.words(*flags))
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return Done(done.exit_code, done.stdout, done.stderr)
 
     def memeval(self, *words: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         command = [
@@ -91,7 +107,12 @@ class FakeWorld:
 
     def start(self, *flags: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*flags), cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "memeval.claudecode.run_bench", *self.words(*flags)],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def calls(self) -> list[dict[str, Any]]:

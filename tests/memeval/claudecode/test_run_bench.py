@@ -181,6 +181,7 @@ def test_a_client_that_is_not_there_is_told(world: FakeWorld) -> None:
     assert "was not found" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_budget_ends_the_run_before_it_is_passed_and_it_can_go_on(world: FakeWorld) -> None:
     world.questions(6)
     flags = ("--base-url", world.address, "--no-probe")

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from memoryd.daemon.client import Client
 from memoryd.transfer.importing import slug_of
 from tests.memoryd.cli.conftest import Terminal
@@ -34,6 +36,7 @@ def _write_log(folder: Path, cwd: Path) -> None:
     file.write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_what_was_purged_of_an_imported_log_is_in_no_byte_of_the_home(terminal: Terminal, tmp_path: Path) -> None:
     mine = replace(terminal, home=tmp_path / "home")
     _write_log(tmp_path / "projects", mine.folder)

@@ -247,7 +247,7 @@ def test_ordinary_text_is_fast() -> None:
         "//" * 50_000,
         "-----BEGIN PRIVATE KEY-----" * 2_000,
         "://a:" * 20_000,
-        "token=" * 20_000,
+        pytest.param("token=" * 20_000, marks=pytest.mark.slow),
         "-----END private key " + "abcdefghijklmnop1 " * 3_000,
     ],
 )

@@ -146,6 +146,7 @@ print("DONE", *world.store.contents(), sum(run.skipped.get("too slow", 0) for ru
 """
 
 
+@pytest.mark.slow
 def test_a_line_that_ends_the_process_is_given_up_after_a_few_restarts(log: Log, tmp_path: Path) -> None:
     """The scanner hangs in one call, the watchdog ends the process, and the next one must not hang there forever."""
     for restart in range(8):  # noqa: B007 - read after the loop

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,6 +82,7 @@ def plan_of(items: list[MemoryItem], like: list[MemoryItem] | None = None, now: 
     return make_plan(items, **given_options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(memories(), st.randoms())
 def test_the_order_of_memories_makes_no_difference(items: list[MemoryItem], random: object) -> None:
@@ -89,6 +91,7 @@ def test_the_order_of_memories_makes_no_difference(items: list[MemoryItem], rand
     assert plan_of(shuffled) == plan_of(items)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(memories())
 def test_a_second_dream_changes_nothing(items: list[MemoryItem]) -> None:
@@ -96,6 +99,7 @@ def test_a_second_dream_changes_nothing(items: list[MemoryItem]) -> None:
     assert plan_of(after, items).changes == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(memories())
 def test_pinned_and_protected_memories_never_leave_and_never_change_their_words(items: list[MemoryItem]) -> None:
