@@ -233,6 +233,11 @@ class ClaudeCode:
         self._command = command
         self.processes = processes or Processes()
 
+    @property
+    def program(self) -> str:
+        """Return the path of the client."""
+        return self._command
+
     def version(self, environment: Mapping[str, str], cwd: Path) -> str:
         """Return the version the client reports. Raises DependencyError if it is too old or not a client."""
         done = self.processes.run([self._command, "--version"], cwd, environment, VERSION_SECONDS)
@@ -310,7 +315,8 @@ PROBE_FLAGS = ("--tools", "", "--system-prompt", "Answer with OK.", "--no-sessio
 
 
 @contextmanager
-def _scratch(root: Path) -> Iterator[State]:
+def scratch(root: Path) -> Iterator[State]:
+    """Yield a state that is removed afterwards."""
     state = State(root / f"probe-{secrets.token_hex(4)}").make()
     try:
         yield state
@@ -320,7 +326,7 @@ def _scratch(root: Path) -> Iterator[State]:
 
 def client_version(client: ClaudeCode, environment: Mapping[str, str], root: Path) -> str:
     """Return the client's version. Raises DependencyError."""
-    with _scratch(root) as state:
+    with scratch(root) as state:
         return client.version({**environment, **state.variables()}, state.folder)
 
 
@@ -332,7 +338,7 @@ def limit_left(client: ClaudeCode, environment: Mapping[str, str], model: str, r
 
     It is None if the limit is over or the server doesn't say.
     """
-    with _scratch(root) as state:
+    with scratch(root) as state:
         variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
         spec = SessionSpec("OK?", state.folder, model, variables | {"ANTHROPIC_LOG": "debug"}, PROBE_FLAGS, max_turns=1)
         done = client.processes.run(client.command(spec), state.folder, spec.environment, PROBE_SECONDS)
@@ -358,7 +364,7 @@ def _seconds(text: str) -> float | None:
 def probe_models(client: ClaudeCode, environment: Mapping[str, str], models: Iterable[str], root: Path) -> None:
     """Check that each model works by running a session of a few tokens. Raises ConfigError with the client's message."""
     for model in dict.fromkeys(models):
-        with _scratch(root) as state:
+        with scratch(root) as state:
             variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
             spec = SessionSpec("OK?", state.folder, model, variables, PROBE_FLAGS, max_turns=1, timeout=PROBE_SECONDS)
             result, _ = client.run(spec)

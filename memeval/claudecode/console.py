@@ -18,6 +18,7 @@ from memeval.claudecode.contract import Arm, Family, Step, StepKind, StepSequenc
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import lines_of
 from memeval.claudecode.subject import history_of
+from memeval.core.errors import ProviderError
 from memeval.core.text import estimate_tokens
 from memeval.models.prices import load_prices
 from memeval.report.terminal import print_json, print_table
@@ -76,6 +77,16 @@ def announce(group: str, command: Command) -> None:
     click.echo(f"Run {group}; resume it with --resume {group}", err=True)
     for arm in dict.fromkeys(Arm(name) for name, _ in command.cells):
         click.echo(f"  {arm}: {MEANINGS[arm]}; history: {history_of(arm, command.conditions)}", err=True)
+    if limit := daily_budget_of(command):
+        click.echo(f"  {limit}", err=True)
+
+
+def daily_budget_of(command: Command) -> str:
+    """Return a sentence about a daily budget of day dreams that the user set. By default none applies."""
+    limit = command.conditions.plugin_settings.get("daily_token_budget")
+    if limit is None or not any(Arm(arm).has_plugin for arm, _ in command.cells):
+        return ""
+    return f"Day dreams get at most {limit} model tokens a day, as --plugin-setting daily_token_budget says."
 
 
 def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -94,18 +105,60 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
         ended += f"; {counts['cached']} from the cache" if counts.get("cached") else ""
         rows.append((cell["benchmark"], arm, cell["model"], *shown, "–" if near is None else f"{near:.2f}", ended, cost))
     print_table("", ("benchmark", "arm", "model", "accuracy", "recency", "efficiency", "relevancy", "sessions", "cost"), rows)
-    for line in [*faults_of(summary), *lines_of(summary)]:
+    for line in [*faults_of(summary), *memory_costs_of(summary), *lines_of(summary)]:
         click.echo(line)
     for one in summary["variance"]:
         mean, spread = 100 * one["mean"], 100 * one["standard_deviation"]
         click.echo(f"{one['cell']}: {len(one['repeats'])} repeats, mean {mean:.1f}, standard deviation {spread:.1f}")
 
 
+def memory_costs_of(summary: Mapping[str, Any]) -> list[str]:
+    """Describe, cell by cell, what memory itself cost: replaying the history, and the models of the plugin."""
+    out = []
+    for cell in summary["cells"]:
+        parts = cell.get("costs") or {}
+        spent = {name: usage for name, usage in parts.items() if usage["calls"] or usage["cached_calls"]}
+        if {"memory", "replays"} & spent.keys():
+            shown = ", ".join(
+                f"{_PARTS[name]} {_dollars(one['cost_usd'])} ({_tokens(one):,} tokens)" for name, one in spent.items()
+            )
+            out.append(f"{_name(cell)}: {shown}.")
+    return out
+
+
+_PARTS = {"replays": "replaying the history", "answers": "questions and tasks", "memory": "day dreams", "judge": "judges"}
+
+
+def _tokens(usage: Mapping[str, Any]) -> int:
+    return int(usage["input_tokens"] + usage["output_tokens"])
+
+
+def _dollars(cost: float | None) -> str:
+    return "an unknown amount" if cost is None else f"${cost:.3f}"
+
+
+def _name(cell: Mapping[str, Any]) -> str:
+    return f"{cell['benchmark']} {cell['arm']} {cell['model']}" + (f" #{cell['repeat']}" if cell["repeat"] > 1 else "")
+
+
+def daydream_fault(summary: Mapping[str, Any]) -> ProviderError | None:
+    """Return the error that a command ends with if day dreams failed, or None."""
+    failed = {_name(cell): cell["daydreams"] for cell in summary["cells"] if cell.get("daydreams", {}).get("failed")}
+    if not failed:
+        return None
+    first = next(iter(failed.values()))["problem"]
+    return ProviderError(
+        f"Day dreams failed in {len(failed)} of {len(summary['cells'])} cells ({', '.join(failed)}), so their memory is "
+        f"incomplete and the questions after them are unscored. {first}",
+        fix=f"Correct the reader's model or login, then continue with --resume {summary['group']}.",
+    )
+
+
 def faults_of(summary: Mapping[str, Any]) -> list[str]:
     """Describe, cell by cell, the questions that have no score because of a fault, and what failed sessions cost."""
     out = []
     for cell in summary["cells"]:
-        name = f"{cell['benchmark']} {cell['arm']} {cell['model']}" + (f" #{cell['repeat']}" if cell["repeat"] > 1 else "")
+        name = _name(cell)
         if unscored := cell.get("unscored"):
             count = sum(unscored.values())
             causes = ", ".join(f"{number} {fault}" for fault, number in unscored.items())
@@ -115,8 +168,10 @@ def faults_of(summary: Mapping[str, Any]) -> list[str]:
         if (lost := cell.get("lost")) and lost["sessions"]:
             cost = lost["usage"]["cost_usd"]
             causes = ", ".join(f"{number} {fault}" for fault, number in lost["by_kind"].items())
-            shown = "an unknown amount" if cost is None else f"${cost:.3f}"
-            out.append(f"{name}: {lost['sessions']} sessions were run again after faults ({causes}); they cost {shown} more.")
+            sessions = f"{lost['sessions']} sessions ended by faults are not counted ({causes})"
+            out.append(f"{name}: {sessions}; they cost {_dollars(cost)} more.")
+        if (dreams := cell.get("daydreams")) and dreams["failed"]:
+            out.append(f"{name}: {dreams['failed']} day dreams failed. {dreams['problem']}")
     return out
 
 

@@ -8,35 +8,55 @@ started first.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, ProviderError
 from memeval.core.types import EMPTY
-from memoryd.core.config import HOME, Settings, check_name, parse_value
+from memeval.models.prices import load_prices
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import HOME, HOME_ENV, Settings, check_name, load_settings, parse_value
 from memoryd.core.errors import ConfigError as SettingError
 from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.core.paths import Paths
+from memoryd.core.state import Run
+from memoryd.core.state import State as MemoryState
+from memoryd.core.types import Message, Usage
 from memoryd.daemon.client import Client, start_daemon
+from memoryd.daydream.readers import make_llm, models_of
+from memoryd.llm.claude import PREFIX, is_login
 
 PAUSE_SECONDS = 0.05
 WARM_SECONDS = 60.0
 DREAM_SECONDS = 600.0
+RETRY_SECONDS = 0.5
+MAX_RUNS = 1_000_000
+_LASTS = re.compile(
+    r"not logged in|failed to authenticate|/login|invalid (api key|bearer)|\b40[134]\b|daily token budget|no .{0,40}key",
+    re.IGNORECASE,
+)
+"""Reasons for which a model will not answer within this run."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """The contents of the plugin's memory after a step and the reports of its day dreams."""
+    """The contents of the plugin's memory after a step and the reports of its day dreams.
+
+    `problem` says why a day dream failed or still waits for its model. It is empty if all are done.
+    """
 
     memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     daydreams: Sequence[Mapping[str, Any]] = ()
     failing: Sequence[Any] = ()
     waited: float = 0.0
+    problem: str = ""
 
 
 def check_settings(settings: Mapping[str, str], where: str) -> None:
@@ -61,23 +81,47 @@ class MemoryDaemon:
         self._environment = environment
         self._pause = pause
         self._process: subprocess.Popen[bytes] | None = None
+        self._runs_before = 0
 
     def start(self) -> None:
         """Start the daemon and wait until its embedder is loaded."""
         if not self._client.is_running():
-            self._process = start_daemon(self._settings, environment=self._environment)
+            self._runs_before = len(self._runs())
+            self._process = start_daemon(self._settings, environment={**self._environment, **_login(self._environment)})
         self._until(lambda status: bool(status["daemon"]["warm"]) and _is_indexed(status), WARM_SECONDS, "start")
 
     def settle(self, timeout: float) -> MemoryReport:
         """Wait until all events are handled, all day dreams are done and all memories are indexed.
 
+        A day dream that fails is retried by the daemon until the timeout, unless the reason will not go away.
+
         Return the contents of the memory.
         """
         started = time.monotonic()
-        status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
-        return MemoryReport(
-            self.memories(), status.get("sessions", ()), status["daydreams"]["failing"], round(time.monotonic() - started, 3)
-        )
+        while True:
+            status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
+            waited = time.monotonic() - started
+            problem = _problem(status)
+            if not problem or _LASTS.search(problem) or waited >= timeout:
+                break
+            self._pause(RETRY_SECONDS)
+        failing = status["daydreams"]["failing"]
+        return MemoryReport(self.memories(), status.get("sessions", ()), failing, round(waited, 3), problem)
+
+    def spent(self) -> Usage:
+        """Return what the models of memory used since the daemon was started."""
+        runs = self._runs()
+        return sum((_priced(run) for run in runs[: len(runs) - self._runs_before]), Usage())
+
+    def _runs(self) -> Sequence[Run]:
+        """Return the runs of day dreams and dreams, the latest first."""
+        if not self._paths.state_db.exists():
+            return ()
+        try:
+            with closing(MemoryState(self._paths.state_db, SystemClock())) as state:
+                return state.runs(limit=MAX_RUNS)
+        except MemorydError as error:
+            raise ProviderError(f"memoryd's state could not be read: {error.message}", fix=error.fix) from error
 
     def remember_log(self, log: Path) -> None:
         """Request a day dream of a session's log."""
@@ -133,6 +177,45 @@ def _last_words(paths: Paths) -> str:
     log = paths.logs / "daemon.log"
     lines = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
     return f" Its log ends: {lines[-1][:300]}" if lines else ""
+
+
+def _problem(status: Mapping[str, Any]) -> str:
+    """Return why a day dream of a session failed or waits. A log that the client never wrote does not count."""
+    found = (str(one["error"]) for one in status["daydreams"]["failing"] if Path(one["transcript"]).exists())
+    return next(found, "")
+
+
+def _login(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the login of the sessions in the form in which hooks pass it to a daemon that they start."""
+    escaped = {
+        name: value.replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
+        for name, value in environment.items()
+        if is_login(name)
+    }
+    return {f"{PREFIX}{name}": value for name, value in escaped.items()}
+
+
+def _priced(run: Run) -> Usage:
+    """Return the usage of a run, with the price of its model if its cost was not reported."""
+    usage = run.usage
+    if usage.cost_usd is not None or not usage.calls:
+        return usage
+    price = load_prices().of(run.model)
+    return usage if price is None else replace(usage, cost_usd=price.cost(usage.input_tokens, usage.output_tokens))
+
+
+def check_reader(settings: Mapping[str, str], environment: Mapping[str, str], home: Path) -> None:
+    """Check that the model of the day dream answers, by a call of a few tokens. Raises ConfigError.
+
+    Readers without a model of their own need no check.
+    """
+    variables = {f"MEMORYD_{name.upper()}": value for name, value in settings.items()}
+    made = load_settings({**environment, **variables, HOME_ENV: str(home)})
+    for name in models_of(made)[:1]:
+        try:
+            make_llm(made, name, environment).complete([Message("user", "Answer with OK.")])
+        except MemorydError as error:
+            raise ConfigError(f"The day dream's reader ({name}) does not answer: {error.message}", fix=error.fix) from error
 
 
 def _is_idle(status: Mapping[str, Any]) -> bool:

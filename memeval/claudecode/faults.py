@@ -106,6 +106,29 @@ def is_limit(result: SessionResult) -> bool:
     )
 
 
+class DreamBreaker:
+    """Stops a cell after too many day dreams in a row that failed, because its model will not answer the others either."""
+
+    def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
+        self._limit = limit
+        self._row = 0
+        self._lock = Lock()
+        self._fault: SessionResult | None = None
+
+    def note(self, result: SessionResult) -> None:
+        """Record the result of a step whose day dream was awaited."""
+        with self._lock:
+            failed = result.error is ErrorKind.DAYDREAM
+            self._row = self._row + 1 if failed else 0
+            if self._row >= self._limit:
+                self._fault = result
+
+    @property
+    def fault(self) -> SessionResult | None:
+        """The fault for which no further sequence of the cell is begun, if there is one."""
+        return self._fault
+
+
 # What failed sessions cost
 
 LOST = "lost"

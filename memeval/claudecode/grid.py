@@ -123,6 +123,8 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
         "sessions": meta["sessions"],
         "unscored": meta.get("unscored", {}),
         "lost": meta.get("lost", {}),
+        "daydreams": meta.get("daydreams", {}),
+        "costs": meta.get("costs", {}),
         "metrics": meta["four_metrics"],
         "summary": meta["summary"],
         "cost_usd": result["usage"]["total"]["cost_usd"],

@@ -18,7 +18,17 @@ from typing import Any, cast
 
 from memeval import registry
 from memeval.claudecode import memories
-from memeval.claudecode.contract import OWN_FAULTS, ErrorKind, Family, SessionResult, Step, StepRecord, StepSequence, ToolCall
+from memeval.claudecode.contract import (
+    OWN_FAULTS,
+    ErrorKind,
+    Family,
+    SessionResult,
+    Step,
+    StepKind,
+    StepRecord,
+    StepSequence,
+    ToolCall,
+)
 from memeval.claudecode.faults import ended_by, lost_of
 from memeval.claudecode.sessions import StepOutcome, trajectories
 from memeval.core.embedding import RememberingEmbedder
@@ -26,12 +36,13 @@ from memeval.core.protocols import RetrievalMetric
 from memeval.core.types import Answer, Phase, Retrieved, Score
 from memeval.metrics import efficiency, relevancy
 from memeval.metrics.questions import Observation, measures_success, question_scores
-from memeval.results.codec import score_from_json, score_to_json, usage_from_json
+from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
 from memeval.results.store import Key, Record
 from memeval.run import phases
 from memeval.run.checkpoint import Run
 from memeval.run.plan import make_embedder
 from memeval.run.result import about_run, interval_of, result_of
+from memoryd.core.types import Usage
 
 EFFICIENCY_TARGET = 0.10
 RELEVANCY_TARGET = 0.7
@@ -81,6 +92,8 @@ def cell_result(
         "sessions": accounting(run),
         "lost": lost_of(store),
         "unscored": unscored_by_faults(run),
+        "daydreams": failed_daydreams(run),
+        "costs": costs(run),
         "four_metrics": four_metrics(result["metrics"], result["questions"], run.settings.seed),
         "summary": dict(family.summary(records, without)),
         "trajectories": trajectory_file(Path(store.meta("result_file") or "-")).name,
@@ -135,6 +148,27 @@ def accounting(run: Run) -> dict[str, Any]:
         cached += line.get("cached", False)
     by_status = dict(sorted(statuses.items()))
     return {"total": sum(statuses.values()), "by_status": by_status, "starts": starts, "cached": cached}
+
+
+def costs(run: Run) -> dict[str, Any]:
+    """Return the usage of a cell by what it was for. The parts add up to the total.
+
+    `replays` are the sessions that bring the history into memory, `answers` those of questions and tasks, `memory` the models of
+    the plugin (day dream, dream), and `judge` the judges.
+    """
+    parts = dict.fromkeys(("replays", "answers", "memory", "judge"), Usage())
+    for line in trajectories(run.store):
+        parts["memory"] += usage_from_json(line.get("memory_usage", {}))
+        parts["replays" if line["kind"] == StepKind.REPLAY else "answers"] += usage_from_json(line["usage"])
+    for record in run.store.whole_records(Phase.EVALUATE):
+        parts["judge"] += usage_from_json(record.payload.get("usage", {}))
+    return {name: usage_to_json(usage) for name, usage in parts.items()}
+
+
+def failed_daydreams(run: Run) -> dict[str, Any]:
+    """Count the steps whose day dream failed or still waits, and return the first reason."""
+    reasons = [line["message"] for line in trajectories(run.store) if line["status"] == ErrorKind.DAYDREAM]
+    return {"failed": len(reasons), "problem": reasons[0] if reasons else ""}
 
 
 def unscored_by_faults(run: Run) -> dict[str, int]:

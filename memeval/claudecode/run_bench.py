@@ -16,7 +16,7 @@ from memeval.benchmarks.source import CACHE, Downloader, DownloadLines, Sources
 from memeval.claudecode import console
 from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
 from memeval.claudecode.auth import Auth, make_auth
-from memeval.claudecode.client import ClaudeCode, client_version, find_client, probe_models
+from memeval.claudecode.client import ClaudeCode, client_version, find_client, probe_models, scratch
 from memeval.claudecode.command import (
     GRID_MODELS,
     Command,
@@ -31,7 +31,8 @@ from memeval.claudecode.command import (
     resolved,
     save_command,
 )
-from memeval.claudecode.contract import Family
+from memeval.claudecode.contract import Arm, Family
+from memeval.claudecode.daemon import check_reader
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, check, opened, with_tasks
 from memeval.claudecode.grid import check_arms, perform
 from memeval.claudecode.processes import Processes
@@ -176,6 +177,7 @@ def _perform(
         check_embedder(asked.conditions.embedder)
         if not values["no_probe"]:
             probe_models(client, environment, [model for _, model in asked.cells], root)
+            _probe_reader(asked, client, environment, root)
         if not values["resume"]:
             save_command(results, group, asked)
         console.announce(group, asked)
@@ -198,6 +200,17 @@ def _perform(
     console.show_summary(summary, as_json=values["as_json"])
     if not values["as_json"]:
         console.show_files(results, summary)
+    if (fault := console.daydream_fault(summary)) is not None:
+        raise fault
+
+
+def _probe_reader(asked: Command, client: ClaudeCode, environment: Mapping[str, str], root: Path) -> None:
+    """Check that the day dream's model answers, if an arm has the plugin. Raises ConfigError."""
+    if any(Arm(arm).has_plugin for arm, _ in asked.cells):
+        settings = resolved(asked.conditions.plugin_settings)
+        with scratch(root) as state:
+            variables = {**environment, **state.variables(), "MEMORYD_CLAUDE_COMMAND": client.program}
+            check_reader(settings, variables, state.memory_home)
 
 
 def _environment(auth: Auth, root: Path) -> dict[str, str]:

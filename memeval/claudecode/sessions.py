@@ -29,7 +29,16 @@ from typing import Any
 from memeval.claudecode import memories
 from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
 from memeval.claudecode.client import FIXES, ClaudeCode, Stream, limit_left
-from memeval.claudecode.contract import OUTSIDE_FAULTS, ErrorKind, SessionResult, SessionSpec, Step, StepSequence, ToolCall
+from memeval.claudecode.contract import (
+    OUTSIDE_FAULTS,
+    ErrorKind,
+    SessionResult,
+    SessionSpec,
+    Step,
+    StepKind,
+    StepSequence,
+    ToolCall,
+)
 from memeval.claudecode.daemon import MemoryDaemon, MemoryReport
 from memeval.claudecode.faults import CircuitBreaker, Patience, is_limit
 from memeval.claudecode.memories import MEMORY_ID, DeliveredText
@@ -41,6 +50,7 @@ from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
 from memeval.results.store import RunStore
 from memoryd.core.clock import CLOCK_ENV, to_iso
+from memoryd.core.config import MAX_NUMBER
 from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.types import Usage
@@ -128,6 +138,7 @@ class SessionRunner:
             with self._slots:
                 self._stop.check()
                 outcome = self._once(step, place, resume, dream=dream)
+                self._charge(outcome)
                 self._stop.check()
                 outcome = self._with_limit(outcome, place)
             result = outcome.result
@@ -160,30 +171,46 @@ class SessionRunner:
             self._lose(str(outcome.result.error), outcome.usage)
             raise
 
+    def _charge(self, outcome: StepOutcome) -> None:
+        """Charge what the models of memory cost to the budgets. Raises BudgetError if that is unknown."""
+        cost = outcome.memory.cost_usd
+        limited = any(budget.limit is not None for budget in self._budgets)
+        if cost is None and limited:
+            self._lose(str(ErrorKind.BUDGET), outcome.usage)
+            raise BudgetError(
+                "The price of the day dream's model is unknown, so the budget can't be kept.",
+                fix="Add the model to the price table, or leave out --budget-usd.",
+            )
+        for budget in self._budgets:
+            budget.add(cost or 0.0)
+
     def _once(self, step: Step, place: Place, resume: str, *, dream: bool) -> StepOutcome:
         environment = self.environment(place.state)
         before = place.state.builtin_memory()
+        kept = step.kind is not StepKind.QUESTION
         if not self._setup.arm.has_plugin:
             result, stream = self._session(step, place, environment, resume)
             return self._seen(result, stream, place, before)
         environment |= clock_of(step.at)
+        if not kept:
+            environment |= NO_MODEL
         daemon = MemoryDaemon(place.state, environment)
         try:
             daemon.start()
             known = daemon.memories()
             result, stream = self._session(step, place, environment, resume)
-            settled = self._settled(daemon, dream=dream)
+            settled = self._settled(daemon, dream=dream) if kept else MemoryReport(known)
         except ProviderError as error:
-            failed = SessionResult("", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN])
-            return StepOutcome(failed)
+            return replace(_plugin_fault(error), memory=daemon.spent())
         finally:
             daemon.stop()
-        outcome = self._seen(result, stream, place, before)
+        outcome = self._seen(_with_problem(result, settled), stream, place, before)
         return replace(
             outcome,
             files={**known, **settled.memories},
             written={**outcome.written, "plugin": memories.changed(known, settled.memories)},
             daydreams={"failing": list(settled.failing), "seconds": settled.waited},
+            memory=daemon.spent(),
         )
 
     def _settled(self, daemon: MemoryDaemon, *, dream: bool) -> MemoryReport:
@@ -239,6 +266,7 @@ class SessionRunner:
         known: Mapping[str, str] | None = None
         settled = MemoryReport()
         failing: list[Any] = []
+        spent = Usage()
         with self._slots:
             for number, (log, at) in enumerate(logs, 1):
                 self._stop.check()
@@ -249,22 +277,43 @@ class SessionRunner:
                     daemon.remember_log(log)
                     settled = self._settled(daemon, dream=dream and number == len(logs))
                 except ProviderError as error:
-                    failed = SessionResult(
-                        "", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]
-                    )
-                    return StepOutcome(failed)
+                    return replace(_plugin_fault(error), memory=spent + daemon.spent())
                 finally:
                     daemon.stop()
                 failing = list(settled.failing)
-        result = SessionResult("", seconds=round(time.monotonic() - started, 3))
+                spent += daemon.spent()
+                if settled.problem:
+                    break
+        result = _with_problem(SessionResult("", seconds=round(time.monotonic() - started, 3)), settled)
         written = {"plugin": memories.changed(known or {}, settled.memories)}
-        return StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": failing})
+        outcome = StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": failing}, memory=spent)
+        self._charge(outcome)
+        return outcome
 
     def environment(self, state: State) -> dict[str, str]:
         """Return all environment variables of a session."""
         settings = self._conditions.plugin_settings
         own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
-        return {**self._environment, **state.variables(), **self._setup.variables, **own}
+        shared = {"MEMORYD_CLAUDE_COMMAND": self._client.program, **NO_DAILY_BUDGET} if self._setup.arm.has_plugin else {}
+        return {**self._environment, **state.variables(), **self._setup.variables, **shared, **own}
+
+
+NO_DAILY_BUDGET = {"MEMORYD_DAILY_TOKEN_BUDGET": str(MAX_NUMBER)}
+"""A run replays weeks within an hour, so a user's limit of a day would leave most of them unread."""
+NO_MODEL = {"MEMORYD_DAILY_TOKEN_BUDGET": "0"}
+"""What a question's session leaves behind is thrown away, so no model must be paid to read it."""
+
+
+def _plugin_fault(error: ProviderError) -> StepOutcome:
+    return StepOutcome(SessionResult("", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]))
+
+
+def _with_problem(result: SessionResult, report: MemoryReport) -> SessionResult:
+    """Return the result as a fault if the session's day dream failed, because its memory is then not what it should be."""
+    if not report.problem or result.error in OUTSIDE_FAULTS:
+        return result
+    message = f"The day dream failed: {report.problem}"
+    return replace(result, error=ErrorKind.DAYDREAM, message=message, fix=FIXES[ErrorKind.DAYDREAM])
 
 
 def clock_of(at: datetime | None) -> dict[str, str]:
@@ -321,6 +370,7 @@ def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: 
         "used": memories.used(outcome.given, result),
         "written": {name: _written(change) for name, change in outcome.written.items()},
         "daydreams": {"failing": list(outcome.daydreams.get("failing", ()))},
+        "memory_usage": usage_to_json(outcome.memory),
         "sources": {piece.metadata["id"] or piece.metadata["via"]: list(piece.turns) for piece in found if piece.turns},
     }
 

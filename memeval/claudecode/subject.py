@@ -43,7 +43,7 @@ from memeval.claudecode.controls import (
     said_in,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
-from memeval.claudecode.faults import CircuitBreaker, Patience, add_lost
+from memeval.claudecode.faults import CircuitBreaker, DreamBreaker, Patience, add_lost
 from memeval.claudecode.processes import end_leftover_processes
 from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
@@ -319,6 +319,7 @@ class CellWork:
     cache: SessionCache = SessionCache(None)
     decides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     injected: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    dreams: DreamBreaker = field(default_factory=DreamBreaker)
 
     @property
     def replays(self) -> bool:
@@ -353,6 +354,9 @@ class _Chain:
     def run(self) -> None:
         """Run the steps that have no records yet."""
         if self._is_done():
+            return
+        if (fault := self._work.dreams.fault) is not None:
+            self._block(self._sequence.steps[0], fault)
             return
         end_leftover_processes(self.box.root)
         done = self._carried_done()
@@ -451,6 +455,7 @@ class _Chain:
             self._record_replay(step, outcome)
         else:
             self._record(step, outcome, grades)
+        self._work.dreams.note(outcome.result)
         return outcome.result if outcome.is_fault else None
 
     def _carried_out(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
@@ -594,7 +599,7 @@ class _Chain:
         payload = {
             "status": "done" if result.ok else str(result.error),
             "message": result.message,
-            "usage": usage_to_json(result.usage),
+            "usage": usage_to_json(outcome.usage),
             "trajectory": trajectory(self._sequence, step, outcome, ()),
         }
         self._work.run.done(Key(Phase.INGEST, self._sequence.id, part=step.id), payload, result.seconds)
@@ -658,7 +663,12 @@ class _Chain:
         judged = sum((score.usage for score in grades), Usage())
         with self._store.transaction():
             self._work.run.done(
-                key(Phase.SEARCH), {"retrieved": [retrieved_to_json(_cut(one)) for one in found], "kept": len(found)}
+                key(Phase.SEARCH),
+                {
+                    "retrieved": [retrieved_to_json(_cut(one)) for one in found],
+                    "kept": len(found),
+                    **({"usage": usage_to_json(outcome.memory)} if outcome.memory.calls else {}),
+                },
             )
             self._work.run.done(key(Phase.ANSWER), answer, result.seconds, status=status, error=error)
             evaluated = {"scores": scores, "usage": usage_to_json(judged)}

@@ -66,13 +66,18 @@ class Trouble:
 
 
 class ModelServer:
-    """Answers with `brain(body)`, or with the fault from `refuses(body)`; records bodies and keys of all requests."""
+    """Answers with `brain(body)`, or with the fault from `refuses(body)`; records bodies and keys of all requests.
+
+    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses.
+    """
 
     def __init__(self, brain: Brain) -> None:
         self.brain = brain
         self.requests: list[Body] = []
         self.keys: list[str] = []
         self.refuses: Callable[[Body], int | Trouble] = lambda _body: 0
+        self.readings: list[Body] = []
+        self.refuses_reader = Trouble()
         self.closed = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.model = self
@@ -134,7 +139,9 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 self._answer(body, self.model.brain(body), cut=trouble.cuts)
         elif path == "/v1/chat/completions":
-            self._json(completion(body))
+            self.model.readings.append(body)
+            trouble = self.model.refuses_reader
+            self._json({"error": {"message": "scripted"}} if trouble.status else completion(body), trouble.status or 200)
         else:
             self._json({})
 

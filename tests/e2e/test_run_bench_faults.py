@@ -15,7 +15,7 @@ import pytest
 from memeval.claudecode.processes import processes_of
 from tests.e2e.bench import Rememberer, command, environment, trajectories
 from tests.e2e.conftest import ROOT
-from tests.e2e.model_server import Body, ModelServer, Trouble, conversation
+from tests.e2e.model_server import Block, Body, ModelServer, Trouble, completion, conversation, say
 from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -205,3 +205,55 @@ def test_an_outage_and_a_lost_login_end_the_run_with_words_and_a_resume_complete
     resumed = bench(model, folder, "--resume", "g", "--no-probe")
     whole = bench(model, folder, *flags, "--run-id", "whole", "--no-cache")
     assert lasting(cell_of(resumed)) == lasting(cell_of(whole)), resumed.stderr
+
+
+def test_a_day_dream_that_can_not_log_in_is_reported_everywhere_and_a_resume_completes_the_cell(
+    model: ModelServer, folder: Path
+) -> None:
+    flags = ("-b", "two", "--mode", "off,plugin", *QUICK, "--settle-timeout", "60")
+    model.refuses_reader = Trouble(status=401)
+    done = bench(model, folder, *flags, "--run-id", "g")
+    assert done.returncode == 1, done.stderr
+    assert "Day dreams failed in 1 of 2 cells" in done.stderr and "--resume g" in done.stderr
+    off, plugin = json.loads(done.stdout)["cells"]
+    assert (off["unscored"], plugin["unscored"]) == ({}, {"blocked": 2})
+    assert plugin["daydreams"]["failed"] == 1 and "401" in plugin["daydreams"]["problem"]
+    assert plugin["metrics"]["accuracy"]["value"] is None
+    refused = bench(model, folder, *[flag for flag in flags if flag != "--no-probe"])
+    assert refused.returncode == 2 and "reader (endpoint) does not answer" in refused.stderr
+    model.refuses_reader = Trouble()
+    resumed = bench(model, folder, "--resume", "g", "--no-probe")
+    assert resumed.returncode == 0, resumed.stderr
+    _, plugin = json.loads(resumed.stdout)["cells"]
+    assert (plugin["daydreams"]["failed"], plugin["metrics"]["accuracy"]["value"]) == (0, 1.0)
+
+
+def test_what_memory_costs_is_counted_and_shown_apart_and_a_question_is_not_day_dreamed(model: ModelServer, folder: Path) -> None:
+    flags = ("-b", "two", "--mode", "plugin", *QUICK, "--budget-usd", "5", "--run-id", "g")
+    cell = cell_of(bench(model, folder, *flags))
+    parts = cell["costs"]
+    assert parts["memory"]["calls"] == len(model.readings) == 1
+    assert parts["memory"]["cost_usd"] > 0
+    assert cell["cost_usd"] == pytest.approx(sum(part["cost_usd"] for part in parts.values()))
+    assert cell["tokens"] == sum(part["input_tokens"] + part["output_tokens"] for part in parts.values())
+    over = bench(model, folder, "--resume", "g", "--no-probe", "--budget-usd", "0")
+    assert over.returncode == 0, "a complete run needs no budget"
+
+
+def test_the_claude_reader_works_in_the_sandbox_with_the_key_of_the_run_and_without_a_daily_budget(
+    model: ModelServer, folder: Path
+) -> None:
+    answers = model.brain
+
+    def brain(body: Body) -> list[Block]:
+        text = conversation(body)
+        read = completion({"messages": [{"content": text}]})["choices"][0]["message"]["content"]
+        return [say(read)] if "memoryd-internal-run" in text else answers(body)
+
+    model.brain = brain
+    flags = ("-b", "two", "--mode", "plugin", *QUICK, "--ingest", "transcripts", "--plugin-setting", "reader=claude")
+    done = bench(model, folder, *flags)
+    cell = cell_of(done)
+    assert (cell["daydreams"]["failed"], cell["metrics"]["accuracy"]["value"]) == (0, 1.0), done.stderr
+    assert cell["costs"]["memory"]["calls"] == 1
+    assert set(model.keys) == {"dummy"}

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from memeval.claudecode.arms import Conditions
+from memeval.claudecode.command import Command
+from memeval.claudecode.console import daily_budget_of
 from memeval.claudecode.processes import processes_of
 from tests.memeval.claudecode.conftest import ROOT, FakeWorld
 from tests.waiting import HANGS_SECONDS, until
@@ -289,3 +292,11 @@ def test_an_unknown_benchmark_or_mode_is_told_with_what_is_known(world: FakeWorl
         done = world.bench(*flags)
         assert done.returncode == 2
         assert "Known:" in done.stderr
+
+
+def test_a_daily_budget_of_day_dreams_is_announced_only_if_the_user_set_one() -> None:
+    def announced(**settings: str) -> str:
+        return daily_budget_of(Command(("sample",), (("plugin", "m"),), conditions=Conditions(plugin_settings=settings)))
+
+    assert "at most 5000 model tokens a day" in announced(daily_token_budget="5000")
+    assert announced() == ""
