@@ -39,8 +39,8 @@ SEPARATE = {
     "memeval": [{"benchmarks", "providers", "judges", "metrics", "stats", "models"}],
 }
 MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.models", "memeval.claudecode", "memeval.console")
-SHARED = ("memoryd.core.types", "memoryd.core.files", "memoryd.core.errors", "memoryd.core.processes")
-"""What both packages are built on: values of model calls, durable files, the root of errors, child processes."""
+SHARED = ("memoryd.core.types", "memoryd.core.files", "memoryd.core.errors", "memoryd.core.processes", "memoryd.core.student")
+"""What both packages are built on: values of model calls, durable files, the root of errors, child processes, statistics."""
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
                 "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "pydantic", "snowballstemmer", "rich",
                 "starlette", "uvicorn", "jinja2", "markdown_it", "ray"}  # fmt: skip

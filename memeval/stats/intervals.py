@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+
+from memoryd.core.student import t_quantile, two_sided_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,69 +32,6 @@ def check_confidence(confidence: float) -> None:
     """Raise ValueError unless the confidence is between 0 and 1."""
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must be between 0 and 1, not {confidence}")
-
-
-_TINY = 1e-300
-_STEPS = 500
-
-
-def two_sided_p(t: float, degrees: float) -> float:
-    """Return the two-sided p-value of t, which is 0 for an infinite t.
-
-    Raises ValueError unless the degrees of freedom are positive.
-    """
-    if degrees <= 0:
-        raise ValueError(f"degrees of freedom must be positive, not {degrees}")
-    if math.isinf(t):
-        return 0.0
-    return incomplete_beta(degrees / (degrees + t * t), degrees / 2, 0.5)
-
-
-@lru_cache(maxsize=4096)
-def t_quantile(confidence: float, degrees: float) -> float:
-    """Return the two-sided critical value of t at this confidence."""
-    low, high = 0.0, 1.0
-    while two_sided_p(high, degrees) > 1 - confidence and high < 1e12:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        if two_sided_p(middle, degrees) > 1 - confidence:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def incomplete_beta(x: float, a: float, b: float) -> float:
-    """Compute the regularised incomplete beta function I_x(a, b) for x from 0 to 1."""
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1) / (a + b + 2):
-        return front * _fraction(x, a, b) / a
-    return 1 - front * _fraction(1 - x, b, a) / b
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    ratio, inverse = 1.0, 1 / _kept(1 - (a + b) * x / (a + 1))
-    value = inverse
-    for step in range(1, _STEPS):
-        for factor in (
-            step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step)),
-            -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1)),
-        ):
-            inverse = 1 / _kept(1 + factor * inverse)
-            ratio = _kept(1 + factor / ratio)
-            change = ratio * inverse
-            value *= change
-        if abs(change - 1) < 1e-14:
-            break
-    return value
-
-
-def _kept(value: float) -> float:
-    """Replace a divisor that is too close to 0."""
-    return value if abs(value) > _TINY else _TINY
 
 
 def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval | None:

@@ -14,7 +14,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from memeval.stats.intervals import Floats, cluster_sums, t_quantile
+from memeval.stats.intervals import Floats, cluster_sums
+from memoryd.core.student import t_quantile
 
 POWER = 0.8
 """The usual chance with which a difference that exists should be found."""

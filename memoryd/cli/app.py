@@ -22,6 +22,7 @@ MODULES = {
     "dreams": "dream proposals undo journal why",
     "admin": "status doctor daydream reindex log import export off on projects",
     "sessions": "sessions",
+    "trial": "ab",
     "settings": "config setup",
     "console": "console",
     "install": "install-claude",

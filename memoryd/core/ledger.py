@@ -26,6 +26,7 @@ class UseKind(StrEnum):
     RETURNED = "returned"
     CITED = "cited"
     CONTRADICTED = "contradicted"
+    CORRECTED = "corrected"  # the user corrected the agent right after it was given the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,11 @@ class Ledger:
         """Return all uses of memories by a session, oldest first."""
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE session = ? ORDER BY at, memory, how", (session,))
         return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
+
+    def given_with_prompts(self, session: str) -> dict[str, str]:
+        """Return the memories that are in the session's context because of a prompt, with the time when each was given."""
+        rows = self._db.execute("SELECT memory, at FROM injection WHERE session = ? AND event = 'UserPromptSubmit'", (session,))
+        return dict(rows)
 
     def all_uses(self) -> dict[str, list[Use]]:
         """Return the uses of all memories as lists by memory id."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.core import candidates, decision_log, switches
+from memoryd.core import candidates, decision_log, switches, trial
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database, Migrations
 from memoryd.core.decision_log import LoggedDecision
@@ -119,6 +119,12 @@ def m009_handoffs(db: Database) -> None:
 def m010_folder_switches(db: Database) -> None:
     """Add the table of switches for folders."""
     switches.create_table(db)
+
+
+@SCHEMA.step
+def m011_trial(db: Database) -> None:
+    """Add the table of sessions of a trial."""
+    trial.create_table(db)
 
 
 GIVEN_UP = "given up"  # key of the note that holds the log lines that took too long, as JSON
@@ -239,6 +245,7 @@ class State:
         self.ledger = Ledger(self._db, clock)
         self.offers = candidates.Offers(self._db, clock)
         self.switches = switches.Switches(self._db, clock, folders_of)
+        self.trial = trial.Trial(self._db, clock)
 
     def close(self) -> None:
         """Close the database."""
@@ -466,6 +473,7 @@ class State:
             self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE handoff SET project = ? WHERE project = ?", (new, old))
             self.switches.move(old, new)
+            self.trial.move_project(old, new)
 
     def set_session_off(self, session: str, off: bool) -> None:
         """Switch memory off or on for one session."""

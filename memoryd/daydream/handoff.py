@@ -61,7 +61,7 @@ class SessionOutline:
         if turn.tool in _EDITS and turn.detail:
             self._files.pop(turn.detail, None)
             self._files[turn.detail] = None
-        self._testing = _part(turn.detail) if turn.tool == "Bash" and _TESTS.search(turn.detail[:400]) else ""
+        self._testing = _part(turn.detail) if is_test_run(turn) else ""
 
     def text(self, learnt: Sequence[MemoryItem], todos: Sequence[MemoryItem], folder: str = "") -> str:
         """Return the handoff without secrets.
@@ -82,12 +82,17 @@ class SessionOutline:
         return redact(". ".join(f"{name[0].upper()}{name[1:]}: {said.rstrip('.')}" for name, said in parts if said)).text
 
 
+def is_test_run(turn: Turn) -> bool:
+    """Return whether a tool call runs tests or checks."""
+    return turn.tool == "Bash" and _TESTS.search(turn.detail[:400]) is not None
+
+
 def holds(handoff: str, memory: str) -> bool:
     """Return whether a handoff may contain what a memory says.
 
     It may if it contains enough of the memory's words, the words of one clause, or a name or value.
     """
-    if not _rare(memory).isdisjoint(_rare(handoff)):
+    if not rare_tokens(memory).isdisjoint(rare_tokens(handoff)):
         return True
     said, stated = item_terms(handoff), set(query_terms(memory))
     shared = stated & said
@@ -101,7 +106,7 @@ def _is_of(clause: str, memory: frozenset[str]) -> bool:
     return len(terms & memory) >= max(MIN_HELD, CLAUSE_SHARE * len(terms))
 
 
-def _rare(text: str) -> set[str]:
+def rare_tokens(text: str) -> set[str]:
     """Return names and values that are unlikely to occur by chance, since they contain a digit or consist of several words."""
     return {match[0].casefold() for match in _RARE.finditer(text)}
 

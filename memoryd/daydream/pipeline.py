@@ -9,15 +9,16 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum, auto
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from memoryd.core.clock import to_iso
+from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import candidate_to_dict
 from memoryd.core.config import ASKS_A_MODEL, ENDPOINT, OFFLINE, Settings
 from memoryd.core.decision_log import REFUSED, LoggedDecision
@@ -42,8 +43,10 @@ from memoryd.core.types import (
     Usage,
 )
 from memoryd.daydream.admission import admissible, is_excluded, is_own_run, summed
-from memoryd.daydream.handoff import SessionOutline
+from memoryd.daydream.handoff import SessionOutline, rare_tokens
+from memoryd.daydream.measures import measure
 from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, is_searchable, messages_for
+from memoryd.daydream.offline.acts import corrects
 from memoryd.daydream.readers import (
     CONTINUING_EVENTS,
     FIRST_REST_SECONDS,
@@ -71,11 +74,44 @@ from memoryd.daydream.transcript import LogChunk, cursor_at_end, first_folder, r
 from memoryd.daydream.under_way import ReadAttempts
 from memoryd.llm.claude import Logins
 
-# How a session used memories. Memories that it cited were useful, and memories that it contradicted were wrong.
+# How a session used memories. Memories that it cited were useful, memories that it contradicted were wrong, and a correction by
+# the user right after a memory was given is a weak sign against it.
 #
 # The uses are recorded in the ledger for the dream. If the same log is read repeatedly, nothing is recorded twice.
 
 _CITED = re.compile(r"\bmem_[0-9a-f]{12}\b")
+MAX_ECHOED = 200
+# A hook runs just before the client writes the prompt to the log.
+GIVEN_WITHIN = timedelta(seconds=10)
+
+
+def echoed(turns: Iterable[Turn], given: Iterable[MemoryItem]) -> list[str]:
+    """Return the memories whose names or values the agent used in words or tool calls, without having met them in the session.
+
+    A name or value that the user or a tool mentioned before in these turns shows nothing.
+    """
+    rare = {item.id: rare_tokens(item.content) for item in given}
+    met: set[str] = set()
+    used: dict[str, None] = {}
+    for turn in turns:
+        said = rare_tokens(f"{turn.text} {turn.detail}")
+        if turn.kind in (TurnKind.ASSISTANT, TurnKind.TOOL_USE) and not turn.sidechain:
+            fresh = said - met
+            used.update(dict.fromkeys(id for id, tokens in rare.items() if not fresh.isdisjoint(tokens)))
+        met |= said
+    return list(used)
+
+
+def followed_by_correction(turns: Iterable[Turn], given: Mapping[str, str]) -> list[str]:
+    """Return the memories that were given with a prompt whose next prompt corrects the agent. `given` holds their times."""
+    prompts = [turn for turn in turns if turn.kind is TurnKind.USER and turn.via == "prompt" and not turn.sidechain and turn.at]
+    times = {id: from_iso(at) for id, at in given.items()}
+    out: dict[str, None] = {}
+    for prompt, reply in pairwise(prompts):
+        if prompt.at and reply.at and corrects(reply.text):
+            until = min(reply.at, prompt.at + GIVEN_WITHIN)
+            out.update(dict.fromkeys(id for id, at in times.items() if prompt.at - GIVEN_WITHIN <= at < until))
+    return list(out)
 
 
 def cited(turns: Iterable[Turn]) -> list[str]:
@@ -98,8 +134,13 @@ def note(
     turns: Iterable[Turn], outcomes: Sequence[tuple[Candidate, Outcome]], session: str, store: KeepingStore, ledger: Ledger
 ) -> None:
     """Record how these turns, and the statements extracted from them, used memories."""
-    if named := [id for id in cited(turns) if store.get(id) is not None]:
+    turns = list(turns)
+    injected = dict.fromkeys(use.memory for use in ledger.uses_in(session) if use.how is UseKind.INJECTED)
+    given = [item for id in list(injected)[:MAX_ECHOED] if (item := store.get(id)) is not None]
+    if named := [id for id in dict.fromkeys([*cited(turns), *echoed(turns, given)]) if store.get(id) is not None]:
         ledger.record_use(named, session, UseKind.CITED)
+    if blamed := followed_by_correction(turns, ledger.given_with_prompts(session)):
+        ledger.record_use(blamed, session, UseKind.CORRECTED)
     if wrong := [id for candidate, outcome in outcomes for id in contradicted(candidate, outcome, store)]:
         ledger.record_use(wrong, session, UseKind.CONTRADICTED)
 
@@ -209,6 +250,7 @@ class DayDream:
                     break
                 if then is _NextStep.END:
                     self._hand_off(job)
+                    self._measure(job)
                     self._state.finish_job(job)
                     break
         except TranscriptError as error:
@@ -467,6 +509,13 @@ class DayDream:
         text = gathered.text([hit.item for hit in learnt], [hit.item for hit in todos], record.cwd)
         if text:
             self._state.save_handoff(job.session, record.project, text)
+
+    def _measure(self, job: Job) -> None:
+        """Measure a session that ended in a trial, since the client deletes old logs."""
+        if job.reason not in FINAL_REASONS or not self._state.trial.has(job.session) or self._why_not_opened(job):
+            return
+        path = Path(job.transcript)
+        self._state.trial.save(job.session, path.stat().st_size, measure(path, apart=self._is_apart).as_dict())
 
     # Pieces that wait for a model
 

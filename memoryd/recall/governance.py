@@ -81,17 +81,22 @@ def _weight(item: MemoryItem) -> tuple[bool, bool, datetime, str]:
 FRESH_DAYS = 180.0
 USAGE_STEP = 0.25
 MAX_USAGE = 1.5
+MIN_USAGE = 0.75
 PINNED = 2.0
 DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class UseCounts:
-    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and when it was last used."""
+    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and when it was last used.
+
+    `corrected` counts the sessions in which the user corrected the agent right after it was given the memory.
+    """
 
     used: int = 0
     contradicted: int = 0
     last_used: datetime | None = None
+    corrected: int = 0
 
 
 UNUSED = UseCounts()
@@ -102,16 +107,18 @@ def count_uses(uses: Iterable[Use]) -> UseCounts:
 
     Injections don't count, because frequently shown memories would otherwise perpetuate themselves.
     """
-    used = contradicted = 0
+    used = contradicted = corrected = 0
     last: datetime | None = None
     for use in uses:
         if use.how is UseKind.CONTRADICTED:
             contradicted += 1
+        elif use.how is UseKind.CORRECTED:
+            corrected += 1
         elif use.how in (UseKind.CITED, UseKind.RETURNED):
             used += 1
             at = from_iso(use.at)
             last = at if last is None else max(last, at)
-    return UseCounts(used, contradicted, last)
+    return UseCounts(used, contradicted, last, corrected)
 
 
 def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[str], MemoryItem | None]) -> UseCounts:
@@ -124,7 +131,8 @@ def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[s
     parts = [own, *(usage.get(id, UNUSED) for id in sorted(merged))]
     recorded = [found.created_at for found in map(get, sorted(merged)) if found is not None]
     times = [*(part.last_used for part in parts if part.last_used), *recorded]
-    return UseCounts(sum(p.used for p in parts), max(p.contradicted for p in parts), max(times, default=None))
+    used, corrected = sum(part.used for part in parts), sum(part.corrected for part in parts)
+    return UseCounts(used, max(part.contradicted for part in parts), max(times, default=None), corrected)
 
 
 def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
@@ -134,8 +142,10 @@ def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> flo
 
 
 def usage_factor(counts: UseCounts) -> float:
-    """Return a factor from 1 for unused memories to 1.5 for frequently used ones."""
-    return min(MAX_USAGE, 1.0 + USAGE_STEP * math.log2(1 + counts.used))
+    """Return a factor from 1 for unused memories to 1.5 for frequently used ones, and down to 0.75 where corrections prevail."""
+    balance = counts.used - counts.corrected
+    step = USAGE_STEP * math.log2(1 + abs(balance))
+    return min(MAX_USAGE, 1.0 + step) if balance >= 0 else max(MIN_USAGE, 1.0 - step)
 
 
 class Assurance(IntEnum):

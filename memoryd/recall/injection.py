@@ -21,6 +21,7 @@ from memoryd.core.files import write_atomic
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.state import Handoff, State
+from memoryd.core.trial import Arm
 from memoryd.core.types import EPOCH, LinkType, MemoryItem, Project, Query, Status
 from memoryd.daydream.admission import is_excluded
 from memoryd.recall.governance import Governance, drop_contradicted, govern, governance_of, handoffs_for
@@ -94,6 +95,8 @@ class Injector:
 
     def session_start(self, event: SessionEvent) -> str:
         """Return the context for SessionStart: governance and new memories, within the session budget."""
+        if self._is_control(event):
+            return ""
         if event.source in _SEES_NOTHING:
             self._state.forget_injections(event.session)
         given = self._govern_session(event, self.cache_governance(event.project)) if self._settings.inject_session else ""
@@ -153,9 +156,15 @@ class Injector:
 
     def prompt(self, event: SessionEvent) -> str:
         """Return the context for a prompt: outstanding governance, relevant memories, and an offer to settle candidates."""
+        if self._is_control(event):
+            return ""
         owed = self._pending_governance(event)
         parts = [self._asked_handoff(event) or self._handoff(event), owed, self._relevant(event), self._offer(event)]
         return "\n".join(filter(None, parts))
+
+    def _is_control(self, event: SessionEvent) -> bool:
+        """Return whether the session gets no memory because it is in the control arm of a trial."""
+        return self._state.trial.enter(event.session, event.project.id) is Arm.CONTROL
 
     def prepare_offer(self, session: str, project: str) -> None:
         """Prepare the offer for the next prompt after the session's log has been read."""
@@ -202,7 +211,8 @@ class Injector:
         answer, governance = b"", None
         if self._settings.inject_session and not off and not self._state.is_off(project.id):
             governance = self.governance(project.id)
-            answer = hook_output("SessionStart", governance.text)
+            # A hook without a daemon can't tell the arms of a trial apart. The first prompt brings what a session lacks.
+            answer = b"" if self._state.trial.share else hook_output("SessionStart", governance.text)
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
             closed = is_excluded(self._settings, anchor) or self._state.is_off(project.id, anchor)
             self._put(self._cache_file(anchor), b"" if closed else answer)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,37 @@ def test_what_was_injected_stays_on_record_after_a_compaction(world: World) -> N
     state.record_injection("s1", ["mem_0123456789ab"], "SessionStart")
     assert [use.how for use in state.ledger.uses("mem_0123456789ab")] == [UseKind.INJECTED]
     assert state.injected("s1") == {"mem_0123456789ab"}
+
+
+def test_a_memory_whose_value_the_agent_uses_was_cited_unless_somebody_else_named_it_before(world: World) -> None:
+    service, state, _, _, _ = world
+    known, repeated = (
+        service.write(MemoryItem(text, project="shop")) for text in ("The port is 5544.", "The queue is shop-orders-v2.")
+    )
+    state.record_injection(SESSION, [known, repeated], "UserPromptSubmit")
+    log = Log()
+    read(
+        world,
+        log.user("Connect, and look at shop-orders-v2."),
+        log.tool_use("t1", "Bash", command="psql -p 5544; q shop-orders-v2"),
+    )
+    assert {use.how for use in state.ledger.uses(known)} == {UseKind.INJECTED, UseKind.CITED}
+    assert [use.how for use in state.ledger.uses(repeated)] == [UseKind.INJECTED]
+
+
+def test_a_correction_right_after_a_prompt_counts_against_what_was_given_with_that_prompt(world: World) -> None:
+    service, state, _, _, clock = world
+    early, late = (service.write(MemoryItem(text, project="shop")) for text in ("Use the old queue.", "Use the blue theme."))
+    log = Log()
+    first = log.user("Send it to the queue.")
+    clock.advance(seconds=(datetime.fromisoformat(first["timestamp"]) - clock.now()).total_seconds())
+    state.record_injection(SESSION, [early], "UserPromptSubmit")
+    answer = log.assistant("Sent to the old queue.")
+    for _ in range(40):
+        log.line("system")
+    correction = log.user("No, the old queue was shut down.")
+    clock.advance(seconds=(datetime.fromisoformat(correction["timestamp"]) - clock.now()).total_seconds())
+    state.record_injection(SESSION, [late], "UserPromptSubmit")
+    read(world, first, answer, correction, log.assistant("Sorry."))
+    assert UseKind.CORRECTED in [use.how for use in state.ledger.uses(early)]
+    assert UseKind.CORRECTED not in [use.how for use in state.ledger.uses(late)]
