@@ -18,7 +18,7 @@ from memeval.stats import (
     paired_permutation,
     wilson,
 )
-from memeval.stats.intervals import t_quantile, two_sided_p
+from memoryd.core.student import t_quantile, two_sided_p
 
 
 def test_wilson_of_eight_in_ten() -> None:

@@ -146,15 +146,18 @@ def test_two_equal_arms_are_told_apart_as_rarely_as_the_interval_promises() -> N
     chance = random.Random(7)
     found = 0
     for _ in range(400):
-        first, second = ([chance.lognormvariate(0, 0.7) for _ in range(15)] for _ in range(2))
+        first, second = [chance.lognormvariate(0, 0.7) for _ in range(15)], [chance.lognormvariate(0, 0.7) for _ in range(15)]
         found += welch(first, second).shown
     assert found / 400 <= 0.07
 
 
 def test_the_number_of_sessions_named_is_the_one_that_shows_the_difference() -> None:
     chance = random.Random(11)
-    pilot = [[chance.gauss(mean, 3) for _ in range(2_000)] for mean in (8, 10)]
-    needed = sessions_needed(*pilot, 0.2)
+
+    def sample(mean: float, size: int) -> list[float]:
+        return [chance.gauss(mean, 3) for _ in range(size)]
+
+    needed = sessions_needed(sample(8, 2_000), sample(10, 2_000), 0.2)
     assert needed is not None
-    shown = sum(welch(*([chance.gauss(mean, 3) for _ in range(needed)] for mean in (8, 10))).shown for _ in range(300))
+    shown = sum(welch(sample(8, needed), sample(10, needed)).shown for _ in range(300))
     assert 0.7 <= shown / 300 <= 0.9
