@@ -13,8 +13,8 @@ import orjson
 
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.handoff import is_test_run
-from memoryd.daydream.offline.acts import corrects
 from memoryd.daydream.transcript import ReadLimits, read_all, read_lines
+from memoryd.language.cues import opens_as_correction
 
 MAX_EDITS = 2_000  # of one session, to look for reverted ones in
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
@@ -76,7 +76,7 @@ def _count_turns(found: SessionMeasures, turns: Iterable[Turn]) -> None:
             continue
         if turn.kind is TurnKind.USER:
             found.prompts += turn.via == "prompt"
-            found.corrections += turn.via == "prompt" and corrects(turn.text)
+            found.corrections += turn.via == "prompt" and opens_as_correction(turn.text)
         elif turn.kind is TurnKind.TOOL_USE:
             testing = is_test_run(turn)
         elif turn.kind is TurnKind.TOOL_RESULT and testing:

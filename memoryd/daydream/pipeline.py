@@ -46,7 +46,6 @@ from memoryd.daydream.admission import admissible, is_excluded, is_own_run, summ
 from memoryd.daydream.handoff import SessionOutline, rare_tokens
 from memoryd.daydream.measures import measure
 from memoryd.daydream.model_reader import UnusableAnswerError, choose_related, find_related, is_searchable, messages_for
-from memoryd.daydream.offline.acts import corrects
 from memoryd.daydream.readers import (
     CONTINUING_EVENTS,
     FIRST_REST_SECONDS,
@@ -72,6 +71,7 @@ from memoryd.daydream.reconcile import (
 from memoryd.daydream.redact import redacted_passage
 from memoryd.daydream.transcript import LogChunk, cursor_at_end, first_folder, read_all, read_transcript
 from memoryd.daydream.under_way import ReadAttempts
+from memoryd.language.cues import opens_as_correction
 from memoryd.llm.claude import Logins
 
 # How a session used memories. Memories that it cited were useful, memories that it contradicted were wrong, and a correction by
@@ -108,7 +108,7 @@ def followed_by_correction(turns: Iterable[Turn], given: Mapping[str, str]) -> l
     times = {id: from_iso(at) for id, at in given.items()}
     out: dict[str, None] = {}
     for prompt, reply in pairwise(prompts):
-        if prompt.at and reply.at and corrects(reply.text):
+        if prompt.at and reply.at and opens_as_correction(reply.text):
             until = min(reply.at, prompt.at + GIVEN_WITHIN)
             out.update(dict.fromkeys(id for id, at in times.items() if prompt.at - GIVEN_WITHIN <= at < until))
     return list(out)

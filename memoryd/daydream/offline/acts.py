@@ -776,11 +776,6 @@ def is_correction(text: str) -> bool:
     return _corrected(text, without_openers(text), "") is not None
 
 
-def corrects(prompt: str) -> bool:
-    """Return whether a prompt begins by taking back or denying what was said or done before, as in "No, …" and "不对，…"."""
-    return _REVISES.match(prompt.lstrip()[:200]) is not None
-
-
 # A message of the user
 
 _JOKE = later(
