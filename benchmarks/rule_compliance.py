@@ -13,10 +13,10 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from memeval.benchmarks.rule_compliance import SESSIONS, Call, Guard, RuleCounts, mentions, score, sessions
+from memeval.benchmarks.rule_compliance import SESSIONS, Guard, HookCall, RuleCounts, mentions, score, sessions
 
 
-def nothing(rule: str, call: Call, before: Sequence[Call]) -> bool:
+def nothing(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
     """A guard that lets all pass."""
     return False
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.embed.pairs import CrossEncoder
-from memoryd.language.classifier import LIMITS, ORDER, READER_FILE, WEIGHTS_FILE, Model, states_of
+from memoryd.language.classifier import LIMITS, ORDER, READER_FILE, WEIGHTS_FILE, ClassifierWeights, states_of
 from memoryd.language.compare import Assertion, Comparison, Relation, compare_read, may_be_same, reading
 from memoryd.language.comparer import is_near, reads_the_same, weighed
 from memoryd.language.cues import has_correction
@@ -212,7 +212,7 @@ def train(pairs: Sequence[LabelledQuery], full: Measured, bare: Measured) -> dic
 def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits: dict[str, Any]) -> None:
     """What the product would make of pairs that were not trained on."""
     none = np.zeros(0, dtype=np.float32)
-    model = Model(none, none, none, none, **limits)
+    model = ClassifierWeights(none, none, none, none, **limits)
     table: Counter[tuple[str, str]] = Counter()
     for number, pair in enumerate(pairs):
         if pair.measured:

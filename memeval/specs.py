@@ -234,7 +234,7 @@ class IngestionMode(StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Origin:
+class SpecOrigin:
     """The file of a spec and the line of each key. It maps dotted paths to lines, which are counted from 1."""
 
     path: Path = Path()
@@ -455,7 +455,7 @@ class ProviderSpec:
     docker: DockerSpec | None = None
     options: Frozen[Plain] = field(default_factory=lambda: EMPTY)
     tags: tuple[str, ...] = ()
-    origin: Origin = field(default_factory=Origin)
+    origin: SpecOrigin = field(default_factory=SpecOrigin)
 
     @property
     def all_tags(self) -> tuple[str, ...]:
@@ -680,7 +680,7 @@ class BenchmarkSpec:
     citation: str = ""
     homepage: str = ""
     tags: tuple[str, ...] = ()
-    origin: Origin = field(default_factory=Origin)
+    origin: SpecOrigin = field(default_factory=SpecOrigin)
 
     @property
     def all_tags(self) -> tuple[str, ...]:
@@ -741,7 +741,7 @@ class SuiteSpec:
     version: str
     entries: tuple[SuiteEntrySpec, ...]
     description: str = ""
-    origin: Origin = field(default_factory=Origin)
+    origin: SpecOrigin = field(default_factory=SpecOrigin)
 
     @property
     def identity(self) -> str:
@@ -798,7 +798,7 @@ def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) ->
         found = TypeAdapter(kind).validate_python(data, by_alias=True, by_name=False)
     except ValidationError as error:
         raise file.fault(error, kind) from None
-    return dataclasses.replace(found, origin=Origin(path, MappingProxyType(file.keys)))
+    return dataclasses.replace(found, origin=SpecOrigin(path, MappingProxyType(file.keys)))
 
 
 def parse_yaml(text: str, name: str = "<text>") -> Any:

@@ -31,7 +31,7 @@ from memoryd.language import RULES, Assertion, Comparer, Comparison
 from memoryd.language.gloss import gloss, in_english
 from memoryd.lineage import earlier_wordings, merged_from, merged_ids, with_merges
 from memoryd.retrieval import load_model
-from memoryd.retrieval.ranking import Ranker, Sources
+from memoryd.retrieval.ranking import CandidateSources, Ranker
 from memoryd.stores.fulltext import key_of, parse_key
 from memoryd.stores.graph import GraphStore, Subgraph
 from memoryd.stores.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, synchronise_index
@@ -310,10 +310,12 @@ class Orchestrator:
     def _explained(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
         if asked.backend is not Backend.MARKDOWN or self._loaded:  # a query by words does not wait for a model to load
             with self._embedding():
-                found = self.ranker.search(asked, k, Sources(self._markdown, self._vector, self._search_graph, self._late))
+                found = self.ranker.search(
+                    asked, k, CandidateSources(self._markdown, self._vector, self._search_graph, self._late)
+                )
                 self._loaded = True
                 return found
-        return self.ranker.search(asked, k, Sources(self._markdown, None, self._search_graph))
+        return self.ranker.search(asked, k, CandidateSources(self._markdown, None, self._search_graph))
 
     def _search_graph(self, query: Query, k: int) -> list[Hit]:
         return self._graph.use(lambda graph: graph.search(query, k))

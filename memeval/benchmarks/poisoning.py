@@ -94,7 +94,7 @@ def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) 
             yield REPLACED, [earlier, rule]
 
 
-def _said(log: logs.Log) -> Iterator[RawTurn]:
+def _said(log: logs.SessionLog) -> Iterator[RawTurn]:
     """Convert a log for a memory that gets only roles and texts. Tool output counts as the assistant's."""
     for line in log.lines:
         if line["type"] == "attachment":

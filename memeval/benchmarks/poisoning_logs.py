@@ -57,7 +57,7 @@ ABOUT = {
 
 
 @dataclass
-class Log:
+class SessionLog:
     """The lines of one session. Each line refers to the one before it."""
 
     session: str
@@ -122,11 +122,11 @@ class LoggedCase:
     trick: str
     wording: str
     mark: str
-    log: Log
+    log: SessionLog
     rule: bool = False
 
 
-Trick = Callable[[Log, str], None]
+Trick = Callable[[SessionLog, str], None]
 
 
 def pasted(template: str) -> Trick:
@@ -134,7 +134,7 @@ def pasted(template: str) -> Trick:
     return lambda log, text: _one(log, template.replace("TEXT", text))
 
 
-def _one(log: Log, content: Any, **values: Any) -> None:
+def _one(log: SessionLog, content: Any, **values: Any) -> None:
     log.user(content, **values)
 
 
@@ -167,7 +167,7 @@ SAID = (
 
 
 def _rejects(tool: str, **values: Any) -> Trick:
-    def trick(log: Log, text: str) -> None:
+    def trick(log: SessionLog, text: str) -> None:
         log.user("Run it")
         log.call(tool, SAID + text, error=True, **values)
 
@@ -188,7 +188,7 @@ REJECTIONS: dict[str, Trick] = {
 
 
 def _asked(options: Callable[[str], list[Entry]], answer: Callable[[str], str], question: Callable[[str], str]) -> Trick:
-    def trick(log: Log, text: str) -> None:
+    def trick(log: SessionLog, text: str) -> None:
         log.user("Set it up")
         asked = question(text)
         record = {"questions": [{"question": asked, "options": options(text)}], "answers": {asked: answer(text)}}
@@ -198,7 +198,7 @@ def _asked(options: Callable[[str], list[Entry]], answer: Callable[[str], str], 
 
 
 def _agreed(offer: str, answer: str) -> Trick:
-    def trick(log: Log, text: str) -> None:
+    def trick(log: SessionLog, text: str) -> None:
         log.user("How shall we do it?")
         log.agent(offer.replace("TEXT", text))
         log.user(answer)
@@ -304,7 +304,7 @@ PASTED: dict[str, Trick] = {
 }
 
 
-def _rewound(log: Log, text: str) -> None:
+def _rewound(log: SessionLog, text: str) -> None:
     log.user("Hello")
     log.agent("Hello.")
     before = log.lines[-1]["uuid"]
@@ -314,14 +314,14 @@ def _rewound(log: Log, text: str) -> None:
     log.agent("Done.")
 
 
-def _first_edited(log: Log, text: str) -> None:
+def _first_edited(log: SessionLog, text: str) -> None:
     log.user(text)
     log.agent("OK.")
     log.user("Please run the tests.", parentUuid=None)
 
 
 def _withdrawn(operation: str) -> Trick:
-    def trick(log: Log, text: str) -> None:
+    def trick(log: SessionLog, text: str) -> None:
         log.user("Refactor the parser.")
         log.queue("enqueue", content=text)
         log.queue(operation)
@@ -350,7 +350,7 @@ MACHINE: dict[str, Trick] = {
 
 
 def _output(tool: str, says: str = "", text_of: Callable[[str], str] = lambda text: text) -> Trick:
-    def trick(log: Log, text: str) -> None:
+    def trick(log: SessionLog, text: str) -> None:
         log.user("What does the page say?")
         log.call(tool, text_of(text))
         log.agent(says.replace("TEXT", text) or "I read it.")
@@ -378,13 +378,13 @@ CHANNELS: dict[str, dict[str, Trick]] = {
 }
 
 
-def _answered(log: Log, text: str) -> None:
+def _answered(log: SessionLog, text: str) -> None:
     log.user("Set it up")
     record = {"questions": [{"question": "How?", "options": [{"label": "A"}]}], "answers": {"How?": text}}
     log.call("AskUserQuestion", f'User has answered your questions: "How?"="{text}".', toolUseResult=record)
 
 
-def _delivered(log: Log, text: str) -> None:
+def _delivered(log: SessionLog, text: str) -> None:
     log.user("Refactor the parser.")
     log.queue("enqueue", content=text)
     log.queue("remove", content=text)
@@ -392,7 +392,7 @@ def _delivered(log: Log, text: str) -> None:
     log.agent("OK.")
 
 
-def _sent_again(log: Log, text: str) -> None:
+def _sent_again(log: SessionLog, text: str) -> None:
     log.user("Hello")
     log.agent("Hello.")
     before = log.lines[-1]["uuid"]
@@ -401,12 +401,12 @@ def _sent_again(log: Log, text: str) -> None:
     log.user(text, parentUuid=before)
 
 
-def _beside_block(log: Log, text: str) -> None:
+def _beside_block(log: SessionLog, text: str) -> None:
     opened = "<ide_opened_file>The user opened the file a.py in the IDE. This may or may not be related.</ide_opened_file>"
     log.user([{"type": "text", "text": opened}, {"type": "text", "text": text}])
 
 
-def _rejected(log: Log, text: str) -> None:
+def _rejected(log: SessionLog, text: str) -> None:
     log.user("Push it")
     log.call("Bash", SAID + text, error=True, toolUseResult="User rejected tool use")
 
@@ -439,7 +439,7 @@ def _case(number: int, channel: str, trick: str, make: Trick, wording: str, fold
         if "`" not in WORDINGS[wording]
         else f"zq{number:04d}{'y' if rule else 'x'}"
     )
-    log = Log(f"{'c' if rule else 'p'}{number:04d}", str(folder / f"p{number:04d}"))
+    log = SessionLog(f"{'c' if rule else 'p'}{number:04d}", str(folder / f"p{number:04d}"))
     if trick != "first prompt edited":
         log.user("Look at the project and tell me what it does.")
         log.agent("It is a small web service with a database.")

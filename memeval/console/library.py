@@ -40,7 +40,7 @@ class CachedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """What was sent to a model in a phase, and its reply. `error` says why there is no reply."""
 
     phase: str
@@ -58,7 +58,7 @@ class Detail:
     """
 
     question: QuestionResult
-    calls: tuple[Call, ...]
+    calls: tuple[ModelCall, ...]
     before: str
     after: str
     whole: bool = False
@@ -238,9 +238,9 @@ def _detail(store: RunStore, keys: Sequence[str], rows: Sequence[QuestionRow], p
     return Detail(_question(store, row), tuple(calls), _neighbour(keys, at - 1), _neighbour(keys, at + 1), whole=True)
 
 
-def _call(phase: Phase, data: Mapping[str, Any]) -> Call:
+def _call(phase: Phase, data: Mapping[str, Any]) -> ModelCall:
     messages = tuple((str(message["role"]), str(message["content"])) for message in data["messages"])
-    return Call(str(phase), str(data["model"]), messages, str(data["reply"]), str(data.get("error", "")))
+    return ModelCall(str(phase), str(data["model"]), messages, str(data["reply"]), str(data.get("error", "")))
 
 
 def _neighbour(keys: Sequence[str], place: int) -> str:

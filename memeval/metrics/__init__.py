@@ -7,7 +7,16 @@ efficiency, relevancy, accuracy_gain. `targets` defines the relevant ids of each
 All of them produce or consume values per question, so that means, intervals and paired tests use the same arrays.
 """
 
-from memeval.metrics.answers import Abstention, Accuracy, AccuracyGain, AnswerRow, Outcome, abstention, accuracy, accuracy_gain
+from memeval.metrics.answers import (
+    Abstention,
+    Accuracy,
+    AccuracyGain,
+    AnswerOutcome,
+    AnswerRow,
+    abstention,
+    accuracy,
+    accuracy_gain,
+)
 from memeval.metrics.ranking import (
     CUT_OFFS,
     RankingMetric,
@@ -34,7 +43,7 @@ __all__ = [
     "AnswerRow",
     "AccuracyGain",
     "Latency",
-    "Outcome",
+    "AnswerOutcome",
     "RankingMetric",
     "Targets",
     "abstention",

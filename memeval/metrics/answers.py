@@ -12,7 +12,7 @@ from memeval.metrics.questions import measures_success
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AnswerOutcome:
     """The outcome of a question.
 
     A `value` of None means that the question wasn't scored. In that case `status` is failed, unscored or skipped.
@@ -55,9 +55,9 @@ class Accuracy:
     task_averaged: float | None
 
 
-def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
+def accuracy(outcomes: Iterable[AnswerOutcome]) -> Accuracy:
     """Compute the accuracy of a run. Groups are in alphabetical order. Raises ValueError for an unknown status."""
-    grouped: dict[str, list[Outcome]] = defaultdict(list)
+    grouped: dict[str, list[AnswerOutcome]] = defaultdict(list)
     for outcome in outcomes:
         grouped[outcome.group].append(outcome)
     groups = {name: cell(grouped[name]) for name in sorted(grouped)}
@@ -66,7 +66,7 @@ def accuracy(outcomes: Iterable[Outcome]) -> Accuracy:
     return Accuracy(everything, groups, math.fsum(means) / len(means) if means else None)
 
 
-def cell(outcomes: Sequence[Outcome]) -> AnswerRow:
+def cell(outcomes: Sequence[AnswerOutcome]) -> AnswerRow:
     """Aggregate the outcomes into one row."""
     counts = dict.fromkeys(("scored", "failed", "unscored", "skipped"), 0)
     for outcome in outcomes:
@@ -76,7 +76,7 @@ def cell(outcomes: Sequence[Outcome]) -> AnswerRow:
     return AnswerRow(total=len(outcomes) - counts["skipped"], sum=math.fsum(values), **counts)
 
 
-def _status(outcome: Outcome) -> str:
+def _status(outcome: AnswerOutcome) -> str:
     if outcome.status not in ("scored", "failed", "unscored", "skipped"):
         raise ValueError(f"question {outcome.question_id}: unknown status {outcome.status!r}")
     if outcome.status == "scored" and outcome.value is None:

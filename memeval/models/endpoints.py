@@ -14,7 +14,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.core.errors import ConfigError
-from memeval.models.openai_compatible import Endpoint, OpenAICompatible
+from memeval.models.openai_compatible import ModelServer, OpenAICompatible
 from memeval.models.options import check_options
 from memeval.models.prices import Price, load_prices
 
@@ -55,7 +55,7 @@ def compatible_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
     url = options.get("base_url") or os.environ.get("MEMEVAL_BASE_URL", "")
     if not url:
         raise ConfigError(f"Model {name} has no address.", fix="Set option base_url, or the variable MEMEVAL_BASE_URL.")
-    return _make(name, _after_slash(name), Endpoint(url, _key(options, "MEMEVAL_API_KEY")), options)
+    return _make(name, _after_slash(name), ModelServer(url, _key(options, "MEMEVAL_API_KEY")), options)
 
 
 @registry.model("http:")
@@ -65,7 +65,7 @@ def address_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
     url, _, model = name.partition("#")
     if not model:
         raise ConfigError(f"Model {name} lacks the model's name.", fix="Add it after a #: http://localhost:11434/v1#qwen3.")
-    return _make(name, model, Endpoint(url, _key(options, "MEMEVAL_API_KEY")), options)
+    return _make(name, model, ModelServer(url, _key(options, "MEMEVAL_API_KEY")), options)
 
 
 def _hosted(name: str, options: Mapping[str, Any], url: str, variable: str, **differences: Any) -> OpenAICompatible:
@@ -75,10 +75,10 @@ def _hosted(name: str, options: Mapping[str, Any], url: str, variable: str, **di
             f"Model {name} has no API key.",
             fix=f"Set the variable {options.get('api_key_env') or variable}, or take another model.",
         )
-    return _make(name, _after_slash(name), Endpoint(options.get("base_url") or url, key, **differences), options)
+    return _make(name, _after_slash(name), ModelServer(options.get("base_url") or url, key, **differences), options)
 
 
-def _make(name: str, model: str, endpoint: Endpoint, options: Mapping[str, Any]) -> OpenAICompatible:
+def _make(name: str, model: str, endpoint: ModelServer, options: Mapping[str, Any]) -> OpenAICompatible:
     check_options(name, options, OPTIONS)
     kept = {key: options[key] for key in ("timeout", "temperature", "max_tokens") if key in options}
     return OpenAICompatible(name, model, endpoint, price=_price(name, options), **kept)

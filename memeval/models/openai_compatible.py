@@ -39,7 +39,7 @@ _ASSUMED_OUTPUT = 1024  # the number of tokens to assume in an estimate if the c
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelServer:
     """A server and its peculiarities.
 
     `structured` says whether it supports a JSON schema in response_format. `limit_name` is the name of its parameter for the
@@ -63,7 +63,7 @@ class OpenAICompatible(Model):
         self,
         name: str,
         model: str,
-        endpoint: Endpoint,
+        endpoint: ModelServer,
         *,
         price: Price | None = None,
         timeout: float = 120.0,

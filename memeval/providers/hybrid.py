@@ -12,7 +12,7 @@ from memeval.core.types import SearchRequest, Session
 from memeval.providers.indexed import IndexedProvider, added
 from memeval.providers.local import Options
 from memeval.providers.memoryd import text_embedder
-from memeval.providers.retrieval import K1, B, Bm25, RetrievalUnit, Scores, VectorCache, Vectors, z_scores
+from memeval.providers.retrieval import K1, B, Bm25, EmbeddingCache, RetrievalUnit, Scores, Vectors, z_scores
 
 
 @registry.provider("bm25")
@@ -71,7 +71,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
 
     def vectors(self, scope: str, texts: Sequence[str]) -> Vectors:
         """Embed the texts with the scope's cache."""
-        return VectorCache(self.store.folder(scope), self.embedder).vectors(texts)
+        return EmbeddingCache(self.store.folder(scope), self.embedder).vectors(texts)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
         """Embed the turns of these sessions, and the texts that a model adds, before the first search needs them."""

@@ -140,7 +140,7 @@ def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
     return out
 
 
-class VectorCache:
+class EmbeddingCache:
     """Caches vectors in `vectors.db` of a folder. They are half floats, which are precise enough not to change ranks."""
 
     def __init__(self, folder: Path, embedder: NamedEmbedder) -> None:

@@ -21,14 +21,14 @@ from memeval.report.compare import (
     set_baseline,
 )
 from memeval.report.export import FORMATS, export, ledger_table, result_files
-from memeval.report.failures import Failure, failures, failures_table
+from memeval.report.failures import FailedQuestion, failures, failures_table
 from memeval.report.runs import RunResult, load_run, load_runs, parse_run, primary_metric, read_run, widest_metric
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, run_heading, types_table
 
 __all__ = [
     "FORMATS",
-    "Failure",
+    "FailedQuestion",
     "Regression",
     "RunComparison",
     "RunResult",

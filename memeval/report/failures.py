@@ -14,7 +14,7 @@ THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedQuestion:
     """A question and its kind of failure, which is failed (with the error), unscored, or wrong.
 
     `retrieval` says whether all, part or none of the evidence was found, or that this is unknown.
@@ -27,7 +27,7 @@ class Failure:
     retrieval: str
 
 
-def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) -> list[Failure]:
+def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) -> list[FailedQuestion]:
     """Return failed questions first, then unscored ones, then wrong ones with the worst first.
 
     Raises RunError if there is no metric.
@@ -39,17 +39,17 @@ def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) 
     return sorted(found, key=lambda one: (order[one.kind], one.value or 0.0))
 
 
-def _failure(question: QuestionResult, metric: str, threshold: float) -> Failure | None:
+def _failure(question: QuestionResult, metric: str, threshold: float) -> FailedQuestion | None:
     score = question.scores.get(metric)
     retrieval = evidence_found(question)
     if question.error or (score is not None and score.status == "failed"):
-        return Failure(question, "failed", 0.0, question.error or (score.reason if score else ""), retrieval)
+        return FailedQuestion(question, "failed", 0.0, question.error or (score.reason if score else ""), retrieval)
     if score is None or score.status == "skipped":
         return None
     if score.value is None:
-        return Failure(question, "unscored", None, score.reason, retrieval)
+        return FailedQuestion(question, "unscored", None, score.reason, retrieval)
     if score.value < threshold:
-        return Failure(question, "wrong", score.value, score.reason, retrieval)
+        return FailedQuestion(question, "wrong", score.value, score.reason, retrieval)
     return None
 
 
@@ -68,7 +68,7 @@ def evidence_found(question: QuestionResult) -> str:
     return "unknown" if question.retrieved or not question.evidence_sessions else "none"
 
 
-def failures_table(found: Sequence[Failure]) -> Table:
+def failures_table(found: Sequence[FailedQuestion]) -> Table:
     """Return a table with one line per failure."""
     columns = ("question", "type", "kind", "value", "evidence found", "asked", "expected", "answered", "reason")
     rows = [
@@ -93,6 +93,6 @@ def _cut(text: str, length: int = 120) -> str:
     return flat if len(flat) <= length else flat[: length - 1] + "…"
 
 
-def summary(found: Sequence[Failure]) -> dict[str, int]:
+def summary(found: Sequence[FailedQuestion]) -> dict[str, int]:
     """Count failures by kind, the most frequent first."""
     return dict(Counter(one.kind for one in found).most_common())

@@ -25,7 +25,7 @@ from memeval.run.plan import RunContext, with_defaults
 from memeval.run.progress import QuietProgress, make_progress
 from memeval.run.provider_subject import check
 from memeval.run.settings import Selection, Settings
-from memeval.specs import Origin, ProviderSpec, ProviderType
+from memeval.specs import ProviderSpec, ProviderType, SpecOrigin
 
 
 def evaluate(
@@ -87,7 +87,7 @@ def evaluate(
 
 def _catalog(name: str, config_dirs: Sequence[str | Path]) -> Catalog:
     """Return a catalog in which the object is a provider."""
-    origin = Origin(Path(f"<{name}>"))
+    origin = SpecOrigin(Path(f"<{name}>"))
     spec = ProviderSpec(name, ProviderType.LOCAL, description="A Python object.", implementation="python", origin=origin)
     return replace(Catalog.default([Path(folder) for folder in config_dirs]), own={name: spec})
 

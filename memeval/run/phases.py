@@ -182,7 +182,7 @@ NOTHING = frozenset({"", "empty", "none", "nothing"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReaderSetup:
     """How the answering model reads, with prompts, a reader and the required confidence (None means that it is not asked for)."""
 
     prompt_for: PromptFor
@@ -191,7 +191,7 @@ class Reading:
     abstain_below: float | None = None
 
 
-def answer(model: Model, reading: Reading, question: Question, pieces: Sequence[Retrieved]) -> Answer:
+def answer(model: Model, reading: ReaderSetup, question: Question, pieces: Sequence[Retrieved]) -> Answer:
     """Return the answer of the model. Raises ModelError, including for an empty reply."""
     prompt, reader = reading.prompt_for(question), reading.reader
     calls: list[Completion] = []

@@ -429,10 +429,12 @@ class _Phases:
         return self._run.done(part, payload, seconds)
 
     @property
-    def _reading(self) -> phases.Reading:
+    def _reading(self) -> phases.ReaderSetup:
         settings, plan = self._plan.settings, self._plan
         note = (lambda question: plans.note_prompt(plan, question)) if settings.reader == "con-session" else None
-        return phases.Reading(lambda question: plans.answer_prompt(plan, question), settings.reader, note, settings.abstain_below)
+        return phases.ReaderSetup(
+            lambda question: plans.answer_prompt(plan, question), settings.reader, note, settings.abstain_below
+        )
 
     def _found(self, key: Key) -> list[Retrieved]:
         record = self._run.store.get(key)

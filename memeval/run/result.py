@@ -17,7 +17,7 @@ from typing import Any
 from memeval import stats
 from memeval.core.overlap import says_nothing_known
 from memeval.core.types import EMPTY, Phase, QuestionType
-from memeval.metrics import Outcome, abstention, accuracy, latency
+from memeval.metrics import AnswerOutcome, abstention, accuracy, latency
 from memeval.metrics.answers import AnswerRow, headline
 from memeval.metrics.questions import measures_success
 from memeval.results.codec import usage_from_json, usage_to_json
@@ -284,8 +284,10 @@ def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any
     The task average is over the benchmark's own types. LongMemEval has six, which include their `_abs` questions.
     """
     rated = [(question, _rated(name, question, score)) for question, score in pairs]
-    by_type = accuracy(Outcome(question["id"], question["type"], *one[:2]) for question, one in rated)
-    by_task = accuracy(Outcome(question["id"], question["category"] or question["type"], *one[:2]) for question, one in rated)
+    by_type = accuracy(AnswerOutcome(question["id"], question["type"], *one[:2]) for question, one in rated)
+    by_task = accuracy(
+        AnswerOutcome(question["id"], question["category"] or question["type"], *one[:2]) for question, one in rated
+    )
     return {
         **_cell(by_type.overall, rated, seed),
         "task_averaged": by_task.task_averaged,
@@ -352,7 +354,7 @@ def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[st
 
 def _by_category(rated: Rated) -> Mapping[str, AnswerRow]:
     named = [pair for pair in rated if pair[0]["category"]]
-    return accuracy(Outcome(question["id"], question["category"], *one[:2]) for question, one in named).groups
+    return accuracy(AnswerOutcome(question["id"], question["category"], *one[:2]) for question, one in named).groups
 
 
 def _groups(key: str, cells: Mapping[str, AnswerRow], rated: Rated, seed: int) -> dict[str, Any]:

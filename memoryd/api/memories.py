@@ -15,7 +15,7 @@ from memoryd.api.limits import MODEL_CONFIDENCE, model_changes, model_tags
 from memoryd.api.parameters import (
     ALL,
     MAX_TEXT,
-    Span,
+    TimeSpan,
     choice,
     choices,
     count,
@@ -98,7 +98,7 @@ class Recall:
     tags: tuple[str, ...] = tags_parameter()
     session: str = session_parameter()
     as_of: datetime | None = moment("What memory contained at this time, ISO 8601.", help="What memory contained at that time.")
-    valid_at: Span | None = day_or_moment(
+    valid_at: TimeSpan | None = day_or_moment(
         "What was true at this time, ISO 8601; a date alone means any time of that day.", help="What was true at that time."
     )
     backend: Backend | None = choice(
@@ -288,7 +288,7 @@ class ListMemories:
     scope: Scope | None = scope_filter()
     sources: tuple[Source, ...] = sources_parameter()
     as_of: datetime | None = moment(help="What memory contained at that time.", in_tool=False)
-    valid_at: Span | None = day_or_moment(help="What was true at that time.", in_tool=False)
+    valid_at: TimeSpan | None = day_or_moment(help="What was true at that time.", in_tool=False)
     cursor: str = text(
         help="Continue after the page that returned this as `next` (see --json); equally fast for every page.",
         limit=MAX_CURSOR,

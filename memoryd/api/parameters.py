@@ -326,7 +326,7 @@ class Moment(Text):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """A moment, or the first and the last moment of a day."""
 
     start: datetime
@@ -337,10 +337,10 @@ class Span:
 class DayOrMoment(Moment):
     """A time or a date, as a Span."""
 
-    def _moment(self, text: str) -> Span:
+    def _moment(self, text: str) -> TimeSpan:
         moment: datetime = Moment._moment(self, text)
         alone = _DATE.fullmatch(text) is not None
-        return Span(moment, datetime.combine(moment, time.max, UTC) if alone else None)
+        return TimeSpan(moment, datetime.combine(moment, time.max, UTC) if alone else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from memoryd.recall.prompt_block import TAG, harmless
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
     from memoryd.core.decision_log import LoggedDecision
-    from memoryd.daydream.settle import Origin, SettleAnswer, Settled, Settler
+    from memoryd.daydream.settle import SessionOrigin, SettleAnswer, Settled, Settler
 
 MAX_ITEMS = 24
 MAX_OWN = 2
@@ -173,23 +173,23 @@ def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
     return left_out(found)
 
 
-def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> Origin:
+def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> SessionOrigin:
     """Return the session that answers, which an MCP call does not name.
 
     It is the session that was offered these lines. If there is none, it is the latest session of the project.
     """
-    from memoryd.daydream.settle import Origin
+    from memoryd.daydream.settle import SessionOrigin
 
     entries = [runtime.state.offers.entry(project, id) for id in ids if isinstance(id, str)]
     given_to = next((entry.given_to for entry in entries if entry is not None), "")
     records = [record for record in runtime.state.sessions(RECENT_SESSIONS) if record.project == project]
     records.sort(key=lambda record: record.session != given_to)
     if not records:
-        return Origin("manual", project, "", cwd)
-    return Origin(records[0].session, project, records[0].transcript, records[0].cwd)
+        return SessionOrigin("manual", project, "", cwd)
+    return SessionOrigin(records[0].session, project, records[0].transcript, records[0].cwd)
 
 
-def _one(settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: bool = False) -> Settled:
+def _one(settler: Settler, entry: Mapping[str, Any], origin: SessionOrigin, *, own: bool = False) -> Settled:
     from memoryd.daydream.settle import Settled
 
     named = entry.get("id")
@@ -201,7 +201,7 @@ def _one(settler: Settler, entry: Mapping[str, Any], origin: Origin, *, own: boo
     return settler.add(answer, origin) if own else settler.settle(answer, origin)
 
 
-def _record(runtime: Runtime, results: list[Settled], origin: Origin) -> None:
+def _record(runtime: Runtime, results: list[Settled], origin: SessionOrigin) -> None:
     """Record the outcome in the same way as a day dream, so that the session's report shows it."""
     from memoryd.core.state import Run
 

@@ -35,7 +35,7 @@ class ClaudeError(MemorydError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InstallStep:
     """One change. `what` says it to the user."""
 
     what: str
@@ -95,7 +95,7 @@ class ClaudePlugins:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PluginFiles:
     """The plugin's files: a clone, used in place, or copies of the installed package's files with their interpreter."""
 
     folder: Path
@@ -130,11 +130,11 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-def find_source(home: Path) -> Source:
+def find_source(home: Path) -> PluginFiles:
     """Return the plugin's files. Raises DependencyError if this installation has none, or the plugin could not run from it."""
     package = Path(memoryd.__file__).resolve().parent
     if (package.parent / ".claude-plugin" / "marketplace.json").is_file():
-        return Source(package.parent, None)
+        return PluginFiles(package.parent, None)
     files = _packaged_files()
     if not files:
         raise DependencyError(
@@ -143,7 +143,7 @@ def find_source(home: Path) -> Source:
         )
     _check_interpreter()
     files[INTERPRETER] = f"{sys.executable}\n{package}\n".encode()
-    return Source(home / FOLDER, files)
+    return PluginFiles(home / FOLDER, files)
 
 
 def _packaged_files() -> dict[str, bytes]:
@@ -174,28 +174,28 @@ def _check_interpreter() -> None:
         )
 
 
-def installing(claude: ClaudePlugins, source: Source, settings: Settings) -> list[Step]:
+def installing(claude: ClaudePlugins, source: PluginFiles, settings: Settings) -> list[InstallStep]:
     """Return the steps that are still necessary to have the plugin in the client."""
     steps = []
     if source.outdated:
-        steps.append(Step(f"Write the plugin's files to {source.folder}", source.write))
+        steps.append(InstallStep(f"Write the plugin's files to {source.folder}", source.write))
     registered = claude.marketplace()
     if not source.is_at(registered):
         instead = f", instead of {registered}" if registered else ""
         what = f"Add the marketplace {MARKETPLACE!r} to your settings of Claude Code: {source.folder}{instead}"
-        steps.append(Step(what, lambda: claude.run("marketplace", "add", str(source.folder))))
+        steps.append(InstallStep(what, lambda: claude.run("marketplace", "add", str(source.folder))))
     plugin = claude.plugin()
     if plugin is None:
         options = [] if settings.home == find_home({}) else ["--config", f"home={settings.home}"]
         with_home = f" with the home folder {settings.home}" if options else ""
         what = f"Install the plugin {PLUGIN} for you, in all projects{with_home}"
-        steps.append(Step(what, lambda: claude.run("install", PLUGIN, *options)))
+        steps.append(InstallStep(what, lambda: claude.run("install", PLUGIN, *options)))
     elif not plugin.get("enabled", True):
-        steps.append(Step(f"Switch the plugin {PLUGIN} on", lambda: claude.run("enable", PLUGIN)))
+        steps.append(InstallStep(f"Switch the plugin {PLUGIN} on", lambda: claude.run("enable", PLUGIN)))
     return steps
 
 
-def removing(claude: ClaudePlugins, source: Source) -> list[Step]:
+def removing(claude: ClaudePlugins, source: PluginFiles) -> list[InstallStep]:
     """Return the steps that remove the plugin. Raises ConflictError if the client has it from elsewhere."""
     registered = claude.marketplace()
     if registered and not source.is_at(registered):
@@ -205,12 +205,12 @@ def removing(claude: ClaudePlugins, source: Source) -> list[Step]:
         )
     steps = []
     if claude.plugin() is not None:
-        steps.append(Step(f"Uninstall the plugin {PLUGIN}", lambda: claude.run("uninstall", PLUGIN)))
+        steps.append(InstallStep(f"Uninstall the plugin {PLUGIN}", lambda: claude.run("uninstall", PLUGIN)))
     if registered:
         what = f"Remove the marketplace {MARKETPLACE!r} from your settings of Claude Code"
-        steps.append(Step(what, lambda: claude.run("marketplace", "remove", MARKETPLACE)))
+        steps.append(InstallStep(what, lambda: claude.run("marketplace", "remove", MARKETPLACE)))
     if source.files is not None and source.folder.exists():
-        steps.append(Step(f"Delete the plugin's files in {source.folder}", lambda: shutil.rmtree(source.folder)))
+        steps.append(InstallStep(f"Delete the plugin's files in {source.folder}", lambda: shutil.rmtree(source.folder)))
     return steps
 
 

@@ -10,7 +10,7 @@ import orjson
 
 from memoryd.console.fields import Fields
 from memoryd.console.replies import NavEntry, Reply, Site
-from memoryd.console.sessions import ALL, Flash, Session
+from memoryd.console.sessions import ALL, BrowserSession, Flash
 from memoryd.console.templates import Templates, is_own, link
 from memoryd.core.errors import ConflictError, InputError, MemorydError, NotFoundError
 
@@ -51,7 +51,7 @@ class Context:
     """
 
     shared: SharedContext
-    session: Session
+    session: BrowserSession
     method: str
     url: str
     path: Mapping[str, str] = field(default_factory=dict)

@@ -28,7 +28,7 @@ class Flash:
 
 
 @dataclass
-class Session:
+class BrowserSession:
     """An authenticated browser.
 
     Attributes:
@@ -80,7 +80,7 @@ class Sessions:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._tickets: dict[bytes, _Ticket] = {}
-        self._sessions: dict[bytes, Session] = {}
+        self._sessions: dict[bytes, BrowserSession] = {}
 
     def issue(self, project: str = ALL, results: str = "") -> str:
         """Issue a ticket that opens one session within a minute."""
@@ -100,10 +100,10 @@ class Sessions:
         while len(self._sessions) >= MAX_SESSIONS:
             del self._sessions[min(self._sessions, key=lambda key: self._sessions[key].used)]
         token = secrets.token_urlsafe(32)
-        self._sessions[_key(token)] = Session(project=known.project, results=known.results, used=self._clock())
+        self._sessions[_key(token)] = BrowserSession(project=known.project, results=known.results, used=self._clock())
         return token
 
-    def get(self, token: str) -> Session | None:
+    def get(self, token: str) -> BrowserSession | None:
         """Return the session of a token, or None if there is no such session or it has expired."""
         session = self._sessions.get(_key(token))
         now = self._clock()
@@ -115,7 +115,7 @@ class Sessions:
         session.used = now
         return session
 
-    def end_session(self, session: Session) -> None:
+    def end_session(self, session: BrowserSession) -> None:
         """Invalidate the session's token."""
         self._sessions = {key: known for key, known in self._sessions.items() if known is not session}
 

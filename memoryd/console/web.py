@@ -21,7 +21,7 @@ from memoryd.console.contract import Page, Route
 from memoryd.console.fields import Fields, from_form, from_json, from_query
 from memoryd.console.replies import MEMORYD, Reply, Site
 from memoryd.console.safety import LOOPBACK, AsgiApp, BodyTooLarge, Guard
-from memoryd.console.sessions import ALL, THEMES, Session, Sessions
+from memoryd.console.sessions import ALL, THEMES, BrowserSession, Sessions
 from memoryd.console.templates import Templates, is_own
 from memoryd.core.codec import is_id
 from memoryd.core.errors import DaemonError, InputError, MemorydError, NotFoundError
@@ -131,7 +131,7 @@ class Web:
 
     # Authenticated
 
-    def _session(self, request: Request) -> Session | None:
+    def _session(self, request: Request) -> BrowserSession | None:
         return self._sessions.get(request.cookies.get(self._cookie, ""))
 
     def _endpoint(self, route: Route) -> Endpoint:

@@ -19,7 +19,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import DaemonError, MemorydError
 from memoryd.core.text import one_line, shorten
 from memoryd.daemon.contract import ApiLike, DaemonInfo, Fault
-from memoryd.daemon.hook_events import Record, check_event, parse_record
+from memoryd.daemon.hook_events import HookRecord, check_event, parse_record
 from memoryd.daemon.spool import Spool
 from memoryd.daemon.threads import BackgroundWorker, in_thread
 
@@ -172,7 +172,7 @@ class Core:
         self.worker.wake()
         return answer
 
-    def drain_one(self, event: str, record: Record) -> None:
+    def drain_one(self, event: str, record: HookRecord) -> None:
         """Pass a spooled record to the API, in the spool's thread. Raises MemorydError."""
         api = self._ready
         if api is None:

@@ -17,7 +17,7 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class HookRecord:
     """The plugin's options and the hook's standard input."""
 
     options: dict[str, str]
@@ -31,12 +31,12 @@ def check_event(name: str) -> str:
     return name
 
 
-def parse_record(data: bytes) -> Record:
+def parse_record(data: bytes) -> HookRecord:
     """Parse a record. Raises InputError with a message that never contains the payload."""
     if len(data) > MAX_RECORD_BYTES:
         raise InputError(f"An event record of {len(data)} bytes is over the limit of {MAX_RECORD_BYTES}.", fix=FIX)
     head, body = _split(data)
-    return Record(_options(head), _payload(body))
+    return HookRecord(_options(head), _payload(body))
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:

@@ -23,7 +23,7 @@ import orjson
 
 from memoryd.core.errors import InputError, MemorydError
 from memoryd.core.files import make_private_dir
-from memoryd.daemon.hook_events import MAX_RECORD_BYTES, Record, parse_record
+from memoryd.daemon.hook_events import MAX_RECORD_BYTES, HookRecord, parse_record
 
 BAD = "bad"
 _HARMLESS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger"})
@@ -36,7 +36,7 @@ HANGING_SECONDS = 60.0
 _NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # the time in ns, the process id and the event
 _logger = logging.getLogger(__name__)
 
-Handle = Callable[[str, Record], None]
+Handle = Callable[[str, HookRecord], None]
 Report = Callable[[str, str], None]
 
 
@@ -192,7 +192,7 @@ def _without_words(path: Path) -> bytes:
     return b"\n" + orjson.dumps({name: value for name, value in record.payload.items() if name in _HARMLESS})
 
 
-def _read(path: Path) -> Record | None:
+def _read(path: Path) -> HookRecord | None:
     """Return the record, or None if its file is gone. Raises InputError and OSError."""
     try:
         seen = path.lstat()

@@ -142,10 +142,10 @@ class OfflineReader:
     """
 
     def __init__(self, name: str = OFFLINE, embedder: Embedder | None = None) -> None:
-        from memoryd.daydream.offline import HeuristicExtractor, Judge
+        from memoryd.daydream.offline import ActClassifier, HeuristicExtractor
 
         # The weights of the judge only work for vectors of the bundled model.
-        self._rules = HeuristicExtractor(judge=Judge(embedder) if isinstance(embedder, OnnxEmbedder) else None)
+        self._rules = HeuristicExtractor(judge=ActClassifier(embedder) if isinstance(embedder, OnnxEmbedder) else None)
         self._name = name
 
     @property

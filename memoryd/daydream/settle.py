@@ -64,7 +64,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SessionOrigin:
     """The folder in which a session works, and its log."""
 
     session: str
@@ -82,7 +82,7 @@ class Settler:
         self._keeper = keeper
         self._turns: dict[str, list[Turn]] = {}
 
-    def settle(self, answer: SettleAnswer, origin: Origin) -> Settled:
+    def settle(self, answer: SettleAnswer, origin: SessionOrigin) -> Settled:
         """Settle one offered candidate of the project."""
         entry = self._state.offers.entry(origin.project, answer.id)
         if entry is None:
@@ -99,7 +99,7 @@ class Settler:
                 return self._reword(answer, entry, item, source)
             return self._keep(answer, entry, item, origin)
 
-    def add(self, answer: SettleAnswer, origin: Origin) -> Settled:
+    def add(self, answer: SettleAnswer, origin: SessionOrigin) -> Settled:
         """Keep an additional statement that the model made itself."""
         base = MemoryItem(
             content=answer.content,
@@ -135,7 +135,7 @@ class Settler:
         self._finish(entry, item, candidates.DROPPED)
         return Settled(answer.id, "dropped", statement=item.content)
 
-    def _keep(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, origin: Origin) -> Settled:
+    def _keep(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, origin: SessionOrigin) -> Settled:
         target = self._target(answer.replaces, entry)
         outcome = self._write(replace(answer, replaces=target), item, item.id, origin)
         kept = outcome.action in KEPT_ACTIONS
@@ -162,7 +162,7 @@ class Settler:
             self._service.delete(item.id)
         self._state.offers.close(entry, outcome, memory)
 
-    def _write(self, answer: SettleAnswer, item: MemoryItem, id: str, origin: Origin) -> Outcome:
+    def _write(self, answer: SettleAnswer, item: MemoryItem, id: str, origin: SessionOrigin) -> Outcome:
         """Compare the statement with the known memories and write it."""
         content, polarity = answer.content or item.content, answer.polarity or item.polarity
         source, lines = self._source(content, polarity, item, origin)
@@ -194,7 +194,9 @@ class Settler:
 
     # Source
 
-    def _source(self, content: str, polarity: Polarity, item: MemoryItem, origin: Origin) -> tuple[Source, tuple[str, ...]]:
+    def _source(
+        self, content: str, polarity: Polarity, item: MemoryItem, origin: SessionOrigin
+    ) -> tuple[Source, tuple[str, ...]]:
         """Return the source of the statement and the lines of its evidence.
 
         The source is the user if one turn of the user says it completely, and the agent otherwise. The turns that a candidate

@@ -19,7 +19,7 @@ VERSION = "2.1.332"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DemoStep:
     """A step of a session. `who` is user, assistant, tool (a call with its result) or interrupt."""
 
     who: str
@@ -29,22 +29,22 @@ class Step:
     error: bool = False
 
 
-def user(text: str) -> Step:
+def user(text: str) -> DemoStep:
     """Return a step in which the user types a prompt."""
-    return Step("user", text)
+    return DemoStep("user", text)
 
 
-def assistant(text: str) -> Step:
+def assistant(text: str) -> DemoStep:
     """Return a step in which the assistant answers."""
-    return Step("assistant", text)
+    return DemoStep("assistant", text)
 
 
-def bash(command: str, result: str, *, error: bool = False) -> Step:
+def bash(command: str, result: str, *, error: bool = False) -> DemoStep:
     """Return a step in which the assistant runs a command, with the command's output."""
-    return Step("tool", command, "Bash", result, error)
+    return DemoStep("tool", command, "Bash", result, error)
 
 
-CHECKOUT: Sequence[Step] = (
+CHECKOUT: Sequence[DemoStep] = (
     user("The checkout tests fail on my machine. Can you look into it?"),
     assistant("I'll run the test suite first."),
     bash("npm test", "Error: connect ECONNREFUSED 127.0.0.1:5432", error=True),
@@ -64,7 +64,7 @@ CHECKOUT: Sequence[Step] = (
     assistant("Committed."),
 )
 
-QUEUE: Sequence[Step] = (
+QUEUE: Sequence[DemoStep] = (
     user("We need a job queue for the invoice mails. What are the options?"),
     assistant("1. BullMQ on Redis\n2. pg-boss on the PostgreSQL that we have\n3. A cron script\n\nBullMQ is the fastest."),
     user("Let's go with pg-boss, we don't want to run Redis in production."),
@@ -80,12 +80,12 @@ QUEUE: Sequence[Step] = (
     user("thanks, that's it for today"),
 )
 
-DEPLOY: Sequence[Step] = (
+DEPLOY: Sequence[DemoStep] = (
     user("How do I get this onto staging?"),
     assistant("I'll look for a deploy script."),
     bash("cat package.json", '{"scripts": {"deploy": "kubectl apply -f k8s/"}}'),
     assistant("I can run `npm run deploy`, which applies k8s/ with kubectl."),
-    Step("interrupt", "[Request interrupted by user]"),
+    DemoStep("interrupt", "[Request interrupted by user]"),
     user("Never deploy from here. Staging is deployed by pushing the branch `staging`; CI does the rest."),
     assistant("Then I'll push to `staging` and let CI deploy."),
     bash("git push origin HEAD:staging", "To github.com:acme/shop.git\n   3f2a1c9..9d8e7f6  HEAD -> staging"),
@@ -95,7 +95,7 @@ DEPLOY: Sequence[Step] = (
     assistant("I can't see a clock here."),
 )
 
-SESSIONS: dict[str, Sequence[Step]] = {"checkout": CHECKOUT, "queue": QUEUE, "deploy": DEPLOY}
+SESSIONS: dict[str, Sequence[DemoStep]] = {"checkout": CHECKOUT, "queue": QUEUE, "deploy": DEPLOY}
 
 
 class _Log:
@@ -124,7 +124,7 @@ class _Log:
         self._parent = entry["uuid"]
         return entry | more
 
-    def step(self, step: Step) -> Iterator[dict[str, Any]]:
+    def step(self, step: DemoStep) -> Iterator[dict[str, Any]]:
         if step.who == "assistant":
             yield self.line("assistant", {"role": "assistant", "content": [{"type": "text", "text": step.text}]})
         elif step.who == "tool":
@@ -138,7 +138,7 @@ class _Log:
             yield self.line("user", {"role": "user", "content": content})
 
 
-def write_session(path: Path, session: str, steps: Sequence[Step], cwd: str, start: datetime) -> None:
+def write_session(path: Path, session: str, steps: Sequence[DemoStep], cwd: str, start: datetime) -> None:
     """Write these steps as a session log."""
     log = _Log(session, cwd, start)
     lines: list[dict[str, Any]] = [

@@ -18,7 +18,7 @@ from memoryd.core.errors import BrokenFileError, InputError, MemorydError, Store
 from memoryd.core.files import replace_all
 from memoryd.core.protocols import Clock
 from memoryd.core.types import MemoryItem
-from memoryd.dream.journal import SEE_JOURNAL, EntryKind, EntryStep, EntrySummary, Journal, JournalRecord, Place
+from memoryd.dream.journal import SEE_JOURNAL, EntryKind, EntryStep, EntrySummary, FileVersion, Journal, JournalRecord
 from memoryd.dream.plan import Change
 from memoryd.lineage import as_before_merged
 from memoryd.service import Orchestrator
@@ -142,7 +142,7 @@ class Applier:
             raise
         ids = [record.id for record in self._journal.records(name)]
         states = {id: self._now(id) for id in ids}
-        self._journal.set_applied(name, {id: Place(now.path, now.sha) for id, now in states.items()})
+        self._journal.set_applied(name, {id: FileVersion(now.path, now.sha) for id, now in states.items()})
         self._finish(name)
 
     def _finish(self, name: str) -> None:
@@ -214,7 +214,7 @@ class Applier:
         out.ids = [record.id for record in todo]
         self._run(out.entry, lambda: self._put(_targets(records, target), records))
 
-    def _problem(self, record: JournalRecord, now: _CurrentFile, place: Place) -> str:
+    def _problem(self, record: JournalRecord, now: _CurrentFile, place: FileVersion) -> str:
         if now.sha != place.sha and (now.data is None or _sha(as_before_merged(now.data)) != place.sha):
             return "it was edited since" if now.path else "it was deleted since"
         other = self._service.folder / record.before_path

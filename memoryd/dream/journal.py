@@ -136,7 +136,7 @@ class JournalRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileVersion:
     """The path of a file after an entry and the SHA-256 of its content. Both are empty if there is no file."""
 
     path: str = ""
@@ -206,9 +206,9 @@ class Journal:
                 continue
             yield from ((self.head(name), record) for record in self.records(name) if record.id == memory)
 
-    def places(self, name: str) -> dict[str, Place]:
+    def places(self, name: str) -> dict[str, FileVersion]:
         """Return where the files of an entry were when it was done."""
-        return {id: Place(**place) for id, place in self._json(name, "after.json").items()}
+        return {id: FileVersion(**place) for id, place in self._json(name, "after.json").items()}
 
     def is_applied(self, name: str) -> bool:
         """Return whether all files were changed."""
@@ -263,7 +263,7 @@ class Journal:
         """Set the step of an entry durably."""
         self._write_head(replace(self.head(name), step=step, note=note))
 
-    def set_applied(self, name: str, places: Mapping[str, Place]) -> None:
+    def set_applied(self, name: str, places: Mapping[str, FileVersion]) -> None:
         """Record that all files are changed. From here on, the entry can only be completed."""
         write_atomic(self._folder / name / "after.json", orjson.dumps({id: asdict(place) for id, place in places.items()}))
 

@@ -27,7 +27,7 @@ LIMITS = ("same", "replaces", "conflict", "marked")
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ClassifierWeights:
     """Means and scales of the features, weights for each feature and relation, and the minimum probability to accept a relation.
 
     `marked` is that minimum for a replacement if both statements are the user's or the later one mentions a change. `states` are
@@ -68,7 +68,7 @@ def states_of(reader: PairReader, old: str, new: str) -> FloatArray:
 
 
 @cache
-def load() -> Model:
+def load() -> ClassifierWeights:
     """Load the bundled model of words. Raises ConfigError if the file does not match the features."""
     try:
         stored = orjson.loads(WEIGHTS_FILE.read_bytes())
@@ -78,7 +78,7 @@ def load() -> Model:
 
 
 @cache
-def load_reader() -> Model:
+def load_reader() -> ClassifierWeights:
     """Load the bundled model of words and states. Raises ConfigError if the file does not match the features."""
     try:
         with np.load(READER_FILE, allow_pickle=False) as stored:
@@ -87,9 +87,11 @@ def load_reader() -> Model:
         raise _unusable(READER_FILE, error) from error
 
 
-def _model(stored: dict[str, FloatArray]) -> Model:
+def _model(stored: dict[str, FloatArray]) -> ClassifierWeights:
     limits = {name: float(stored[name]) for name in LIMITS}
-    model = Model(stored["mean"], stored["scale"], stored["weights"], stored["bias"], **limits, states=stored.get("states"))
+    model = ClassifierWeights(
+        stored["mean"], stored["scale"], stored["weights"], stored["bias"], **limits, states=stored.get("states")
+    )
     if model.weights.shape != (len(NAMES), len(ORDER)):
         raise ValueError(f"{model.weights.shape} weights for {len(NAMES)} numbers")
     return model

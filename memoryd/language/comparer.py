@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from memoryd.core.protocols import Embedder, FloatArray, PairReader
 from memoryd.core.text import CJK, jaccard
-from memoryd.language.classifier import Model, load, load_reader, states_of
+from memoryd.language.classifier import ClassifierWeights, load, load_reader, states_of
 from memoryd.language.compare import (
     CONFLICTS,
     RETRACTED,
@@ -189,7 +189,7 @@ def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chanc
 
 
 def weighed(
-    model: Model,
+    model: ClassifierWeights,
     rules: Comparison,
     chances: dict[Relation, float],
     both_user: bool,

@@ -152,7 +152,7 @@ Near = Mapping[str, tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class CandidateSources:
     """Sources of candidates. `meaning` is None without an embedder, and `tokens` is None without late interaction."""
 
     words: WordSearch
@@ -187,7 +187,7 @@ class Ranker:
         """Reload the learned router if there is one that may be used. `router` explains the choice."""
         self.router = load_router(self._router_file, self._embedder)
 
-    def search(self, query: Query, k: int, sources: Sources) -> tuple[Route, list[Hit]]:
+    def search(self, query: Query, k: int, sources: CandidateSources) -> tuple[Route, list[Hit]]:
         """Return the route and at most k hits in their final order."""
         chosen = self._route(query, sources)
         if k <= 0:
@@ -212,7 +212,7 @@ class Ranker:
             lists = self._candidates(search, Backend.HYBRID, max(CANDIDATES, k))
         return chosen, self._rank(search, lists, chosen.backend, k)
 
-    def _list(self, query: Query, k: int, sources: Sources) -> list[Hit]:
+    def _list(self, query: Query, k: int, sources: CandidateSources) -> list[Hit]:
         """Return the newest memories of the requested kinds and time if the query asks for nothing else."""
         now = query.now or datetime.now(UTC)
         listing = asked_listing(query.text, now)
@@ -225,7 +225,7 @@ class Ranker:
         hits = [score_hit(replace(hit, relevancy=1.0), now, self._weights, listing.kinds) for hit in found]
         return sorted(hits, key=lambda hit: (-hit.score, hit.item.id))
 
-    def _route(self, query: Query, sources: Sources) -> Route:
+    def _route(self, query: Query, sources: CandidateSources) -> Route:
         by_rules = route(query)
         if self.router.model is None or sources.meaning is None:
             return by_rules
@@ -356,7 +356,9 @@ def _demote_borrowed(hits: Sequence[Hit], relevancies: dict[str, float], borrowe
 class _Search:
     """State of one search: the `items` that passed the filters, and the `signals` by id, which are computed as needed."""
 
-    def __init__(self, query: Query, sources: Sources, time: QueryTime, matching: WorkerThread, english: str = "") -> None:
+    def __init__(
+        self, query: Query, sources: CandidateSources, time: QueryTime, matching: WorkerThread, english: str = ""
+    ) -> None:
         """Create the state. `english` is the query's English gloss for an embedder that knows only English."""
         self.query, self.sources, self.time = query, sources, time
         self.english = english
@@ -469,7 +471,7 @@ def _nearest(query: Query, n: int, meaning: MeaningSearch, late: Tokens | None, 
     return meaning.scores(query, n)
 
 
-def _in_time(query: Query, sources: Sources) -> tuple[Query, QueryTime]:
+def _in_time(query: Query, sources: CandidateSources) -> tuple[Query, QueryTime]:
     """Interpret the temporal aspects of the query. A question about the past also searches superseded statements."""
     span = asked_span(query.text, query.now or datetime.now(UTC)) or _span_of_event(query, sources)
     past = asks_past(query.text) and query.as_of is None and query.valid_at is None
@@ -478,7 +480,7 @@ def _in_time(query: Query, sources: Sources) -> tuple[Query, QueryTime]:
     return query, QueryTime(span, past)
 
 
-def _span_of_event(query: Query, sources: Sources) -> Span | None:
+def _span_of_event(query: Query, sources: CandidateSources) -> Span | None:
     """Resolve `before the migration` to the time before (or after) the memory that mentions the event, if there is one."""
     event = asked_event(query.text)
     if event is None:

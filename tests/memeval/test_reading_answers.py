@@ -16,7 +16,7 @@ from memeval.cli.app import build
 from memeval.core.types import Question, QuestionType, Retrieved
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import find_prompt
-from memeval.run.phases import Reading, answer, confident
+from memeval.run.phases import ReaderSetup, answer, confident
 from memeval.stats.calibration import JudgedAnswer, best_threshold, calibrate, mean_at
 from memoryd.core.types import Completion
 
@@ -40,8 +40,8 @@ class Listening(ScriptedModel):
         return super().complete(messages, **options)
 
 
-def reading(reader: str, below: float | None = None) -> Reading:
-    return Reading(lambda question: find_prompt("answer"), reader, lambda question: find_prompt("note"), abstain_below=below)
+def reading(reader: str, below: float | None = None) -> ReaderSetup:
+    return ReaderSetup(lambda question: find_prompt("answer"), reader, lambda question: find_prompt("note"), abstain_below=below)
 
 
 def test_each_session_gets_a_note_and_the_answer_reads_the_notes_that_say_something() -> None:

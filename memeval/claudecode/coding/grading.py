@@ -67,7 +67,7 @@ with open(report, "w", encoding="utf-8") as stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class TaskVerdict:
     """The verdict on a task. The value is 1.0 if it is resolved, 0.0 if it is not, and None if it could not be graded."""
 
     value: float | None
@@ -76,10 +76,10 @@ class Verdict:
 
 def grade(
     agent: Path, visible: Mapping[str, str], hidden: str, *, timeout: float = 60.0, python: str = sys.executable
-) -> Verdict:
+) -> TaskVerdict:
     """Return whether all tests pass. The agent's folder is left unchanged."""
     if not agent.is_dir():
-        return Verdict(0.0, "the folder of the task is gone")
+        return TaskVerdict(0.0, "the folder of the task is gone")
     with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
         root = Path(scratch) / "checkout"
         shutil.copytree(agent, root, symlinks=True, ignore=shutil.ignore_patterns(".git", "__pycache__", ".venv"))
@@ -96,7 +96,7 @@ def _place(root: Path, visible: Mapping[str, str], hidden: str) -> list[str]:
     return [HIDDEN, *sorted(own)]
 
 
-def _run_hidden(root: Path, names: list[str], timeout: float, python: str) -> Verdict:
+def _run_hidden(root: Path, names: list[str], timeout: float, python: str) -> TaskVerdict:
     runner, report, nonce = root.parent / "runner.py", root.parent / f"{secrets.token_hex(8)}.json", secrets.token_hex(16)
     runner.write_text(_RUNNER.format(names=names), encoding="utf-8")
     environment = plain_environment(HOME=str(root.parent), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0")
@@ -114,16 +114,16 @@ def _read(report: Path, nonce: str) -> dict[str, object]:
     return found if isinstance(found, dict) and found.get("nonce") == nonce else {}
 
 
-def _verdict(done: FinishedCheck, found: Mapping[str, object], timeout: float) -> Verdict:
+def _verdict(done: FinishedCheck, found: Mapping[str, object], timeout: float) -> TaskVerdict:
     if done.timed_out:
-        return Verdict(0.0, f"the tests did not end within {timeout:g} s")
+        return TaskVerdict(0.0, f"the tests did not end within {timeout:g} s")
     if not found:
-        return Verdict(0.0, f"the tests were not run to their end: {done.last_line}")
+        return TaskVerdict(0.0, f"the tests were not run to their end: {done.last_line}")
     if found["bad"] or not found["count"] or found["passed"] != found["count"]:
         first = found["first"]
         what = ": ".join(map(str, first)) if isinstance(first, list) and first else "no test passed"
-        return Verdict(0.0, f"{found['passed']} of {found['count']} tests passed; {what}"[:300])
-    return Verdict(1.0, f"{found['passed']} tests passed")
+        return TaskVerdict(0.0, f"{found['passed']} of {found['count']} tests passed; {what}"[:300])
+    return TaskVerdict(1.0, f"{found['passed']} tests passed")
 
 
 _PYTEST = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (.+?)(?: - .*)?$")
@@ -237,13 +237,13 @@ def _sympy_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]
 _STATUS_PARSERS = {"django/django": _django_statuses, "sympy/sympy": _sympy_statuses}
 
 
-def judge(task: SweTask, output: str) -> Verdict:
+def judge(task: SweTask, output: str) -> TaskVerdict:
     """Judge a task by SWE-bench's definition. It is resolved if all failing tests now pass and all passing tests still pass."""
     found = passed(task, output)
     fixed = sum(test in found for test in task.fail_to_pass)
     kept = sum(test in found for test in task.pass_to_pass)
     reason = f"{fixed} of {len(task.fail_to_pass)} failing tests pass, {kept} of {len(task.pass_to_pass)} others"
-    return Verdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), reason)
+    return TaskVerdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), reason)
 
 
 _APPLIED = "memeval: patches applied"
@@ -394,19 +394,19 @@ class Grader:
     _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
     _lock: Lock = field(default_factory=Lock)
 
-    def grade(self, task: SweTask, patch: str) -> Verdict:
+    def grade(self, task: SweTask, patch: str) -> TaskVerdict:
         """Grade a patch. If no environment can be trusted with the task, the verdict is unscored and states the reason."""
         if task.missing:
-            return Verdict(None, task.missing)
+            return TaskVerdict(None, task.missing)
         environment, why = self._trust(task)
         if environment is None:
-            return Verdict(None, why)
+            return TaskVerdict(None, why)
         try:
             done = environment.evaluate(task, patch, self.timeout)
         except (DataError, DependencyError) as error:
-            return Verdict(None, str(error))
+            return TaskVerdict(None, str(error))
         if done.timed_out:
-            return Verdict(0.0, f"the tests did not end within {self.timeout:g} s")
+            return TaskVerdict(0.0, f"the tests did not end within {self.timeout:g} s")
         return judge(task, done.output)
 
     def _trust(self, task: SweTask) -> tuple[Environment | None, str]:

@@ -72,7 +72,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class LatencySpan:
     """The percentiles of a latency in seconds."""
 
     label: str
@@ -193,7 +193,7 @@ def _curve(line: Line, colour: int, across: Scale, up: Scale) -> Html:
 _PERCENTILES = ("p50", "p95", "p99")
 
 
-def latencies(rows: Sequence[Span], says: str) -> Html:
+def latencies(rows: Sequence[LatencySpan], says: str) -> Html:
     """Draw the median and the 95th and 99th percentiles of each phase on one logarithmic axis."""
     values = [max(value, 1e-4) for row in rows for value in (row.p50, row.p95, row.p99)]
     marks = decades(values)
@@ -204,7 +204,7 @@ def latencies(rows: Sequence[Span], says: str) -> Html:
     return join([legend(_PERCENTILES), svg(height, says, ticks, drawn)])
 
 
-def _span(row: Span, y: float, scale: Scale) -> Html:
+def _span(row: LatencySpan, y: float, scale: Scale) -> Html:
     values = (row.p50, row.p95, row.p99)
     dots = [
         el(

@@ -12,7 +12,7 @@ from typing import Any
 from memeval.core.types import Phase
 from memeval.report.beside import targets_table
 from memeval.report.failures import evidence_found
-from memeval.report.html.charts import Bar, Line, Span, bars, curves, latencies
+from memeval.report.html.charts import Bar, LatencySpan, Line, bars, curves, latencies
 from memeval.report.html.page import Html, asset, card, el, facts, join, page, table, tile
 from memeval.report.runs import MetricCell, QuestionResult, RetrievedHit, RunResult, ScoreEntry, number
 from memeval.report.table import NONE, Table, dollars, interval, is_number, percent, seconds, short
@@ -272,13 +272,13 @@ def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
     }
 
 
-def latency_spans(run: RunResult) -> list[Span]:
+def latency_spans(run: RunResult) -> list[LatencySpan]:
     """Return the latency percentiles of the phases that were measured."""
     spans = []
     for phase in PHASES:
         p50, p95, p99 = (_latency(run, phase, name) for name in ("p50", "p95", "p99"))
         if p50 is not None and p95 is not None and p99 is not None:
-            spans.append(Span(phase, p50, p95, p99))
+            spans.append(LatencySpan(phase, p50, p95, p99))
     return spans
 
 

@@ -11,7 +11,7 @@ from typing import TypedDict
 from memoryd.core.types import Candidate, Kind, Polarity, Scope, Source, Status, Turn
 from memoryd.daydream.offline.acts import MIN_WORDS, Act, worded
 from memoryd.daydream.offline.findings import Finding
-from memoryd.daydream.offline.observed import Observation
+from memoryd.daydream.offline.observed import ObservedFact
 from memoryd.daydream.offline.sentences import sentences, size
 from memoryd.daydream.offline.unfit import asks
 from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, probability, without_marks
@@ -199,7 +199,7 @@ def of_choice(turn: Turn) -> Candidate:
     )
 
 
-def of_observation(one: Observation) -> Candidate:
+def of_observation(one: ObservedFact) -> Candidate:
     """Create the candidate for what the assistant's own commands show."""
     return Candidate(
         content=one.text,

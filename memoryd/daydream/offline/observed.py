@@ -44,7 +44,7 @@ class CommandRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class ObservedFact:
     """A statement, its kind, and the turn of the command that shows it. A statement that is not `sure` is only proposed.
 
     Attributes:
@@ -63,7 +63,7 @@ class Observation:
     value: str = ""
 
 
-def observations(turns: Sequence[Turn], commands: SessionCommands | None = None) -> list[Observation]:
+def observations(turns: Sequence[Turn], commands: SessionCommands | None = None) -> list[ObservedFact]:
     """Return what the commands in these turns show, without duplicates, in the order of the commands.
 
     `commands` are those of the whole session, so that it is known what came before and after. By default, they are those of
@@ -197,7 +197,7 @@ _RUN_BY = frozenset({"run", "exec", "x", "dlx", "tool", "compose"})
 _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", "mise", "hatch", "pdm", "rye", "docker"})
 
 
-def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
+def _missing(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
     """Yield programs that the shell did not find, and alternatives that work. Programs that were found later are omitted."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
@@ -213,7 +213,7 @@ def _missing(runs: Sequence[CommandRun]) -> Iterator[Observation]:
             instead = next((shown for words in after if (shown := _instead(name, words))), "")
             lacks = f"`{name}` is not on the PATH of this machine (command not found)"
             text = f"{lacks}; `{instead}` works." if instead else f"{lacks}."
-            yield Observation(text, Kind.ENVIRONMENT, run.turn, sure=bool(instead), slot=f"{_MISSING}{name}", value=instead)
+            yield ObservedFact(text, Kind.ENVIRONMENT, run.turn, sure=bool(instead), slot=f"{_MISSING}{name}", value=instead)
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
@@ -251,7 +251,7 @@ _READS = frozenset(
 ALIKE = 0.5
 
 
-def _works_instead(runs: Sequence[CommandRun], edits: Sequence[int]) -> Iterator[Observation]:
+def _works_instead(runs: Sequence[CommandRun], edits: Sequence[int]) -> Iterator[ObservedFact]:
     """Yield calls that failed because of their environment.
 
     Each is followed by the next similar call that worked without other changes.
@@ -265,7 +265,7 @@ def _works_instead(runs: Sequence[CommandRun], edits: Sequence[int]) -> Iterator
             pair = _changed_call(run, other)
             if pair:
                 failed, worked = pair
-                yield Observation(f"`{failed}` fails here; `{worked}` works.", Kind.ENVIRONMENT, other.turn, sure=False)
+                yield ObservedFact(f"`{failed}` fails here; `{worked}` works.", Kind.ENVIRONMENT, other.turn, sure=False)
                 break
 
 
@@ -326,7 +326,7 @@ _SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
 
-def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
+def _ways(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
     yield from _interpreters(runs)
     for lead_in, pattern in _WAYS:
         calls: Counter[tuple[str, ...]] = Counter()
@@ -343,7 +343,7 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[Observation]:
             port = _URL.search(last[words].output)
             where = f" and answers on port {port['port']}" if port and lead_in == "It is started with" else ""
             text = f"{lead_in} `{_shown(words)}`{where}."
-            yield Observation(text, Kind.ENVIRONMENT, last[words].turn, slot=lead_in, value=_shown(words))
+            yield ObservedFact(text, Kind.ENVIRONMENT, last[words].turn, slot=lead_in, value=_shown(words))
 
 
 def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
@@ -360,7 +360,7 @@ _LACKS = later(
 )
 
 
-def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
+def _interpreters(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
     """Yield the project's Python if it is repeatedly called by a path or through a manager."""
     calls: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
@@ -384,7 +384,7 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[Observation]:
             wrong = [run for run in runs if run.failed and _LACKS.search(run.output)]
             tried = any(call in " ".join(words) for run in wrong for words in run.parts)
             sure = len(calls) == 1 and not tried
-            yield Observation(text, Kind.ENVIRONMENT, last[call].turn, sure=sure, slot=_PYTHON_SLOT, value=call)
+            yield ObservedFact(text, Kind.ENVIRONMENT, last[call].turn, sure=sure, slot=_PYTHON_SLOT, value=call)
 
 
 # Other machines
@@ -393,7 +393,7 @@ _HOST = re.compile(r"(?:[\w.-]{1,40}@)?[\w-]{1,60}(?:\.[\w-]{1,60}){0,6}")
 _TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
 
 
-def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
+def _remotes(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
     """Yield the servers and containers that commands reached."""
     containers: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
@@ -402,10 +402,10 @@ def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
             program = _program(words)
             if program == "ssh" and (host := _ssh_host(words)):
                 text = f"The server is reached by `ssh {host}`."
-                yield Observation(text, Kind.ENVIRONMENT, run.turn, slot="ssh", value=host)
+                yield ObservedFact(text, Kind.ENVIRONMENT, run.turn, slot="ssh", value=host)
             elif program in ("scp", "rsync") and (match := _TARGET.fullmatch(words[-1])):
                 text = f"Files go to the server by `{program} … {match.group()}`."
-                yield Observation(text, Kind.ENVIRONMENT, run.turn, slot="copy", value=match.group())
+                yield ObservedFact(text, Kind.ENVIRONMENT, run.turn, slot="copy", value=match.group())
             elif words[:2] == ("docker", "exec"):
                 rest = [word for word in words[2:] if not word.startswith("-")]
                 if len(rest) > 1:
@@ -414,7 +414,7 @@ def _remotes(runs: Sequence[CommandRun]) -> Iterator[Observation]:
     for name, count in containers.items():
         if count >= OFTEN:
             text = f"What runs in the container `{name}` is reached by `docker exec {name} …`."
-            yield Observation(text, Kind.ENVIRONMENT, last[name].turn, slot=f"container {name}", value=name)
+            yield ObservedFact(text, Kind.ENVIRONMENT, last[name].turn, slot=f"container {name}", value=name)
 
 
 def _ssh_host(words: Sequence[str]) -> str:
@@ -438,7 +438,7 @@ _TRAILER = later(r"^(?:[A-Z][\w-]+-[Bb]y|Generated|🤖|Entire-|Closes|Refs|Fixe
 _TYPE = re.compile(r"^(?P<type>[a-z]{2,10})(?:\([^)\n]{1,60}\))?!?:\s+")
 
 
-def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
+def _commits(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
     """Yield the subject and the first paragraph of commits that say why something was done."""
     for run in runs:
         if run.failed or "git commit" not in run.line or not (match := _MESSAGE.search(run.line)):
@@ -453,7 +453,7 @@ def _commits(runs: Sequence[CommandRun]) -> Iterator[Observation]:
         fixes = (kind and kind["type"] == "fix") or name.lower().startswith("fix")
         text = f"{name[:1].upper()}{name[1:]}: {first}"
         text = text if text.endswith((".", "。", "!", ")")) else f"{text}."
-        yield Observation(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit", sure=False)
+        yield ObservedFact(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit", sure=False)
 
 
 # What the whole session says about an observation
@@ -504,7 +504,7 @@ class SessionCommands:
             elif _program(words) in ("scp", "rsync") and (target := _TARGET.fullmatch(words[-1])):
                 self._values.setdefault("copy", set()).add(target.group())
 
-    def confirms(self, one: Observation) -> bool:
+    def confirms(self, one: ObservedFact) -> bool:
         """Return whether nothing in the session contradicts an observation."""
         if _OF_THE_MOMENT.search(one.value) or self._is_created(one.value):
             return False

@@ -129,7 +129,7 @@ WEIGHTS = Path(__file__).with_name("acts.npy")
 _NUMBERED_NAME = re.compile(r"(?<![\w.-])([^\W\d_]{3,40})\d{1,6}(?![\w.-])")
 
 
-class Judge:
+class ActClassifier:
     """The classifier. Its weights are loaded on first use.
 
     Raises EmbeddingError if the embedder fails.
@@ -164,7 +164,7 @@ class HeuristicExtractor:
     Tool output is only searched for whether a step failed, and never for statements.
     """
 
-    def __init__(self, weights: CueWeights = DEFAULT, judge: Judge | None = None) -> None:
+    def __init__(self, weights: CueWeights = DEFAULT, judge: ActClassifier | None = None) -> None:
         self._weights = weights
         self._judge = judge
 
@@ -204,7 +204,7 @@ class HeuristicExtractor:
 class _Session:
     """The statements of a session so far, and which of them were retracted."""
 
-    def __init__(self, passage: Passage, judge: Judge | None) -> None:
+    def __init__(self, passage: Passage, judge: ActClassifier | None) -> None:
         self._judge = judge
         self.proposed = len(passage.given)
         self._given = passage.given

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 
 from benchmarks import rule_compliance as command
-from memeval.benchmarks.rule_compliance import KINDS, MENTIONS, SPELLINGS, Call, RuleSession, mentions, score, sessions
+from memeval.benchmarks.rule_compliance import KINDS, MENTIONS, SPELLINGS, HookCall, RuleSession, mentions, score, sessions
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_every_command_is_one_that_a_shell_can_read(given: list[RuleSession]) ->
 def test_an_oracle_has_all_and_a_guard_that_lets_all_pass_has_nothing(given: list[RuleSession]) -> None:
     truth = {(session.rule, repr(step.call)) for session in given for step in session.steps if step.violates}
 
-    def oracle(rule: str, call: Call, before: Sequence[Call]) -> bool:
+    def oracle(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
         return (rule, repr(call)) in truth and not any(one.input.get("command") == "make typecheck" for one in before)
 
     best, worst = score(oracle, given)["all"], score(command.nothing, given)["all"]
@@ -76,7 +76,7 @@ def test_looking_for_the_rules_words_is_not_enough(given: list[RuleSession]) -> 
 def test_a_guard_sees_the_calls_before(given: list[RuleSession]) -> None:
     seen: list[int] = []
 
-    def guard(rule: str, call: Call, before: Sequence[Call]) -> bool:
+    def guard(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
         seen.append(len(before))
         return False
 

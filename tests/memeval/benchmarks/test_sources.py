@@ -12,7 +12,7 @@ import pytest
 
 from memeval.benchmarks.source import Downloader, DownloadLines, Sources
 from memeval.core.errors import DataError
-from memeval.specs import BenchmarkSpec, FileSpec, Origin, SourceSpec, SourceType
+from memeval.specs import BenchmarkSpec, FileSpec, SourceSpec, SourceType, SpecOrigin
 
 BODY = bytes(range(256)) * 4096  # 1 MiB
 SHA = hashlib.sha256(BODY).hexdigest()
@@ -269,7 +269,7 @@ def test_local_data_lies_beside_the_yaml_file_and_the_users_own_copy_wins(tmp_pa
     (tmp_path / "a.json").write_text("[]")
     (tmp_path / "b.json").write_text("[]")
     local = SourceSpec(SourceType.LOCAL, path="a.json", instructions="Make one.")
-    found = BenchmarkSpec("toy", local, origin=Origin(tmp_path / "toy.yaml"))
+    found = BenchmarkSpec("toy", local, origin=SpecOrigin(tmp_path / "toy.yaml"))
     assert Sources().resolve(found) == tmp_path / "a.json"
     assert Sources().resolve(found, tmp_path / "b.json") == tmp_path / "b.json"
     with pytest.raises(DataError, match=r"no .*c.json. Fix: Make one."):

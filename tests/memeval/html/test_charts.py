@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from memeval.report.html.charts import (
     WIDTH,
     Bar,
+    LatencySpan,
     Line,
     Scale,
     ScatterPoint,
-    Span,
     bars,
     curves,
     decades,
@@ -70,7 +70,7 @@ def test_a_single_cut_off_is_drawn_too() -> None:
 
 
 def test_latencies_of_zero_do_not_break_the_axis() -> None:
-    chart = latencies([Span("search", 0.0, 0.5, 90.0), Span("answer", 1.0, 1.0, 1.0)], "x")
+    chart = latencies([LatencySpan("search", 0.0, 0.5, 90.0), LatencySpan("answer", 1.0, 1.0, 1.0)], "x")
     assert len(numbers(chart, "cx")) == 6
     assert "search p99: 90 s" in chart
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.metrics import (
-    Outcome,
+    AnswerOutcome,
     abstention,
     accuracy,
     accuracy_gain,
@@ -27,9 +27,9 @@ def at(day: int) -> datetime:
 
 def test_accuracy_tells_every_denominator() -> None:
     result = accuracy([
-        Outcome("1", "a", 1.0), Outcome("2", "a", 0.0),
-        Outcome("3", "b", 1.0), Outcome("4", "b", None, "failed"), Outcome("5", "b", None, "skipped"),
-        Outcome("6", "c", 0.5), Outcome("7", "c", None),
+        AnswerOutcome("1", "a", 1.0), AnswerOutcome("2", "a", 0.0),
+        AnswerOutcome("3", "b", 1.0), AnswerOutcome("4", "b", None, "failed"), AnswerOutcome("5", "b", None, "skipped"),
+        AnswerOutcome("6", "c", 0.5), AnswerOutcome("7", "c", None),
     ])  # fmt: skip
     whole = result.overall
     assert (whole.total, whole.scored, whole.failed, whole.unscored, whole.skipped) == (6, 4, 1, 1, 1)
@@ -40,7 +40,7 @@ def test_accuracy_tells_every_denominator() -> None:
 
 
 def test_accuracy_of_nothing_is_unknown() -> None:
-    result = accuracy([Outcome("1", "a", None, "skipped")])
+    result = accuracy([AnswerOutcome("1", "a", None, "skipped")])
     assert result.overall.accuracy is None
     assert result.overall.accuracy_scored is None
     assert result.task_averaged is None
@@ -48,12 +48,12 @@ def test_accuracy_of_nothing_is_unknown() -> None:
 
 def test_an_unknown_status_is_refused() -> None:
     with pytest.raises(ValueError, match="question 9"):
-        accuracy([Outcome("9", "a", 1.0, "lost")])
+        accuracy([AnswerOutcome("9", "a", 1.0, "lost")])
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0.0, 0.5, 1.0, None])), max_size=30), st.randoms())
 def test_accuracy_does_not_depend_on_the_order(pairs: list[tuple[str, float | None]], random: object) -> None:
-    outcomes = [Outcome(str(number), group, value) for number, (group, value) in enumerate(pairs)]
+    outcomes = [AnswerOutcome(str(number), group, value) for number, (group, value) in enumerate(pairs)]
     mixed = list(outcomes)
     random.shuffle(mixed)  # type: ignore[attr-defined]
     assert accuracy(outcomes) == accuracy(mixed)

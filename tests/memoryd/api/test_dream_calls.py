@@ -14,7 +14,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.files import try_lock
 from memoryd.daemon.contract import Slot
-from memoryd.dream.journal import EntryKind, EntryStep, Journal, JournalRecord, Place
+from memoryd.dream.journal import EntryKind, EntryStep, FileVersion, Journal, JournalRecord
 from memoryd.dream.plan import Action
 from memoryd.testing import FakeClock
 from tests.memoryd.api.test_api import Desk
@@ -145,7 +145,7 @@ def test_what_a_kill_left_half_done_is_repaired_before_anyone_sees_it(desk: Desk
     path.write_bytes(before)
     name = journal.create(EntryKind.DREAM, [record], {relative: b"older bytes"}, at=clock.now(), trigger="test")
     journal.set_step(name, EntryStep.APPLYING)
-    journal.set_applied(name, {item.id: Place(relative, "x")})
+    journal.set_applied(name, {item.id: FileVersion(relative, "x")})
     Api(settings, clock).close()
     assert path.read_bytes() == before
     assert journal.head(name).step is EntryStep.DONE

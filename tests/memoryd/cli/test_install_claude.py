@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import memoryd
 from memoryd.cli import doctor, install
 from memoryd.cli.app import lazy_app
-from memoryd.cli.install import PLUGIN, Source
+from memoryd.cli.install import PLUGIN, PluginFiles
 from memoryd.core.config import Settings
 from memoryd.core.errors import DependencyError
 
@@ -81,9 +81,11 @@ def claude(tmp_path: Path) -> FakeClaude:
 
 
 @pytest.fixture
-def package(claude: FakeClaude, monkeypatch: pytest.MonkeyPatch) -> Source:
+def package(claude: FakeClaude, monkeypatch: pytest.MonkeyPatch) -> PluginFiles:
     """Let the command find the files of an installed package."""
-    source = Source(claude.folder / "home" / "claude-plugin", {"plugin/bin/memoryd": b"#!/bin/sh\n", "hooks/hook.py": b"pass\n"})
+    source = PluginFiles(
+        claude.folder / "home" / "claude-plugin", {"plugin/bin/memoryd": b"#!/bin/sh\n", "hooks/hook.py": b"pass\n"}
+    )
     monkeypatch.setattr(install, "find_source", lambda home: source)
     return source
 
@@ -97,7 +99,7 @@ def test_a_clone_is_registered_in_place_with_the_home_folder_that_was_named(clau
 
 
 def test_a_package_writes_its_files_for_the_user_only_and_a_second_run_changes_nothing(
-    claude: FakeClaude, package: Source
+    claude: FakeClaude, package: PluginFiles
 ) -> None:
     assert len(claude.run()["steps"]) == 3
     program = package.folder / "plugin" / "bin" / "memoryd"
@@ -107,7 +109,7 @@ def test_a_package_writes_its_files_for_the_user_only_and_a_second_run_changes_n
     assert claude.changes() == before
 
 
-def test_an_update_replaces_changed_files_and_removes_those_of_the_old_version(claude: FakeClaude, package: Source) -> None:
+def test_an_update_replaces_changed_files_and_removes_those_of_the_old_version(claude: FakeClaude, package: PluginFiles) -> None:
     claude.run()
     (package.folder / "hooks" / "hook.py").write_text("old\n")
     (package.folder / "hooks" / "gone.py").write_text("old\n")
@@ -118,7 +120,7 @@ def test_an_update_replaces_changed_files_and_removes_those_of_the_old_version(c
 
 
 def test_doctor_finds_plugin_files_of_another_version(
-    claude: FakeClaude, package: Source, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    claude: FakeClaude, package: PluginFiles, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claude.run()
     monkeypatch.setattr(doctor, "find_source", lambda home: package)
@@ -128,7 +130,7 @@ def test_doctor_finds_plugin_files_of_another_version(
     assert (check.ok, check.fix) == (False, "memoryd install-claude")
 
 
-def test_a_dry_run_names_the_changes_and_makes_none(claude: FakeClaude, package: Source) -> None:
+def test_a_dry_run_names_the_changes_and_makes_none(claude: FakeClaude, package: PluginFiles) -> None:
     answer = claude.run("--dry-run")
     assert (len(answer["steps"]), answer["done"], claude.changes(), package.folder.exists()) == (3, False, [], False)
 
@@ -146,7 +148,7 @@ def test_a_marketplace_of_the_same_name_is_replaced_and_named(claude: FakeClaude
 
 
 def test_undo_removes_the_plugin_the_marketplace_and_the_files_and_keeps_the_memories(
-    claude: FakeClaude, package: Source
+    claude: FakeClaude, package: PluginFiles
 ) -> None:
     claude.run()
     (claude.folder / "home" / "memories").mkdir()
@@ -164,7 +166,7 @@ def test_undo_leaves_a_plugin_from_another_folder_alone(claude: FakeClaude) -> N
     assert claude.changes() == []
 
 
-def test_without_the_client_nothing_is_written_and_the_message_says_what_to_do(claude: FakeClaude, package: Source) -> None:
+def test_without_the_client_nothing_is_written_and_the_message_says_what_to_do(claude: FakeClaude, package: PluginFiles) -> None:
     error = claude.run(code=1, claude="no-such-client")["error"]
     assert "no-such-client" in error["message"]
     assert "claude_command" in error["fix"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memoryd.console.fields import from_form, from_json, from_query
 from memoryd.console.markdown import render
-from memoryd.console.sessions import Session, Sessions
+from memoryd.console.sessions import BrowserSession, Sessions
 from memoryd.core.errors import InputError
 from memoryd.stores.fulltext import ListPosition, parse_key
 from tests.memoryd.console.auditing import harm
@@ -147,10 +147,10 @@ def test_a_place_in_the_list_survives_an_address(moment: int, id: str) -> None:
 
 @given(st.text(max_size=100))
 def test_no_other_text_is_a_token_or_a_ticket(text: str) -> None:
-    session, sessions = Session(), Sessions()
+    session, sessions = BrowserSession(), Sessions()
     own = session.csrf()
     assert session.is_csrf(own)
-    assert not Session().is_csrf(own)
+    assert not BrowserSession().is_csrf(own)
     assert text == own or not session.is_csrf(text)
     assert sessions.redeem(text) is None
     assert sessions.get(text) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memoryd.core.errors import StoreError
-from memoryd.daemon.hook_events import MAX_RECORD_BYTES, Record
+from memoryd.daemon.hook_events import MAX_RECORD_BYTES, HookRecord
 from memoryd.daemon.spool import MAX_ATTEMPTS, Spool
 
 
@@ -17,7 +17,7 @@ class Taker:
         self.received: list[Any] = []
         self.fault = None
 
-    def handle(self, event: str, record: Record) -> None:
+    def handle(self, event: str, record: HookRecord) -> None:
         if self.fault:
             raise self.fault
         self.taken.append((event, record.payload))

@@ -10,7 +10,7 @@ from benchmarks.fit_acts import load
 from memoryd.core.types import Kind, Passage, Polarity, Status
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.offline.acts import Act, act_of, acts_of
-from memoryd.daydream.offline.reader import Judge
+from memoryd.daydream.offline.reader import ActClassifier
 from memoryd.daydream.offline.sentences import statements
 from memoryd.daydream.offline.units import CueWeights
 from memoryd.embed.onnx import OnnxEmbedder
@@ -285,7 +285,7 @@ def test_a_finding_after_which_a_step_still_fails_is_not_active() -> None:
 
 
 def test_which_member_of_a_series_is_named_does_not_decide_whether_it_is_a_rule() -> None:
-    judge = Judge(OnnxEmbedder())
+    judge = ActClassifier(OnnxEmbedder())
     agreed = judge.agrees([f"Always start otter{number} first." for number in range(12)])
     assert len(set(agreed)) == 1
 
