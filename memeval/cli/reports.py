@@ -44,6 +44,7 @@ from memeval.report.runs import RunResult, latest_run, ledger_file, load_run, lo
 from memeval.report.table import Table
 from memeval.report.tables import leaderboard, metrics_table, phases_table, run_heading, types_table, whole_table
 from memeval.report.terminal import print_json, print_table, tell
+from memeval.report.verify import Figures, rewrite, scores_of, scores_text, verify
 from memoryd.core.files import write_atomic
 
 
@@ -237,15 +238,19 @@ def calibrate_run(ctx: Context, run: str, metric: str, form: str) -> None:
     type=click.Choice(["session", "turn"]),
     help="Documents of trec and qrels (default: what was retrieved).",
 )
+@click.option("--metric", "metrics", multiple=True, help="With scores: only these metrics.")
 @click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="File (default: standard output).")
 @pass_context
-def export_run(ctx: Context, run: str, form: str, level: str | None, output: Path | None) -> None:
+def export_run(ctx: Context, run: str, form: str, level: str | None, metrics: tuple[str, ...], output: Path | None) -> None:
     """Export a run for other programs.
 
-    `hypotheses` is LongMemEval's own JSONL, `trec` and `qrels` are the files that trec_eval reads (the first --top-k hits), and
-    `latex` is a table.
+    `hypotheses` is LongMemEval's own JSONL, `trec` and `qrels` are the files that trec_eval reads (the first --top-k hits),
+    `latex` is a table, and `scores` holds one value for each question and metric but no text, for `memeval verify`.
     """
-    text = export(load_run(ctx.results, run), form, level or "")
+    loaded = load_run(ctx.results, run)
+    if metrics and form != "scores":
+        raise click.UsageError("--metric is for --format scores.")
+    text = scores_text(scores_of(loaded, metrics)) if form == "scores" else export(loaded, form, level or "")
     if output:
         write_atomic(output, text.encode(), private=False)
         click.echo(str(output))
@@ -314,4 +319,32 @@ def ledger(ctx: Context, last: int | None, form: str) -> None:
     show_table(ledger_table(ctx.results, last=last), form=form)
 
 
-COMMANDS = (results, compare_runs, trend, failures_of, calibrate_run, export_run, regress_run, html, ledger)
+@click.command("verify")
+@click.option(
+    "--docs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("docs"),
+    show_default=True,
+    help="Folder with figures.yaml, results/*.json and the pages.",
+)
+@click.option("--write", is_flag=True, help="Write the recomputed tables into the pages first.")
+def verify_docs(docs: Path, write: bool) -> None:
+    """Recompute the figures of the documents from stored scores.
+
+    Exit code 1 if a table differs, or if a figure of a page is neither in a table nor marked as measured once.
+    """
+    if write:
+        for page in rewrite(docs):
+            click.echo(f"{page} rewritten")
+    problems = verify(docs)
+    for one in problems:
+        click.echo(f"{one.page}:{one.line}: {one.text}")
+    if problems:
+        raise RunError(
+            f"{len(problems)} figures can't be verified.", fix="Run the command with --write, or mark what was measured once."
+        )
+    figures = Figures(docs)
+    click.echo(f"{len(figures.names())} tables on {len(figures.pages)} pages agree with the stored scores.")
+
+
+COMMANDS = (results, compare_runs, trend, failures_of, calibrate_run, export_run, regress_run, html, ledger, verify_docs)

@@ -13,6 +13,7 @@ from memeval.metrics.answers import headline
 from memeval.report.runs import QuestionResult, RunResult, number
 from memeval.report.table import NONE, Table, dollars, percent, write_csv
 from memeval.report.tables import metrics_table, phases_table, run_heading, types_table, whole_table
+from memeval.report.verify import scores_of, scores_text
 from memeval.results.files import ResultsDir
 
 
@@ -121,6 +122,11 @@ def _some(lines: list[str], run: RunResult, otherwise: str) -> str:
     return "".join(lines)
 
 
+def as_scores(run: RunResult) -> str:
+    """Return the value of every metric for each question, without any text, as `memeval verify` reads it."""
+    return scores_text(scores_of(run))
+
+
 TREC: Mapping[str, Callable[[RunResult, str], str]] = {"trec": trec_run, "qrels": trec_qrels}
 FORMATS: Mapping[str, Callable[[RunResult], str]] = {
     "csv": as_csv,
@@ -128,6 +134,7 @@ FORMATS: Mapping[str, Callable[[RunResult], str]] = {
     "jsonl": as_jsonl,
     "md": as_markdown,
     "latex": as_latex,
+    "scores": as_scores,
     "hypotheses": as_hypotheses,
     "trec": lambda run: export(run, "trec"),
     "qrels": lambda run: export(run, "qrels"),
