@@ -85,7 +85,7 @@ def test_a_link_to_one_question_finds_its_page(folder: Path) -> None:
 def test_two_runs_are_compared_by_the_paired_test_and_question_by_question(folder: Path) -> None:
     console = opened(folder)
     text = unhurt(console.get("/results/_compare", first="run-a", second="run-b"))
-    assert "+33.3" in text and "&lt;0.001" in text and "win (20)" in text and "tie (40)" in text
+    assert "+33.3" in text and "0.062" in text and "win (20)" in text and "tie (40)" in text
     wins = unhurt(console.get("/results/_compare", first="run-a", second="run-b", outcome="win"))
     assert "20 questions" in wins and "Question 20?" in wins and "Question 19?" not in wins
     assert console.get("/results/_compare", first="run-a").status_code == 400
