@@ -1,28 +1,30 @@
 """Print the lists, plans and comparisons of run_bench as text or JSON.
 
-A plan includes a rough estimate of sessions, tokens, dollars and hours, and says that it is rough.
+A plan includes an estimate of sessions, tokens, dollars and hours, and what its primary comparison could find.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from memeval.claudecode import families
-from memeval.claudecode.arms import MEANINGS, TRANSCRIPTS
+from memeval.claudecode import families, planning
+from memeval.claudecode.arms import MEANINGS
 from memeval.claudecode.command import Command
-from memeval.claudecode.contract import Arm, Family, Step, StepKind, StepSequence
+from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import lines_of
+from memeval.claudecode.planning import Estimate, Offer
 from memeval.claudecode.subject import history_of
-from memeval.core.errors import ProviderError
-from memeval.core.text import estimate_tokens
-from memeval.models.prices import load_prices
+from memeval.core.errors import ConfigError, ProviderError
 from memeval.report.terminal import print_json, print_table
 from memeval.results.files import ResultsDir
+
+ASK_ABOVE_USD = 1.0
 
 
 def list_benchmarks(options: FamilyOptions, *, as_json: bool) -> None:
@@ -49,32 +51,65 @@ def _describe_needs(needs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool) -> None:
-    """Print the estimate of each cell and the total."""
-    imported = command.conditions.ingest == TRANSCRIPTS
+    """Print the estimate of each cell, the total, and what the primary comparison could find."""
     sequences = {name: list(family.sequences(command.selection)) for name, family in families.items()}
-    cells = [
-        (cell, estimate(cell.arm, cell.model, sequences[cell.benchmark], command.conditions.workers, imported=imported))
-        for cell in command.all_cells()
-        if cell.benchmark in families
-    ]
-    total = sum((one for _, one in cells), Estimate())
+    cells, total = planning.estimate_all(command, sequences)
+    outlooks = planning.outlooks(command, sequences)
     if as_json:
         rows = [{"cell": cell.label, "history": history_of(cell.arm, command.conditions), **asdict(one)} for cell, one in cells]
-        print_json({"cells": rows, "total": asdict(total), "command": command.to_json()})
+        comparisons = [asdict(one) for one in outlooks]
+        print_json({"cells": rows, "total": asdict(total), "comparisons": comparisons, "command": command.to_json()})
         return
     lines = [(cell.label, *_numbers(one)) for cell, one in cells]
     print_table("", ("cell", "sessions", "tokens in", "tokens out", "cost", "time"), [*lines, ("all", *_numbers(total))])
-    click.echo("A rough upper estimate: cached input is counted at its full price. Nothing was run.")
+    for one in outlooks:
+        click.echo(one.line)
+    click.echo("The estimate errs upwards. Nothing was run.")
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
-    cost = "unknown" if one.cost_usd is None else f"${one.cost_usd:,.2f}"
-    return f"{one.sessions:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", cost, f"{one.hours:.2f} h"
+    return f"{one.sessions:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", _amount(one.cost_usd), f"{one.hours:.2f} h"
+
+
+def _amount(cost: float | None) -> str:
+    return "unknown" if cost is None else f"${cost:,.2f}"
+
+
+def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
+    """Print what each benchmark could show for an amount, the most telling one first, and how to run that."""
+    if as_json:
+        print_json({"usd": usd, "offers": [{**asdict(offer), "command": offer.command} for offer in offers]})
+        return
+    rows = []
+    for offer in offers:
+        view = offer.outlook
+        smallest = "–" if view.smallest_detectable is None else f"{100 * view.smallest_detectable:.0f} points"
+        width = f"± {100 * view.half_width:.0f} points"
+        size = (view.benchmark, f"{view.questions:,}", f"{view.clusters:,}")
+        rows.append((*size, *_numbers(offer.estimate)[3:], width, smallest))
+    columns = ("benchmark", "tasks", "conversations", "cost", "time", "interval", "smallest difference")
+    print_table(f"For ${usd:,.2f}, with the arms of the primary comparison", columns, rows)
+    if offers:
+        click.echo(f"{offers[0].outlook.line}\nRun it: {offers[0].command}")
+    else:
+        click.echo("No installed benchmark has a task for that amount. See --list-benchmarks, or plan with more.")
+
+
+def confirm_cost(total: Estimate, limit: float | None) -> None:
+    """Ask on a terminal before a command may cost more than a dollar. Raises ConfigError for a no."""
+    cost = total.cost_usd
+    if (cost is not None and cost <= ASK_ABOVE_USD) or not sys.stdin.isatty():
+        return
+    most = "" if limit is None else f" No session starts that could pass ${limit:,.2f}."
+    if not click.confirm(f"{total.sessions:,} sessions may cost {_amount(cost)}.{most} Start?", err=True):
+        raise ConfigError("Nothing was started.", fix="See --dry-run for the estimate, or plan with less by --plan USD.")
 
 
 def announce(group: str, command: Command) -> None:
     """Print the id of the command and how its arms differ."""
     click.echo(f"Run {group}; resume it with --resume {group}", err=True)
+    if command.primary:
+        click.echo(f"Primary comparison: {command.primary.replace(':', ' – ')}. All others are exploratory.", err=True)
     for arm in dict.fromkeys(Arm(name) for name, _ in command.cells):
         click.echo(f"  {arm}: {MEANINGS[arm]}; history: {history_of(arm, command.conditions)}", err=True)
     if limit := daily_budget_of(command):
@@ -185,62 +220,3 @@ def show_files(results: ResultsDir, summary: Mapping[str, Any]) -> None:
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
-
-
-BASE_TOKENS = {StepKind.REPLAY: 10_000, StepKind.QUESTION: 10_000, StepKind.TASK: 25_000}
-"""Tokens of the client's own prompt and tools (about 9,000 were measured with three tools)."""
-CALLS = {StepKind.REPLAY: 1, StepKind.QUESTION: 2, StepKind.TASK: 15}
-OUTPUT_TOKENS = {StepKind.REPLAY: 100, StepKind.QUESTION: 250, StepKind.TASK: 6_000}
-SECONDS = {StepKind.REPLAY: 5.0, StepKind.QUESTION: 9.0, StepKind.TASK: 150.0}
-PLUGIN_SECONDS = 2.0
-_ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """The estimated effort of a cell.
-
-    `cost_usd` is None if the price of the model is unknown. `hours` is wall time with the given number of workers.
-    """
-
-    sessions: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = 0.0
-    hours: float = 0.0
-
-    def __add__(self, other: Estimate) -> Estimate:
-        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
-        return Estimate(
-            self.sessions + other.sessions,
-            self.input_tokens + other.input_tokens,
-            self.output_tokens + other.output_tokens,
-            cost,
-            self.hours + other.hours,
-        )
-
-
-def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
-    """Return the steps that need a client session. Nothing is replayed without memory, and an import does not need a session."""
-    skip = not arm.remembers or (imported and arm.has_plugin and not arm.has_builtin)
-    return [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
-
-
-def estimate(arm: Arm, model: str, sequences: Sequence[StepSequence], workers: int, *, imported: bool) -> Estimate:
-    """Estimate one cell. Cached input is counted at its full price, so the cost is an upper bound."""
-    given = taken = sessions = 0
-    seconds = 0.0
-    for sequence in sequences:
-        for step in steps_of(arm, sequence, imported=imported):
-            given += (BASE_TOKENS[step.kind] + _said(step)) * CALLS[step.kind]
-            taken += OUTPUT_TOKENS[step.kind]
-            seconds += SECONDS[step.kind] + (PLUGIN_SECONDS if arm.has_plugin else 0.0)
-            sessions += 1
-    price = load_prices().of(f"anthropic/{_ALIASES.get(model, model)}")
-    cost = price.cost(given, taken) if price else None
-    return Estimate(sessions, given, taken, cost, seconds / 3600 / max(1, workers))
-
-
-def _said(step: Step) -> int:
-    turns = step.session.turns if step.session else ()
-    return estimate_tokens(step.prompt) + sum(estimate_tokens(turn.text) for turn in turns)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from memeval.benchmarks.source import CACHE, Downloader, DownloadLines, Sources
-from memeval.claudecode import console
+from memeval.claudecode import console, planning
 from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
 from memeval.claudecode.auth import Auth, make_auth
 from memeval.claudecode.client import ClaudeCode, client_version, find_client, probe_models, scratch
@@ -50,6 +50,7 @@ from memeval.run.checkpoint import new_group
 from memeval.run.plan import RunContext
 from memeval.run.progress import make_progress
 
+DEFAULT_BUDGET_USD = 20.0
 _POSITIVE = click.FloatRange(0, min_open=True)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -113,6 +114,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--no-cache", is_flag=True, help="Take no session from an earlier run's cache, and keep none.")
 @click.option("--offline", is_flag=True, help="Never fetch data.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with an estimate, and exit.")
+@click.option("--plan", "plan_usd", type=_POSITIVE, metavar="USD", help="Print what each benchmark can show for an amount.")
+@click.option("--yes", is_flag=True, help="Start without asking, whatever it may cost.")
 @click.option("--list-benchmarks", is_flag=True, help="Show each benchmark's requirements and whether they are met.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on standard output.")
 def command(**values: Any) -> None:
@@ -138,6 +141,10 @@ def _main(values: Mapping[str, Any]) -> None:
     options = FamilyOptions(context, None, asked.judge, asked.judge_model, asked.options)
     families = opened(asked.benchmarks, options, asked.data, budgets)
     check(families)
+    if values["plan_usd"]:
+        families = with_tasks(families, asked.selection, note)
+        console.show_offers(planning.offers(asked, families, values["plan_usd"]), values["plan_usd"], as_json=values["as_json"])
+        return
     if values["dry_run"]:
         families = with_tasks(families, asked.selection, note)
         check_arms(asked, families)
@@ -171,6 +178,11 @@ def _perform(
         families = with_tasks(families, asked.selection, note)
         check_memory(results, asked, families)
         check_arms(asked, families)
+        if not values["budgets"]:
+            budgets = {"": Budget(DEFAULT_BUDGET_USD, strict=False)}
+        if not (values["yes"] or values["resume"]):
+            sequences = {name: list(family.sequences(asked.selection)) for name, family in families.items()}
+            console.confirm_cost(planning.estimate_all(asked, sequences)[1], budgets[""].limit if "" in budgets else None)
         count_paid(results, group, budgets)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
@@ -181,6 +193,8 @@ def _perform(
         if not values["resume"]:
             save_command(results, group, asked)
         console.announce(group, asked)
+        if not values["budgets"]:
+            note(f"No session starts that could pass ${DEFAULT_BUDGET_USD:g} in all; --budget-usd sets another limit.")
         with make_progress() as progress:
             machine = Machine(
                 client,

@@ -82,10 +82,14 @@ def with_retries(
 
 
 class Budget:
-    """A limit in US dollars on the total cost of a command's model calls. It is thread-safe."""
+    """A limit in US dollars on the total cost of a command's model calls. It is thread-safe.
 
-    def __init__(self, limit: float | None = None, spent: float = 0.0) -> None:
+    If it is `strict`, a call of unknown cost is an error, because the limit can't be kept then.
+    """
+
+    def __init__(self, limit: float | None = None, spent: float = 0.0, *, strict: bool = True) -> None:
         self.limit = limit
+        self._strict = strict
         self._spent = spent
         self._reserved = 0.0
         self._dearest = 0.0
@@ -130,7 +134,7 @@ class Budget:
 
     def _settle(self, cost: float | None) -> None:
         if cost is None:
-            if self.limit is not None:
+            if self.limit is not None and self._strict:
                 raise BudgetError(
                     "The model's price is unknown, so the budget can't be kept.",
                     fix="Add the model to the price table, or leave out --budget-usd.",

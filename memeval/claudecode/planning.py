@@ -1,0 +1,244 @@
+"""Plan a command: what it costs, and which difference its primary comparison could find.
+
+Estimates err upwards, by at most a half against the run of the real client that tests/memeval/claudecode/test_planning.py holds.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memeval import stats
+from memeval.claudecode.arms import Conditions
+from memeval.claudecode.command import GRID, Command, GridRow
+from memeval.claudecode.contract import Arm, Family, Step, StepKind, StepSequence
+from memeval.claudecode.controls import history_of_sessions
+from memeval.core.errors import MemevalError
+from memeval.core.text import estimate_tokens
+from memeval.models.prices import Price, load_prices
+
+# Estimates
+
+CLIENT_TOKENS = {StepKind.REPLAY: 8_000, StepKind.QUESTION: 8_000, StepKind.TASK: 14_000}
+"""Tokens of the client's own prompt and tools."""
+PLUGIN_TOKENS = 6_500
+"""Tokens of the plugin's tools and instructions, and of what it injects."""
+BUILTIN_TOKENS = 3_500
+"""Tokens of the instructions for the built-in memory and of its index."""
+CALLS = {StepKind.REPLAY: 1, StepKind.QUESTION: 1, StepKind.TASK: 15}
+GROWTH_TOKENS = 1_500
+"""Tokens that each call of a task adds to the next."""
+OUTPUT_TOKENS = {StepKind.REPLAY: 60, StepKind.QUESTION: 60, StepKind.TASK: 6_000}
+NOTE_TOKENS = 200
+"""Tokens of what the model writes to a memory of its own after a session."""
+SECONDS = {StepKind.REPLAY: 5.0, StepKind.QUESTION: 6.0, StepKind.TASK: 150.0}
+PLUGIN_SECONDS = 3.0
+CACHE_WRITE, CACHE_READ = 1.25, 0.1
+"""Prices of cached input in relation to others. A session of several calls reads most of its input from the cache."""
+_ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The estimated effort of a cell.
+
+    `cost_usd` is None if the price of the model is unknown. `hours` is wall time with the given number of workers.
+    """
+
+    sessions: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    hours: float = 0.0
+
+    def __add__(self, other: Estimate) -> Estimate:
+        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
+        return Estimate(
+            self.sessions + other.sessions,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            cost,
+            self.hours + other.hours,
+        )
+
+
+def estimate_all(
+    command: Command, sequences: Mapping[str, Sequence[StepSequence]]
+) -> tuple[list[tuple[GridRow, Estimate]], Estimate]:
+    """Estimate each cell of a command, and all together. `sequences` has those of the benchmarks that have tasks."""
+    cells = [
+        (cell, estimate(cell.arm, cell.model, sequences[cell.benchmark], command.conditions))
+        for cell in command.all_cells()
+        if cell.benchmark in sequences
+    ]
+    return cells, sum((one for _, one in cells), Estimate())
+
+
+def estimate(arm: Arm, model: str, sequences: Sequence[StepSequence], conditions: Conditions) -> Estimate:
+    """Estimate one cell."""
+    given = taken = sessions = 0
+    billed = seconds = 0.0
+    for sequence in sequences:
+        history = estimate_tokens(history_of_sessions(sequence.steps)) if arm is Arm.HISTORY else 0
+        for step in steps_of(arm, sequence, imported=conditions.imports(arm)):
+            calls = _calls(arm, step)
+            first = _first_tokens(arm, step, conditions) + (history if step.kind is not StepKind.REPLAY else 0)
+            given += calls * first + GROWTH_TOKENS * calls * (calls - 1) // 2
+            billed += _billed(first, calls)
+            taken += OUTPUT_TOKENS[step.kind] + (NOTE_TOKENS if step.kind is StepKind.REPLAY and not arm.has_plugin else 0)
+            seconds += SECONDS[step.kind] * calls / CALLS[step.kind] + (PLUGIN_SECONDS if arm.has_plugin else 0.0)
+            sessions += 1
+    price: Price | None = load_prices().of(f"anthropic/{_ALIASES.get(model, model)}")
+    cost = price.cost(round(billed), taken) if price else None
+    return Estimate(sessions, given, taken, cost, seconds / 3600 / max(1, conditions.workers))
+
+
+def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
+    """Return the steps that need a client session. Nothing is replayed without memory, and an import does not need a session."""
+    skip = not arm.remembers or imported
+    steps = [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
+    tasks = [step for step in steps if step.kind is StepKind.TASK] if arm is Arm.NOTES else []
+    return [*steps, *(replace(task, kind=StepKind.REPLAY) for task in tasks)]  # the model writes its notes after each task
+
+
+def _calls(arm: Arm, step: Step) -> int:
+    """Return the calls of a session. Where the model keeps its own memory, it saves something and then ends."""
+    return CALLS[step.kind] + (1 if arm.has_builtin and step.kind is StepKind.REPLAY else 0)
+
+
+def _first_tokens(arm: Arm, step: Step, conditions: Conditions) -> int:
+    turns = step.session.turns if step.session else ()
+    said = estimate_tokens(step.prompt) + estimate_tokens(step.system) + sum(estimate_tokens(turn.text) for turn in turns)
+    own = (PLUGIN_TOKENS if arm.has_plugin else 0) + (BUILTIN_TOKENS if arm.has_builtin else 0)
+    return CLIENT_TOKENS[step.kind] + said + own + (conditions.injected_tokens if arm is Arm.NOTES else 0)
+
+
+def _billed(first: int, calls: int) -> float:
+    """Return the uncached input that costs as much as that of a session, most of which is cached after the first call."""
+    if calls == 1:
+        return float(first)
+    later = sum(CACHE_READ * (first + GROWTH_TOKENS * number) for number in range(calls - 1))
+    return CACHE_WRITE * (first + GROWTH_TOKENS * (calls - 1)) + later
+
+
+# What a comparison can find
+
+PLANNED_DIFFERENCE = 0.2
+"""Difference for which the width of the interval is given."""
+SPOILED, CORRELATION = 0.05, 0.1
+"""Assumptions before anything was run: memory spoils 5 of 100 answers, and answers of one conversation are slightly alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the primary comparison on a benchmark could find before it is run. Shares, not points."""
+
+    benchmark: str
+    primary: str
+    questions: int
+    clusters: int
+    half_width: float
+    smallest_detectable: float | None
+
+    @property
+    def line(self) -> str:
+        """Return the outlook as a sentence."""
+        size = f"{self.questions:,} tasks in {self.clusters:,} conversations or repositories"
+        if self.smallest_detectable is None:
+            found = "are too few to find any difference"
+        else:
+            found = f"find differences from {100 * self.smallest_detectable:.0f} points with {100 * stats.POWER:.0f} % power"
+        width = f"Expect an interval of ± {100 * self.half_width:.0f} points."
+        return f"{self.benchmark}: primary comparison {self.primary.replace(':', ' – ')}. {size} {found}. {width}"
+
+
+def outlooks(command: Command, sequences: Mapping[str, Sequence[StepSequence]]) -> list[Outlook]:
+    """Return what the primary comparison could find on each benchmark."""
+    if not command.primary:
+        return []
+    alpha = 0.05 / max(1, len(sequences))  # the first step of Holm's correction
+    return [outlook(name, command.primary, found, alpha) for name, found in sequences.items()]
+
+
+def outlook(benchmark: str, primary: str, sequences: Sequence[StepSequence], alpha: float = 0.05) -> Outlook:
+    """Return what a comparison on these sequences could find."""
+    clusters = [cluster_of(one, step) for one in sequences for step in one.steps if step.question is not None]
+    again = [step for one in sequences for step in one.steps if step.payload.get("again")]
+    design = stats.Design(len(clusters) - len(again), len(set(clusters)), alpha, SPOILED, CORRELATION)
+    width = stats.half_width(design, PLANNED_DIFFERENCE)
+    return Outlook(benchmark, primary, design.questions, design.clusters, width, stats.smallest_detectable(design))
+
+
+def cluster_of(sequence: StepSequence, step: Step) -> str:
+    """Return the cluster of a question. Tasks of one repository are not independent."""
+    return str((step.question.metadata.get("repo") if step.question else "") or sequence.id)
+
+
+# Plans for an amount
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one benchmark could show for an amount. `limit` is None if all of its tasks fit."""
+
+    outlook: Outlook
+    estimate: Estimate
+    arms: tuple[str, ...]
+    model: str
+    limit: int | None
+    usd: float
+
+    @property
+    def command(self) -> str:
+        """Return the command line that runs it."""
+        words = ["python", "-m", "memeval.claudecode.run_bench", "--benchmark", self.outlook.benchmark]
+        words += ["--mode", ",".join(self.arms), "--model", self.model]
+        words += ["--limit", str(self.limit)] if self.limit else []
+        return shlex.join([*words, "--primary", self.outlook.primary, "--budget-usd", f"{self.usd:g}"])
+
+
+def offers(command: Command, families: Mapping[str, Family], usd: float) -> list[Offer]:
+    """Return what each benchmark could show for an amount, the one that finds the smallest difference first."""
+    if not command.primary or command.primary == GRID:
+        sides: tuple[str, ...] = tuple(dict.fromkeys(arm for arm, _ in command.cells))
+    else:
+        sides = tuple(sorted(command.primary.split(":"), key=lambda arm: arm != Arm.OFF))  # the cheapest first
+    found = [one for name, family in families.items() if (one := _offer(command, name, family, sides, usd)) is not None]
+    return sorted(found, key=lambda one: (one.outlook.smallest_detectable or 2.0, one.outlook.half_width))
+
+
+def _offer(command: Command, name: str, family: Family, sides: tuple[str, ...], usd: float) -> Offer | None:
+    model = command.cells[0][1]
+
+    def effort(sequences: Sequence[StepSequence]) -> Estimate:
+        return sum((estimate(Arm(arm), model, sequences, command.conditions) for arm in sides), Estimate())
+
+    def first(count: int) -> list[StepSequence]:
+        return list(family.sequences(replace(command.selection, limit=count)))
+
+    try:
+        whole = list(family.sequences(command.selection))
+    except MemevalError:
+        return None  # with_tasks has said why
+    total = sum(step.question is not None for one in whole for step in one.steps)
+    limit = total if _fits(effort(whole), usd) else _most(lambda count: _fits(effort(first(count)), usd), total)
+    if not limit:
+        return None
+    chosen = whole if limit == total else first(limit)
+    view = outlook(name, command.primary or ":".join(sides[:2]), chosen)
+    return Offer(view, effort(chosen), sides, model, None if limit == total else limit, usd)
+
+
+def _fits(one: Estimate, usd: float) -> bool:
+    return one.cost_usd is not None and one.cost_usd <= usd
+
+
+def _most(fits: Any, total: int) -> int:
+    """Return the largest number that fits, or 0."""
+    low, high = 0, total
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
