@@ -105,15 +105,17 @@ def confirm_cost(total: Estimate, limit: float | None) -> None:
         raise ConfigError("Nothing was started.", fix="See --dry-run for the estimate, or plan with less by --plan USD.")
 
 
-def announce(group: str, command: Command) -> None:
-    """Print the id of the command and how its arms differ."""
+def announce(group: str, command: Command, limit: float | None = None) -> None:
+    """Print the id of the command, how its arms differ, and the limit of its costs if it was not the user's choice."""
     click.echo(f"Run {group}; resume it with --resume {group}", err=True)
     if command.primary:
         click.echo(f"Primary comparison: {command.primary.replace(':', ' – ')}. All others are exploratory.", err=True)
     for arm in dict.fromkeys(Arm(name) for name, _ in command.cells):
         click.echo(f"  {arm}: {MEANINGS[arm]}; history: {history_of(arm, command.conditions)}", err=True)
-    if limit := daily_budget_of(command):
-        click.echo(f"  {limit}", err=True)
+    if daily := daily_budget_of(command):
+        click.echo(f"  {daily}", err=True)
+    if limit is not None:
+        click.echo(f"No session starts that could pass ${limit:g} in all; --budget-usd sets another limit.", err=True)
 
 
 def daily_budget_of(command: Command) -> str:

@@ -178,11 +178,7 @@ def _perform(
         families = with_tasks(families, asked.selection, note)
         check_memory(results, asked, families)
         check_arms(asked, families)
-        if not values["budgets"]:
-            budgets = {"": Budget(DEFAULT_BUDGET_USD, strict=False)}
-        if not (values["yes"] or values["resume"]):
-            sequences = {name: list(family.sequences(asked.selection)) for name, family in families.items()}
-            console.confirm_cost(planning.estimate_all(asked, sequences)[1], budgets[""].limit if "" in budgets else None)
+        budgets = _within_budget(values, asked, families, budgets)
         count_paid(results, group, budgets)
         plugin = stage(find_plugin(values["plugin_dir"]), root)
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
@@ -192,9 +188,7 @@ def _perform(
             _probe_reader(asked, client, environment, root)
         if not values["resume"]:
             save_command(results, group, asked)
-        console.announce(group, asked)
-        if not values["budgets"]:
-            note(f"No session starts that could pass ${DEFAULT_BUDGET_USD:g} in all; --budget-usd sets another limit.")
+        console.announce(group, asked, None if values["budgets"] else DEFAULT_BUDGET_USD)
         with make_progress() as progress:
             machine = Machine(
                 client,
@@ -225,6 +219,18 @@ def _probe_reader(asked: Command, client: ClaudeCode, environment: Mapping[str, 
         with scratch(root) as state:
             variables = {**environment, **state.variables(), "MEMORYD_CLAUDE_COMMAND": client.program}
             check_reader(settings, variables, state.memory_home)
+
+
+def _within_budget(
+    values: Mapping[str, Any], asked: Command, families: Mapping[str, Family], budgets: Mapping[str, Budget]
+) -> Mapping[str, Budget]:
+    """Return the budgets, by default a common one, after asking on a terminal whether to start. Raises ConfigError for a no."""
+    if not values["budgets"]:
+        budgets = {"": Budget(DEFAULT_BUDGET_USD, strict=False)}
+    if not (values["yes"] or values["resume"]):
+        sequences = {name: list(family.sequences(asked.selection)) for name, family in families.items()}
+        console.confirm_cost(planning.estimate_all(asked, sequences)[1], budgets[""].limit if "" in budgets else None)
+    return budgets
 
 
 def _environment(auth: Auth, root: Path) -> dict[str, str]:
