@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -129,34 +129,30 @@ def surfaced(found: Sequence[str], frame: Frame) -> Surfaced:
 
 def judge_case(seen: Surfaced, demands: Demands, category: str) -> Entry:
     """Judge a single-turn case."""
-    gold = demands.gold
-    hits = sum(name in seen.relevant for name in gold)
-    precision = hits / len(seen.relevant) if seen.relevant else (0.0 if gold else None)
+    entry = _judge(seen, demands, category, demands.gold, seen.relevant)
     facts = tuple(dict.fromkeys(demands.pinned_include))
-    failures = tuple(_failures(seen, demands))
-    return Entry(
-        category=category,
-        passed=not failures,
-        precision=precision,
-        recall=hits / len(gold) if gold else None,
-        failures=failures,
+    return replace(
+        entry,
+        precision=0.0 if demands.gold and not seen.relevant else entry.precision,
         pinned_coverage=sum(name in seen.pinned for name in facts) / len(facts) if facts else None,
     )
 
 
 def judge_turn(seen: Surfaced, demands: Demands, category: str) -> Entry:
     """Judge a turn of a session. Pinned beliefs count both as found and as expected."""
-    gold = replace(demands, seed_pinned=()).gold
-    hits = sum(name in seen.relevant or name in seen.pinned for name in gold)
-    precision = hits / len(seen.relevant) if seen.relevant else None
+    entry = _judge(seen, demands, category, replace(demands, seed_pinned=()).gold, {*seen.relevant, *seen.pinned})
+    return replace(entry, drift=0.0 if entry.precision is None else 1 - entry.precision)
+
+
+def _judge(seen: Surfaced, demands: Demands, category: str, gold: Sequence[str], found: Collection[str]) -> Entry:
+    hits = sum(name in found for name in gold)
     failures = tuple(_failures(seen, demands))
     return Entry(
         category=category,
         passed=not failures,
-        precision=precision,
+        precision=hits / len(seen.relevant) if seen.relevant else None,
         recall=hits / len(gold) if gold else None,
         failures=failures,
-        drift=0.0 if precision is None else 1 - precision,
     )
 
 

@@ -348,16 +348,7 @@ class DayDream:
         moved = cursor_at_end(job.transcript, job.session)
         if moved is None or moved.offset <= cursor.offset:
             return None
-        record = self._state.session(job.session)
-        run = Run(
-            session=job.session,
-            transcript=job.transcript,
-            project=record.project if record else "",
-            at=to_iso(self._clock.now()),
-            start=cursor.offset,
-            stop=moved.offset,
-            skipped={reason: 1},
-        )
+        run = replace(self._empty_run(job, cursor.offset, moved.offset), skipped={reason: 1})
         self._state.finish_piece(moved, run)
         return run
 
@@ -614,20 +605,14 @@ class DayDream:
 
     def _record_error(self, job: Job, error: str, usage: Usage | None = None) -> Run:
         offset = self._state.cursor(job.transcript).offset
-        record = self._state.session(job.session)
-        run = Run(
-            session=job.session,
-            transcript=job.transcript,
-            project=record.project if record else "",
-            at=to_iso(self._clock.now()),
-            start=offset,
-            stop=offset,
-            error=error,
-            extractor=self._readers.chosen,
-            usage=usage or Usage(),
-        )
+        run = replace(self._empty_run(job, offset, offset), error=error, extractor=self._readers.chosen, usage=usage or Usage())
         self._state.record_run(run)
         return run
+
+    def _empty_run(self, job: Job, start: int, stop: int) -> Run:
+        record = self._state.session(job.session)
+        project = record.project if record else ""
+        return Run(job.session, job.transcript, project, to_iso(self._clock.now()), start, stop)
 
     # Dry runs
 

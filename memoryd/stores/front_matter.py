@@ -172,22 +172,17 @@ def parse(data: bytes, path: str) -> Document:
     Raises:
         BrokenFileError: The file is invalid. The error names the line.
     """
-    text = _decode(data, path)
-    bom, text = ("\ufeff", text[1:]) if text.startswith("\ufeff") else ("", text)
-    end = text.find("\n")
-    newline = "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
-    opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
-        if opening and _KEY_LINE.match(text, opening.end()):
-            raise BrokenFileError(path, 1, "the front matter has no closing '---' line")
-        return Document(bom, "", "", "", text, newline)
-    head = text[opening.end() : closing.start()]
-    return Document(bom, opening.group(), head, closing.group(), text[closing.end() :], newline, _load(head, path))
+    document = split(data, path)
+    if document.opening:
+        return replace(document, values=_load(document.head, path))
+    opening = _OPENING.match(document.body)
+    if opening and _KEY_LINE.match(document.body, opening.end()):
+        raise BrokenFileError(path, 1, "the front matter has no closing '---' line")
+    return document
 
 
-def unread(data: bytes, path: str) -> Document:
-    """Split a file with front matter that is not YAML at its fences, without parsing the front matter.
+def split(data: bytes, path: str) -> Document:
+    """Split a file at the fences of its front matter, which is not parsed.
 
     Raises:
         BrokenFileError: The file is not valid UTF-8.

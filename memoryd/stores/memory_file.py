@@ -87,7 +87,7 @@ def _parse(data: bytes, path: str, ours: bool) -> tuple[Document, BrokenFileErro
         if ours or _ID_LINE.search(data):
             raise
         warning = BrokenFileError(path, error.line, f"{error.problem}; its text is indexed, its front matter is ignored")
-        return front_matter.unread(data, path), warning
+        return front_matter.split(data, path), warning
 
 
 def _without_text(path: str) -> BrokenFileError:

@@ -2,46 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from memoryd.api.dispatch import Api
 from memoryd.core.clock import to_iso
 from memoryd.core.config import Settings, load_settings
 from memoryd.core.errors import InputError, MemorydError
 from memoryd.testing import FakeClock
-
-
-@dataclass
-class Desk:
-    api: Api
-    folder: Path
-
-    def user(self, method: str, **params: Any) -> dict[str, Any]:
-        return self.api.call(method, {"cwd": str(self.folder), **params})
-
-    def model(self, method: str, **params: Any) -> dict[str, Any]:
-        return self.api.call(method, {"cwd": str(self.folder), "caller": "model", **params})
-
-    def hook(self, event: str, **fields: str) -> dict[str, Any]:
-        payload = {"session_id": "s1", "cwd": str(self.folder), "transcript_path": str(self.folder / "s1.jsonl"), **fields}
-        answer = self.api.hook(event, payload, {})
-        return orjson.loads(answer) if answer else {}
-
-
-@pytest.fixture
-def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]:
-    api = Api(settings, clock)
-    api.warm()
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    yield Desk(api, folder)
-    api.close()
+from tests.memoryd.api.conftest import Desk
 
 
 def test_what_a_model_remembers_is_no_rule_until_the_user_says_it(desk: Desk) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -17,19 +16,9 @@ from memoryd.daemon.contract import Slot
 from memoryd.dream.journal import EntryKind, EntryStep, FileVersion, Journal, JournalRecord
 from memoryd.dream.plan import Action
 from memoryd.testing import FakeClock
-from tests.memoryd.api.test_api import Desk
+from tests.memoryd.api.conftest import Desk
 
 RULES = ("Run the linter before each commit.", "Before each commit, run the linter.")
-
-
-@pytest.fixture
-def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]:
-    api = Api(settings, clock)
-    api.warm()
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    yield Desk(api, folder)
-    api.close()
 
 
 def said_twice(desk: Desk, settings: Settings) -> list[Path]:

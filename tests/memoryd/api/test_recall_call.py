@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.core.config import Settings
 from memoryd.core.errors import InputError
 from memoryd.core.types import Kind, MemoryItem, Project, Status
 from memoryd.daydream import readers
@@ -18,18 +16,6 @@ from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, ScriptedLLM
 
 KEYS = ("which engine drives the slides?", "make a talk", "presentation tool")
-
-
-@pytest.fixture
-def api(settings: Settings, clock: FakeClock) -> Iterator[Api]:
-    made = Api(settings, clock)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def store(api: Api) -> Orchestrator:
-    return api._service
 
 
 def learn(store: Orchestrator, clock: FakeClock, content: str, **fields: Any) -> str:

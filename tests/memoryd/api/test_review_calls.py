@@ -14,7 +14,7 @@ from memoryd.core.config import Settings
 from memoryd.core.errors import InputError
 from memoryd.core.types import CONFIRMED_TAG, Kind, MemoryItem, Polarity, Source, Status
 from memoryd.testing import FakeClock
-from tests.memoryd.api.test_api import Desk
+from tests.memoryd.api.conftest import Desk
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from memoryd.core.ledger import UseKind
 from memoryd.core.types import Backend, Hit, MemoryItem, Query
 from memoryd.retrieval.training import LabelledQuery
 from memoryd.testing import FakeClock
-from tests.memoryd.api.test_api import Desk
+from tests.memoryd.api.conftest import Desk
 
 PROMPT = "Where does the mail queue keep what waits, and why there?"
 BACKENDS = (Backend.GRAPH, Backend.HYBRID, Backend.MARKDOWN)

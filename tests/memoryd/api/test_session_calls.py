@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import stat
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import orjson
 import pytest
 
-from memoryd.api.dispatch import Api
 from memoryd.core.config import Settings
 from memoryd.core.errors import InputError, NotFoundError
-from memoryd.testing import FakeClock
-from tests.memoryd.api.test_api import Desk
+from tests.memoryd.api.conftest import Desk
 
 SAID = (
     "Always run make check before a commit.",
     "Can you look at the tests of the parser first?",
     "The deploy token is ghp_0123456789abcdefABCDEF0123456789abcd for now, it is somewhere in the settings I guess.",
 )
-
-
-@pytest.fixture
-def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]:
-    api = Api(settings, clock)
-    api.warm()
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    yield Desk(api, folder)
-    api.close()
 
 
 def dreamt(desk: Desk, *texts: str) -> None:

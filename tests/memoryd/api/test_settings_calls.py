@@ -9,7 +9,7 @@ import pytest
 from memoryd.api.settings import COSTS, GROUPS
 from memoryd.core.config import KEYS, Settings
 from memoryd.core.errors import ConfigError, InputError, NotFoundError
-from tests.memoryd.api.test_api import Desk, desk
+from tests.memoryd.api.conftest import Desk, desk
 
 __all__ = ["desk"]
 

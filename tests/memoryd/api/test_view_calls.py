@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,10 @@ from typing import Any
 import pytest
 
 from memoryd.api.dispatch import Api
-from memoryd.core.config import Settings
 from memoryd.core.errors import ConflictError, InputError
 from memoryd.core.types import Evidence, Kind, MemoryItem, Source, Status
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
-
-
-@pytest.fixture
-def api(settings: Settings, clock: FakeClock) -> Iterator[Api]:
-    made = Api(settings, clock)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def store(api: Api) -> Orchestrator:
-    return api._service
 
 
 def remember(store: Orchestrator, clock: FakeClock, content: str, **fields: Any) -> str:
