@@ -6,8 +6,10 @@ import importlib
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from memeval.core.types import Phase
 from memeval.results.files import ResultsDir
 from memeval.run import ray_executor
 from tests.memeval.conftest import Invoke
-from tests.memeval.fakes import tiny_case
+from tests.memeval.fakes import Parrot, tiny_case
 from tests.memeval.test_resume import without_times
 from tests.waiting import until
 
@@ -158,3 +160,120 @@ def test_a_cluster_that_is_not_there_is_named() -> None:
 def test_a_case_survives_the_way_to_a_node(folder: Path) -> None:
     case = tiny_case(1)
     assert pickle.loads(ray_executor._packed(case)) == case
+
+
+class FakeError(Exception):
+    """Stands for ray.exceptions.RayError: a node died."""
+
+
+class FakeTaskError(FakeError):
+    """Stands for ray.exceptions.RayTaskError: the task raised."""
+
+
+class FakeStream:
+    """The items of a task, of which the node dies after some."""
+
+    def __init__(self, items: Iterator[bytes], lives: float) -> None:
+        self.items, self.lives = items, lives
+
+    def __next__(self) -> Any:
+        self.lives -= 1
+        return next(self.items) if self.lives >= 0 else FakeError("the node died")
+
+
+class FakeRay:
+    """Ray in this process. The streams die after as many items as `lives` says, the last entry for all others."""
+
+    exceptions = SimpleNamespace(RayError=FakeError, RayTaskError=FakeTaskError)
+
+    def __init__(self, *lives: float) -> None:
+        self.lives = list(lives)
+        self.started = 0
+
+    def remote(self, **options: Any) -> Callable[[Any], Any]:
+        return lambda task: SimpleNamespace(remote=lambda *arguments: self.start(task(*arguments)))
+
+    def start(self, items: Iterator[bytes]) -> FakeStream:
+        self.started += 1
+        return FakeStream(items, self.lives.pop(0) if len(self.lives) > 1 else self.lives[0])
+
+    def wait(self, streams: list[FakeStream], timeout: float) -> tuple[list[FakeStream], list[FakeStream]]:
+        return streams[:1], streams[1:]
+
+    def get(self, value: Any) -> Any:
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    def cancel(self, stream: FakeStream, force: bool) -> None:
+        assert force
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0}
+
+    def shutdown(self) -> None:
+        return None
+
+
+JUDGED = (
+    "eval",
+    "-b",
+    "tiny",
+    "-p",
+    "notes",
+    "-m",
+    "parrot",
+    "--judge",
+    "llm",
+    "--judge-model",
+    "parrot",
+    "--epochs",
+    "2",
+    "--no-cache",
+)
+
+
+@pytest.fixture
+def judging(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Parrot.complete
+
+    def complete(self: Parrot, messages: Any, **options: Any) -> Any:
+        made = answer(self, messages, **options)
+        asked = "yes or no" in messages[-1].content.casefold()
+        return replace(made, text="yes" if "door number 1" in messages[-1].content else "no") if asked else made
+
+    monkeypatch.setattr(Parrot, "complete", complete)
+
+
+@pytest.mark.usefixtures("judging")
+def test_nodes_that_die_anywhere_change_nothing(memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert memeval(*JUDGED, "--run-id", "here", "--concurrency", "1").exit_code == 0
+    assert result_of("here")["questions"][0]["scores"][-2]["value"] is not None
+    whole = comparable(result_of("here"))
+    for number, lives in enumerate(((0, 2, 1, 3, 99), (3, 99, 1, 2, 2, 1, 2, 3, 1, 1, 99))):
+        fake = FakeRay(*lives)
+        monkeypatch.setattr(ray_executor, "_connect", lambda address, fake=fake: fake)
+        done = memeval(*JUDGED, "--run-id", f"spread-{number}", "--executor", "ray")
+        assert done.exit_code == 0, done.output
+        assert comparable(result_of(f"spread-{number}")) == whole
+        assert fake.started >= 3 + 6 + 6 + (len(lives) - 1) // 2
+
+
+def test_a_unit_that_never_ends_stops_the_run_and_names_the_next_step(memeval: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_executor, "_connect", lambda address: FakeRay(1))
+    done = memeval("eval", "-b", "tiny", "-p", "notes", "--run-id", "r", "--executor", "ray")
+    assert done.exit_code == 1 and "ended 5 times without a result: the node died" in done.stderr
+    assert "memeval eval --resume r --executor ray" in done.stderr
+    monkeypatch.setattr(ray_executor, "_connect", lambda address: FakeRay(99))
+    assert memeval("eval", "--resume", "r", "--executor", "ray").exit_code == 0
+
+
+def test_faults_on_a_node_are_reported_as_those_here(memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray_executor, "_connect", lambda address: FakeRay(99))
+    words = ("eval", "-b", "tiny", "-p", "notes", "--executor", "ray")
+    assert memeval(*words, "--run-id", "one", "--provider-option", "failCase=c1").exit_code == 0
+    assert result_of("one")["totals"] == {"total": 6, "done": 4, "failed": 2, "pending": 0}
+    versions = iter(["0.1.0", "9.9.9"])
+    monkeypatch.setattr(ray_executor, "version", lambda: next(versions, "9.9.9"))
+    done = memeval(*words, "--run-id", "two")
+    assert done.exit_code == 1 and "A node has memeval" in done.stderr and "same version everywhere" in done.stderr
