@@ -74,6 +74,8 @@ class ScoreEntry:
     status: str
     reason: str = ""
     judge: str = ""
+    epochs: tuple[float, ...] = ()
+    """The value of each epoch, of which `value` is the mean, if the question was answered several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class QuestionResult:
     cluster: str = ""
     tokens: int | None = None
     confidence: float | None = None
+    epochs: tuple[str, ...] = ()
+    """The answers of all epochs, if the question was answered several times. The first one is `hypothesis`."""
 
     @property
     def key(self) -> str:
@@ -346,9 +350,8 @@ def light(run: RunResult) -> RunResult:
         entry = question.scores.get(name) if name is not None else None
         return EMPTY if name is None or entry is None else MappingProxyType({name: ScoreEntry(entry.value, entry.status)})
 
-    questions = tuple(
-        replace(one, text="", answers=(), hypothesis=None, retrieved=(), scores=kept(one), seconds=EMPTY) for one in run.questions
-    )
+    emptied: dict[str, Any] = {"text": "", "answers": (), "hypothesis": None, "epochs": (), "retrieved": (), "seconds": EMPTY}
+    questions = tuple(replace(one, scores=kept(one), **emptied) for one in run.questions)
     return replace(run, questions=questions, data={key: value for key, value in run.data.items() if key != "questions"})
 
 
@@ -384,6 +387,7 @@ def _question(node: _Node) -> QuestionResult:
         cluster=node.text("cluster", node.text("case_id")),
         tokens=None if (tokens := number(node.data.get("tokens"))) is None else int(tokens),
         confidence=number(answer.data.get("confidence")) if answer else None,
+        epochs=tuple(epoch.text("text") for epoch in answer.items("epochs")) if answer else (),
     )
 
 
@@ -405,7 +409,8 @@ def _score(node: _Node) -> ScoreEntry:
     status = node.text("status", "unscored" if value is None else "scored")
     if status == "scored" and value is None:
         status = "unscored"
-    return ScoreEntry(value, status, node.text("reason", ""), node.text("judge", ""))
+    epochs = tuple(float(one) for one in node.data.get("epochs", ()) if is_number(one))
+    return ScoreEntry(value, status, node.text("reason", ""), node.text("judge", ""), epochs)
 
 
 def _cell(node: _Node) -> MetricCell:

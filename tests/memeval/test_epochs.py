@@ -13,7 +13,7 @@ import pytest
 from memeval import stats
 from memeval.console.library import Library
 from memeval.report import load_run, parse_run
-from memeval.report.html.run_page import anchor_of
+from memeval.report.html.run_page import anchor_of, question_details
 from memeval.report.tables import whole_table
 from memeval.results.files import ResultsDir
 from memeval.run.result import interval_of
@@ -53,6 +53,8 @@ def test_each_question_is_answered_and_judged_in_each_epoch(memeval: Invoke, res
     assert cell["interval"]["method"].startswith("cluster") and cell["interval"]["clusters"] == 3
     row = whole_table(parse_run(result)).rows[1]
     assert row[0] == "f1, sd between epochs" and row[2].startswith("3 epochs: ")
+    page = str(question_details(parse_run(result).questions[0]))
+    assert all(colour in page for colour in ("red", "green", "blue")) and "(0, 1, 0)" in page
 
 
 def test_a_run_stopped_between_epochs_asks_only_for_what_is_missing(memeval: Invoke, result_of: Load, calls: list[str]) -> None:

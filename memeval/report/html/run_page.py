@@ -76,7 +76,7 @@ def question_details(question: QuestionResult) -> Html:
                 ]
             ),
             el("h3", "Answered"),
-            _said([question.hypothesis] if question.hypothesis is not None else [], "No answer was made."),
+            _said(_answers(question), "No answer was made."),
             el("h3", "Expected"),
             _said(question.answers, "The data set has no gold answer."),
             el("h3", "Judged"),
@@ -85,6 +85,11 @@ def question_details(question: QuestionResult) -> Html:
             [_piece(piece, question) for piece in question.retrieved] or el("p", "Nothing was retrieved.", cls="soft"),
         ]
     )
+
+
+def _answers(question: QuestionResult) -> Iterable[str]:
+    """Return the answer, or those of all epochs."""
+    return question.epochs or ([question.hypothesis] if question.hypothesis is not None else [])
 
 
 def _times(question: QuestionResult) -> str:
@@ -107,11 +112,16 @@ def _judged(question: QuestionResult) -> Html:
 
 
 def _scores(scores: dict[str, ScoreEntry]) -> Html:
-    rows = [
-        (name, f"{entry.value:.3f}" if entry.value is not None else NONE, entry.status, entry.reason, entry.judge)
-        for name, entry in scores.items()
-    ]
+    rows = [(name, _value(entry), entry.status, entry.reason, entry.judge) for name, entry in scores.items()]
     return table(("metric", "value", "status", "reason", "judge"), rows, frozenset({"value"}))
+
+
+def _value(entry: ScoreEntry) -> str:
+    """Format a score, with those of its epochs in brackets."""
+    if entry.value is None:
+        return NONE
+    epochs = f" ({', '.join(f'{value:.3g}' for value in entry.epochs)})" if entry.epochs else ""
+    return f"{entry.value:.3f}{epochs}"
 
 
 def _rankings(scores: dict[str, ScoreEntry]) -> Html:
