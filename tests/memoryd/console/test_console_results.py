@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import sqlite3
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -36,12 +37,19 @@ def opened(results: Path | None) -> Console:
     return console
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Create two runs of one benchmark."""
-    write(tmp_path, result("run-a", many(60, 40)))
-    write(tmp_path, result("run-b", many(60, 20), provider={"name": "dense"}))
-    return tmp_path
+    made = tmp_path_factory.mktemp("two-runs")
+    write(made, result("run-a", many(60, 40)))
+    write(made, result("run-b", many(60, 20), provider={"name": "dense"}))
+    return made
+
+
+@pytest.fixture
+def folder(two_runs: Path, tmp_path: Path) -> Path:
+    """Return a copy of the two runs."""
+    return shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
 
 
 def unhurt(answer: Response) -> str:
