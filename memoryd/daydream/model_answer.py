@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
-from memoryd.core.text import containment, keywords, one_line, shorten, token_count
+from memoryd.core.text import containment, keywords, normalise, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
@@ -368,7 +368,25 @@ def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[
         else:
             source = _source(proposal, turns, passage)
             kept.append((cited[0], _candidate(proposal, turns, source, known)))
-    return [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])], refused
+    ordered = [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])]
+    users = {normalise(candidate.content) for candidate in ordered if candidate.source is Source.USER}
+    echoes = [one for one in ordered if one.source is not Source.USER and _echoes(one.content, users)]
+    refused += [Refused(one.content, _ECHO, one.source, one.lines[0] if one.lines else 0, one.at) for one in echoes]
+    return [candidate for candidate in ordered if candidate not in echoes], refused
+
+
+# The same answer gives the sentence to the user as well. Kept beside that, it would contradict or replace what the user said.
+_ECHO = "repeats what the user said"
+_TO_AVOID = "To avoid: "
+
+
+def _echoes(content: str, said: Set[str]) -> bool:
+    """Return whether somebody else's statement is one of the user's, contains it literally, or advises against it."""
+    bare = content.removeprefix(_TO_AVOID)
+    return any(normalise(piece) in said for piece in (bare, *_PIECES.split(bare)) if piece.strip())
+
+
+_PIECES = re.compile(r"(?<=[.!?。！？])\s+|\n|<[^<>\n]{1,60}>")
 
 
 def _is_evidence(number: int, turns: Sequence[Turn]) -> bool:
@@ -597,7 +615,7 @@ def restrain(candidate: Candidate) -> Candidate:
         changes["polarity"] = Polarity.KNOW
     if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
         # Listed under "don't", the text "use emojis" would become the opposite.
-        changes["content"] = f"To avoid: {candidate.content}"
+        changes["content"] = f"{_TO_AVOID}{candidate.content}"
     if candidate.scope is Scope.USER:
         changes["scope"] = Scope.PROJECT
     return replace(candidate, **changes)

@@ -17,14 +17,19 @@ from pathlib import Path
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.daydream.quoted_signs import (
     AGREES,
+    AGREES_AFTER,
     ANSWERS,
     ARTIFACT_LABEL,
+    ASKED_TITLE,
     ASKS_ABOUT,
     ASKS_BACK,
+    ASKS_ON_SHOWN,
     ATTRIBUTE,
     BARE_WORDS,
     BB_TAG,
     BEGINS,
+    BINDING,
+    BINDING_WORDS,
     BOLD_HEADING,
     BULLET,
     CHAT,
@@ -58,6 +63,8 @@ from memoryd.daydream.quoted_signs import (
     HEAD_CHARS,
     HEADING,
     HEADLINE_WORDS,
+    HEARSAY,
+    HEARSAY_STARTS,
     HEREDOC,
     INDENTED,
     INNER_KEY,
@@ -84,6 +91,7 @@ from memoryd.daydream.quoted_signs import (
     NAMES_TEXT,
     NEAR_CHARS,
     NEAR_LINES,
+    NOW_ON,
     OPENERS,
     OPENS_AFTER,
     OPINION_WORDS,
@@ -114,9 +122,11 @@ from memoryd.daydream.quoted_signs import (
     REPORTED,
     REQUEST,
     REQUESTS,
+    RETRACTS,
     ROLE,
     SAID_AFTER,
     SAID_BY_OTHERS,
+    SAVES,
     SAYS_ONESELF,
     SENTENCE,
     SENTENCE_INSIDE,
@@ -287,6 +297,8 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known,
         text = step(text, parts)
     deadline.check()
     text = _without_reports(text, parts)
+    deadline.check()
+    text = _without_hearsay(text, parts)
     deadline.check()
     text = _without_instructions(text, parts, is_instruction)
     return OwnProse(_tidy(text), "\n".join(parts.quoted))
@@ -877,7 +889,8 @@ class _Lines:
 
         These words extend to the end of the turn.
         """
-        if ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
+        titled = ASKED_TITLE.match(line)
+        if not titled and ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
             return f"{line[: tail.start()]} {self._parts.take(tail[0])}"
         asked = CHECKED.search(line) if "?" in line or "？" in line else None
         if asked and OWN_VOICE.match(line[asked.end() :]):
@@ -890,7 +903,7 @@ class _Lines:
             return line[: shown.end()]
         for match in islice(COLON.finditer(line), MAX_COLONS):
             head = _last_sentence(line[: match.start()])
-            if CONDITION.match(head):
+            if CONDITION.match(head) or SAVES.match(head):
                 continue
             points = POINTS_BELOW.search(f"{head}:") and not DOES_IT.search(head)
             if not points and not introduces(head):
@@ -910,7 +923,7 @@ class _Lines:
 
     def _announces(self, line: str) -> bool:
         """Return whether the line announces a text without a colon, such as "Here is the issue text" or "Proofread this"."""
-        if is_about_text(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
+        if is_about_text(line) or ASKED_TITLE.match(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
             return True
         if _words(line) <= GENERIC_WORDS * 3 and (
             WORK_ON_TEXT.search(line) or (POINTS_BELOW.search(line) and not DOES_IT.search(line))
@@ -1021,7 +1034,7 @@ def _own_of_clause(clause: str, parts: _Removed) -> str:
         found.append(wanted)
     if reported and ORDER.search(clause, reported.end()):
         found.append(reported)
-    if not found:
+    if not found or AGREES_AFTER.search(clause):
         return clause
     first = min(found, key=lambda match: match.start())
     rest = clause[first.end() :]
@@ -1031,6 +1044,50 @@ def _own_of_clause(clause: str, parts: _Removed) -> str:
         return clause
     end = len(rest.rstrip())
     return f"{clause[: first.end()]} {parts.take(rest[:end])}{rest[end:]}"
+
+
+def _without_hearsay(text: str, parts: _Removed) -> str:
+    """Remove sentences on what others want, what was valid elsewhere, and what happens in a story or in a test.
+
+    A sentence is also removed if the next one takes it back.
+    """
+    if BINDING_WORDS.isdisjoint(WORD.findall(text.casefold())) and (text.isascii() or not CJK_SIGN.search(text)):
+        return text
+    return "\n".join(_own_of_line(line, parts) for line in text.split("\n"))
+
+
+def _own_of_line(line: str, parts: _Removed) -> str:
+    sentences = SENTENCE.split(line)
+    out: list[str] = []
+    for number, sentence in enumerate(sentences):
+        following = sentences[number + 1] if number + 1 < len(sentences) else ""
+        shown = ASKS_ON_SHOWN.search(f"{sentences[number - 1]} ") if number else None
+        shown = shown if shown and not OWN_VOICE.match(sentence) else None
+        foreign = shown or RETRACTS.match(following) or _is_hearsay(sentence)
+        if not foreign or BINDING.search(sentence) is None:
+            out.append(sentence)
+        elif shown:  # the text that the question is about extends to the end of the line
+            out.append(parts.take(" ".join(sentences[number:])))
+            break
+        else:
+            out.append(parts.take(sentence))
+    return " ".join(out) if len(sentences) > 1 else "".join(out)
+
+
+def _is_hearsay(sentence: str) -> bool:
+    """Return whether a source that is not the user closely precedes what the sentence requires."""
+    if HEARSAY_STARTS.isdisjoint(word[:4] for word in WORD.findall(sentence.casefold())):
+        return False
+    for binding in islice(BINDING.finditer(sentence), MAX_BINDINGS):
+        source = HEARSAY.search(sentence, max(0, binding.start() - SOURCE_CHARS), binding.end() + SOURCE_CHARS // 4)
+        if source is not None and BINDING.search(sentence, source.start(), source.end() + SOURCE_CHARS) is not None:
+            yet = NOW_ON.search(sentence, source.end(), source.end() + SOURCE_CHARS)
+            return yet is None or BINDING.search(sentence, yet.start(), yet.end() + SOURCE_CHARS) is None
+    return False
+
+
+# How far a source may be from what it requires, and how many requirements of a sentence are looked at
+SOURCE_CHARS, MAX_BINDINGS = 240, 12
 
 
 def _without_instructions(text: str, parts: _Removed, is_instruction: Callable[[str], bool]) -> str:

@@ -9,16 +9,16 @@ from memoryd.language.patterns import later
 GAP = "[…]"
 
 # A statement with one of these words requests something lasting, in the languages of the offline reader.
-ORDER = later(
+ORDER_SOURCE = (
     r"\b(?:always|never|from now on|going forward|in future|must(?:n't)?|should(?:n't)?|shall|need to|have to|don'?t|do not|"
     r"prefers?|remember|make sure|ensure|please|rule|every|each|whenever|only|avoid|"
     r"immer|stets|nie(?:mals)?|ab (?:jetzt|sofort)|künftig|zukünftig|soll(?:st|en|t)?|müssen|muss|bitte|merk\w*|nur|jede[rnms]?|"
     r"toujours|jamais|désormais|dorénavant|il faut|doi(?:s|t|vent)|veuillez|chaque|"
     r"siempre|nunca|jamás|a partir de ahora|debe[ns]?|hay que|recuerda|cada|sempre|mai|d'ora in poi|"
     r"всегда|никогда|впредь|отныне|надо|нужно|должн\w*|запомни\w*|пожалуйста|кажд\w+)\b|"
-    r"以后|永远|始终|必须|务必|总是|不要|禁止|记住|从现在|每次|请|いつも|常に|必ず|決して|今後",
-    re.IGNORECASE,
+    r"以后|永远|始终|必须|务必|总是|不要|禁止|记住|从现在|每次|请|いつも|常に|必ず|決して|今後"
 )
+ORDER = later(ORDER_SOURCE, re.IGNORECASE)
 SPEECH_WORDS = frozenset(
     "say says said state states stated read reads write writes wrote claim claims claimed recommend recommends suggest suggests "
     "demand demands require requires tell tells told mention mentions note notes advise advises insist insists ask asks "
@@ -549,7 +549,8 @@ DISCLAIMS = later(
 )
 # After one of these words, the user may say what is valid.
 YET = later(
-    r"[:;—–]\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是", re.IGNORECASE
+    r"[:;—–]\s|, (?:here|hier|ici|aquí|qui|здесь|tutaj)\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是",
+    re.IGNORECASE,
 )
 # The attribution that follows a quotation.
 SAID_AFTER = later(
@@ -566,3 +567,90 @@ LONE = later(r"^\s*[^\W\d_][\w.-]{1,20}:?\s*$")
 OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")
 # A remark that was typed directly after the last line of an output, in another script.
 LAST_REMARK = later(r"(?<=[!-~])\s{1,4}[\u3400-\u9fff\u3040-\u30ff][^!-~]{3,200}$")
+# Hearsay, memories of other places, fiction and test data. What such a clause requires is not what the user wants, unless the user
+# says so afterwards.
+BINDING = later(
+    rf"{ORDER_SOURCE}|\b(?:zawsze|nigdy|od teraz|należy|trzeba|musi\w*|pamiętaj|powinno się|a partir de agora|deve(?:m|mos)?|tem que|bisogna|occorre|d'ora in avanti|non si deve|"
+    r"altijd|nooit|voortaan|moet(?:en)?|vždy|nikdy|od teď|musí\w*|alltid|aldrig|måste|altid|skal|aina|koskaan|her zaman|asla|mindig|soha|întotdeauna|niciodată|завжди|ніколи|man müsse|man solle|il faudrait|habría que)\b",
+    re.IGNORECASE,
+)
+# Each match of it in a script with spaces contains one of these words. Comparing sets of words is faster than the pattern.
+BINDING_WORDS = frozenset(
+    "always never now forward future must mustn shouldn should shall need have don dont not prefer prefers remember sure ensure please rule every each whenever only avoid "
+    "immer stets nie niemals jetzt sofort künftig zukünftig soll sollst sollen sollt müssen muss merk merke merken merkt bitte nur jede jeder jeden jedes jedem müsse solle "
+    "toujours jamais désormais dorénavant faut faudrait dois doit doivent veuillez chaque siempre nunca jamás ahora debe deben hay que habría recuerda cada sempre mai poi "
+    "всегда никогда впредь отныне надо нужно должен должна должно должны запомни запомните пожалуйста каждый каждая каждое каждую каждого каждом "
+    "zawsze nigdy teraz należy trzeba musi musimy musisz muszą pamiętaj powinno agora deve devem devemos tem bisogna occorre avanti altijd nooit voortaan moet moeten vždy nikdy teď "
+    "musí musíme musíš alltid aldrig måste altid skal aina koskaan zaman asla mindig soha întotdeauna niciodată завжди ніколи".split()
+)
+# The first letters of the rarest word in each match of HEARSAY
+HEARSAY_STARTS = frozenset(
+    "acco laut gemä selo aprè segú segu seco wedł podl volg iføl enli согл слов dett deci dire appa supp alle repo rumo they ange verm sagt heiß soi para parl dit on dice pare apar dize quan podo rzek pono prý údaj якоб гово мол каже schi blij naar tydl kuul állí söyl "
+    "othe anot old form prev last diff ande alt alte früh ehem vori letz autr anci préc dern otr otra otro ante anti últi outr altr prec vecc inny inne popr star jin jiné jiný minu друг прош стар пред oud oude vor- year back days jahr dama sein year époq autr hace aque antg anni volt temp kied dawn "
+    "лет раны рань когд своё vroe dest förr nove stor fair scre poem song lyri saga chap roma gesc kurz gedi lied märc thea dreh krim hist poèm chan cont scén cuen canc guio rote racc poes canz powi opow wier pios romá poví рома расс стих песн сказ пове verh misl misc utte test samp exam dumm "
+    "beis phra fras zdan тест shou yell swea swor prea mumb whis sing sang excl joke used fond mein sagt beha schw pred ruft rief brül prét disa crie jura répé decí dijo afir grit dizi diss diz dice sost urla mówi twie krzy powi říka tvrd křič утве крич счит zei zegt bewe roep säge sa påst sano väit "
+    "peop thos guys folk voic leut gens gent люди drea getr rêvé soñé снил had cont ther hatt gab labe text titl mess capt comm docs tool bann butt head sign post stic shir mug vora vor il sta".split()
+)
+HEARSAY = later(
+    r"\b(?:according to|laut|gemäß|selon|d['’]après|según|segundo|secondo|według|podle|volgens|ifølge|enligt|согласно|по словам|a detta di|a decir de|au dire de)\b "
+    r"(?!(?:our|us|me|my|unser\w*|uns|mir|mein\w*|notre|nos|nous|moi|nuestr\w*|mí|noss\w*|nostr\w*|naszy\w*|наш\w*|мо\w{1,3}|ons|onze|vår\w*)\b)[^,.;:!?\n]{1,60}|"
+    r"\b(?:apparently|supposedly|allegedly|reportedly|rumou?r has it|they say|angeblich|vermeintlich|man sagt|es heißt|apparemment|soi-disant|paraît-il|il paraît qu|on dit que|al parecer|por lo visto|aparentemente|supuestamente|dicen que|"
+    r"parece que|dizem que|a quanto pare|pare che|si dice che|podobno|rzekomo|ponoć|prý|údajně|якобы|говорят|мол|кажется, у них|schijnbaar|blijkbaar|naar verluidt|tydligen|angiveligt|kuulemma|állítólag|söylenene göre)\b|"
+    r"(?<!\w)(?:in|at|from|over at|auf|bei|beim|dans|chez|à|en|nel|nella|nell['’]|na|no|em|w|we|v|ve|в|во|на|i|hos|bij|på) (?:(?:an?|the|our|my|his|her|some|de[rmn]|eine[mr]|meine[mr]|unsere[mr]|mon|ma|notre|un|une|le|la|el|mi|nuestr[oa]|mio|mia|mojej|моей|моём|нашей|het|een|mijn|ons) )?"
+    r"(?:other|another|old|former|previous|last|different|ander\w*|alt(?:e[mnr]?)|früher\w+|ehemalig\w*|vorig\w*|letzte[mnr]|autre|ancien\w*|précédent\w*|dernière?|otr[oa]|anterior|antigu[oa]|últim[oa]|outr[oa]|altr[oa]|precedente|vecchi[oa]|inn(?:ym|ej|ych)|poprzedni\w*|star(?:ej|ym)|jin\w{2}|minul\w{2}|друг\w+|прошл\w+|стар\w+|предыдущ\w+|andere|vorige|oude) "
+    r"(?:\w{2,20} )?(?:teams?|compan(?:y|ies)|jobs?|projects?|repos?|firms?|employer|department|place|shop|firma|projekt\w*|arbeitgeber|abteilung|laden|stelle|équipe|boîte|boulot|entreprise|projet|equipo|empresa|proyecto|trabajo|curro|equipe|projeto|emprego|squadra|azienda|progetto|lavoro|"
+    r"zespo\w*|firm\w*|projek\w*|pracy|tým\w*|firm\w*|prác\w*|команд\w*|компани\w*|фирм\w*|проект\w*|работ\w*|bedrijf|baan|werk)\b|"
+    r"\b(?:years ago|(?:at|in) my (?:old|former|previous|last) \w{2,20}|back then|back in the days?|in the old days|vor jahren|damals|seinerzeit|früher (?:hieß es|galt|war)|il y a (?:des|quelques|dix) ans|à l['’]époque|autrefois|hace (?:muchos )?años|en aquel entonces|antigamente|anni fa|una volta|tempo fa|kiedyś|dawniej|před lety|"
+    r"раньше|когда-то|в своё время|vroeger|destijds|förr)\b|"
+    r"\b(?:in|of|from|aus|in meine[mr]|dans|de|en|nel|nella|w|в) (?:(?:my|the|a|an|our|this|his|her|his|meine[mr]|unsere[mr]|de[rm]|eine[mr]|mon|ma|notre|un|une|le|la|el|mi|mio|mia|mojej|moim|моём|моей|нашем) )?(?:\w{2,20} )?"
+    r"(?:novel|novella|story|short story|fairy ?tale|screenplay|poem|song|lyrics|saga|chapter \d+|roman|geschichte|kurzgeschichte|gedicht|lied|märchen|theaterstück|drehbuch|krimi|histoire|poème|chanson|conte|scénario|novela|cuento|poema|canción|guion|romance|conto|roteiro|romanzo|racconto|"
+    r"poesia|canzone|powieści|opowiadaniu|wierszu|piosence|románu|povídce|романе|рассказе|стихотворении|песне|сказке|повести|verhaal|gedicht|liedje)\b|"
+    r"\b(?:people|those|guys|folks|voices|leute|gens|gente|люди) (?:who|that|die|qui|que),? (?:say|claim|insist|sagen|behaupten|disent|dicen|говорят)\b|\bi (?:dreamt|dreamed)\b|ich (?:habe )?geträumt|j['’]ai rêvé|soñé|мне снилось|"
+    r"\b(?:had|contained|there (?:was|used to be)|hatten? (?:einmal |mal )?|gab) (?:the|an?|this|that|die|eine|den|einen) (?:\w{2,20} )?(?:line|rule|sentence|entry|note|comment|section|policy|convention|regel|zeile|satz|vermerk)\b|"
+    r"\b(?:label|text|title|message|caption|comment|docstring|tooltip|banner|button|heading|sign|poster|sticker|t-?shirt|mug) (?:reads?|says?|should (?:read|say)|goes)\b|"
+    r"\b(?:mislabel\w*|misclassif\w*|utterances?|test (?:sentence|utterance|phrase|string|prompt)|(?:sample|example|dummy) (?:sentence|utterance|phrase|string|prompt|command|instruction)|(?:test|beispiel)(?:satz|text|eingabe)|phrase (?:d['’]exemple|de test)|frase de (?:ejemplo|prueba|exemplo|teste|esempio|prova)|"
+    r"zdanie (?:testowe|przykładowe)|тестов\w+ (?:фраз\w|строк\w|предложени\w))\b|"
+    r"(?<!\w)(?:(?:the|an?|my|his|her|their|some|one|this|that|der|die|das|ein|eine|mein\w*|le|la|un|une|mon|ma|el|mi|il|lo|mio|mia|o|meu|minha)|(?-i:[A-ZÀ-ÞА-ЯЁ]\w{2,20}))(?: [\w'’-]{2,24}){0,4} "
+    r"(?:shouts?|shouted|yells?|yelled|swears by|swore by|preache[sd]|mumbles?|mumbled|whispers?|whispered|sings?|sang|exclaims?|exclaimed|jokes?|joked|used to (?:say|tell)|was fond of saying|meinte|meint|sagte|behauptete|behauptet|schwört auf|predigt\w*|ruft|rief|brüllt|"
+    r"prétend|prétendait|disait|crie|jurait|répétait|decía|dijo|dice|afirma|afirmaba|grita|gritó|juraba|dizia|disse|diz|grita|diceva|dice|sostiene|urla|mówił[aio]?|mówi|twierdzi\w*|krzyczy|powiedział[aio]?|říkal\w?|tvrdí|tvrdil\w?|křičí|"
+    r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää)\b",
+    re.IGNORECASE,
+)
+# What the user agrees with afterwards
+AGREES_AFTER = later(
+    r"[,;–—-] (?:and|which|und|et|y|e|и|i|what)? ?(?:i|we|ich|wir|je|nous|yo|nosotros|я|мы) (?:fully |totally |do |also )?(?:agree|want (?:that|it) too|second that|stimme|finde das (?:gut|richtig)|suis d['’]accord|estoy de acuerdo|согласен|согласна|согласны)",
+    re.IGNORECASE,
+)
+# What the user decides in spite of that, in the same clause
+NOW_ON = later(
+    r"(?<![:\w] )(?<=[,;–—-] )(?:(?:so|therefore|deshalb|daher|also|donc|así que|por eso|quindi|więc|поэтому|так что|dus) )?(?:from now on|going forward|but|instead|anyway|sondern|stattdessen|aber|sino|pero|но|а|ab jetzt|ab sofort|künftig|désormais|dorénavant|a partir de ahora|de ahora en adelante|a partir de agora|d['’]ora in poi|od teraz|od teď|отныне|теперь|voortaan|from today|ab heute|ale|mas|però|maar|wir|we|nous|nosotros|мы|here|hier|ici|aquí|здесь)\b",
+    re.IGNORECASE,
+)
+# A sentence that takes back the one before it
+RETRACTS = later(
+    r"^\W*(?:(?:what |so ein |qué |che |ce |какая |какой )?(?:nonsense|rubbish|bullshit|bollocks|quatsch|unsinn|blödsinn|schwachsinn|tonter[ií]as?|absurdo|absurd|bêtises?|sciocchezze|assurdo|bobagem|bzdur[ay]|nesmysl|чушь|ерунда|бред|onzin|struntprat)\b|"
+    r"n['’]importe quoi|glad (?:that|this)(?:['’]s| is| was) over|good thing (?:that|we)|thank god (?:that|we)|never again|not (?:here|us|our style|with us)\b|i (?:never|didn['’]t) (?:asked?|say|said|agreed?|wanted?) (?:for )?(?:that|this|it|to)\b|"
+    r"(?:das )?gilt (?:hier|für uns|bei uns) nicht|bei uns nicht|(?:das )?machen wir (?:hier )?nicht|zum glück (?:vorbei|nicht)|chez nous,? non|pas chez nous|yo no (?:lo|he) ped\w+|aquí no\b|no es nuestr\w+|non qui\b|da noi no|aqui não|nie u nas|u nas nie|у нас (?:не так|нет)|"
+    r"я (?:этого|так) не (?:просил|говорил)\w?)",
+    re.IGNORECASE,
+)
+# A question about a text that is shown after it
+ASKS_ON_SHOWN = later(
+    r"(?<!\w)(?:this|that|these|diese[rsnm]?|dies|cette|ce|ces|cet|esta|este|estas|essa|esse|questa|questo|tym|tej|to|tato|этом|этой|эта|это|deze|dit|denna|detta|denne) (?:\w{2,20} )?"
+    r"(?:sentence|paragraph|clause|wording|phrase|caption|slogan|snippet|passage|verse|satz|absatz|formulierung|zitat|vers|texte|paragraphe|citation|slogan|frase|oración|párrafo|texto|eslogan|cita|parágrafo|citação|testo|paragrafo|citazione|zdani\w+|tekst\w*|akapi\w+|"
+    r"cyta\w+|vět\w+|предложени\w+|фраз\w+|текст\w*|абзац\w*|цитат\w*|zin|tekst|citaat|mening(?:en)?|sætning|lause)\b[^.!?\n]{0,60}[?？]\s+",
+    re.IGNORECASE,
+)
+# The user asks for something to be remembered. What follows the colon is the user's own.
+SAVES = later(
+    r"^\W*(?:(?:and|then|so|ok(?:ay)?|also|now|please|dann|und|bitte|puis|alors|et|entonces|y|por favor|allora|então|więc|тогда|и|пожалуйста)[, ]{1,2}){0,3}(?:you (?:can|should|may) )?"
+    r"(?:store|save|remember|memori[sz]e|note|keep in mind|merk(?:e)? dir|merken|speicher(?:e|n)?|notier(?:e|en)?|retiens|mémorise|enregistre|note|recuerda|memoriza|guarda|anota|lembra(?:-te)?|lembre-se|guarde|memorize|ricorda(?:ti)?|memorizza|salva|zapamiętaj|zapisz|zapamatuj si|"
+    r"запомни(?:те)?|запиши(?:те)?|сохрани(?:те)?|onthoud|kom ihåg|husk)(?: (?:this|that|the following|it|das|dies(?:es)?|folgendes|bitte|ceci|ça|cela|esto|eso|isto|isso|questo|to|это|dit|det))?(?: (?:rule|regel|règle|regla|regra|regola|zasadę|правило))?"
+    r"(?: (?:down|for (?:later|me|us|the future|next time)|in (?:your |the )?memory))?\s*$|^\W*(?:那么?|请)?(?:记住|保存|记下)(?:这个|这条|以下)?\s*$",
+    re.IGNORECASE,
+)
+# The title of a text, and a question about it, above its lines
+ASKED_TITLE = later(
+    rf"^\W*(?:[\w.'’/-]{{1,30}} ){{0,2}}?{_SOURCE}\b(?:[^.!?\n]|\.(?=\w)){{0,40}}(?:\s[-–—]{{1,2}}|[,;:(])\s?[^\n]{{3,80}}[?？]\s*$",
+    re.IGNORECASE,
+)

@@ -417,6 +417,13 @@ _WORDS_ARROW = re.compile(
     r"(?:code secret|mot de passe|passwort|kennwort|password|passphrase|contraseña|senha|parola|пароль)\b[^\n:=→]{0,60}(?:→|->|=>|[:=])\s{0,2}[\"“„«]?(?P<secret>[^\W\d_]{3,16}(?:[.][^\W\d_]{2,16}){2,5})(?=[\"”»]?[.!]?\s{0,2}(?:\n|$))",
     re.IGNORECASE,
 )
+_CARD_WORDS = frozenset(
+    "card visa amex cvv cvc csc exp karte carte tarjeta cartão carta pan карт 卡号 カード code prüfziffer".split()
+)
+_LOCK_WORDS = frozenset(
+    "door gate garage alarm safe lock disarm keypad entry building lift voicemail screen tablet phone sim tür tor tresor schließfach porte coffre puerta caja porta cofre cassaforte сейф двер домофон".split()
+)
+_CODE_WORDS = frozenset("code combo combi pin unlock disarm open kombi código codice код geht".split())
 _PHRASE_WORDS = frozenset("phrase frase фраз".split())
 _NAMED_WORDS = frozenset("secret passe passwor kennwort phrase contrase senha parola парол".split())
 _SHAPE_WORDS = frozenset(
@@ -430,9 +437,7 @@ def _special(scanned: ScannedText) -> Iterator[Found]:
     if any(sign in text for sign in (":", "=", ">", "→")) and scanned.has(_NAMED_WORDS):
         yield from ((*match.span("secret"), "password") for match in _WORDS_ARROW.finditer(text))
     if "<digits>" in scanned.there:
-        yield from ((*match.span(), "recovery-codes") for match in _BITLOCKER.finditer(text))
-        yield from _cards(text)
-        yield from _locks(text)
+        yield from _numbers(scanned)
     if "<wif>" in scanned.there:
         for match in _WIF.finditer(text):
             if any(c.isdigit() for c in match[0]) and not is_wordy(match[0]) and not _in_address(text, match.start()):
@@ -442,6 +447,17 @@ def _special(scanned: ScannedText) -> Iterator[Found]:
         yield from _wallets(text)
         if any(sign in text for sign in '"“„«') or scanned.has(_PHRASE_WORDS):
             yield from _phrases(text)
+
+
+def _numbers(scanned: ScannedText) -> Iterator[Found]:
+    """Yield recovery keys of disks, cards, and codes of doors and safes."""
+    text = scanned.text
+    if "<bitlocker>" in scanned.there:
+        yield from ((*match.span(), "recovery-codes") for match in _BITLOCKER.finditer(text))
+    if scanned.has(_CARD_WORDS):
+        yield from _cards(text)
+    if scanned.has(_LOCK_WORDS) and scanned.has(_CODE_WORDS):
+        yield from _locks(text)
 
 
 def _groups(text: str) -> Iterator[Found]:
@@ -503,4 +519,14 @@ def _locks(text: str) -> Iterator[Found]:
 
 
 # The search only runs on texts that contain one of these literals
-ANCHORS = _STEMS.parts | _PRINT_STEMS.parts | _PRINT_NEEDS | _SHAPE_WORDS | _PHRASE_WORDS | _NAMED_WORDS
+ANCHORS = (
+    _STEMS.parts
+    | _PRINT_STEMS.parts
+    | _PRINT_NEEDS
+    | _SHAPE_WORDS
+    | _PHRASE_WORDS
+    | _NAMED_WORDS
+    | _CARD_WORDS
+    | _LOCK_WORDS
+    | _CODE_WORDS
+)

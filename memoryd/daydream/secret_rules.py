@@ -600,6 +600,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
         # Not necessarily a secret: `secret_context` looks at it and at the text before it
         "<random>": re.compile(r"(?=[\w+/=~.-]{0,30}\d)(?=[\w+/=~.-]{0,30}[A-Z])(?=[\w+/=~.-]{0,30}[a-z])[\w+/=~.-]{30}"),
+        "<bitlocker>": re.compile(r"\d{6}-\d{6}-\d{6}-"),
         "<wif>": re.compile(r"(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50}"),
         "<digits>": re.compile(r"\d{2,400}"),
         "<number>": re.compile(r"\d{4,400}"),

@@ -94,6 +94,17 @@ def test_what_a_subagent_was_asked_is_not_the_users() -> None:
     assert extract(answer(entry("Always run make check", [1])), passage=passage).candidates[0].source is Source.AGENT_STEP
 
 
+def test_a_sentence_of_the_user_that_the_same_answer_also_gives_to_the_agent_is_kept_once() -> None:
+    said = "From now on run make check before every commit."
+    turns = (Turn(TurnKind.USER, said, "u", 1), Turn(TurnKind.ASSISTANT, f"Noted: {said}", "a", 2))
+    found = extract(
+        answer(entry(said, [1]), entry(said, [1, 2], polarity="dont"), entry(f"<args>{said}</args>", [2])),
+        passage=Passage(turns),
+    )
+    assert [(one.source, one.content) for one in found.candidates] == [(Source.USER, said)]
+    assert {one.reason for one in found.refused} == {"repeats what the user said"}
+
+
 INVALID = [
     "no json",
     "[]",

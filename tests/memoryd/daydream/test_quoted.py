@@ -319,3 +319,117 @@ def test_a_sentence_before_a_full_width_colon_is_typed_and_the_paste_behind_it_i
     assert own.startswith("这种缓存问题还是需要处理一下：")
     assert "重试" not in own and "cache.ts" not in own
     assert "部署" not in own_words("小王：不要部署到生产环境\n小李：好的\n小王：必须先测试").own
+
+
+HEARSAY = (
+    "Release notes 4.2 (upstream) -- anything that breaks us?\n* BREAKING: always pass quolix\n* fixed typos",
+    "In my novel the captain shouts: From now on you always use quolix, never the compass! Give me a title for the chapter.",
+    "Apparently everyone should always use quolix now.",
+    "Mon ancien chef disait qu'il faut toujours utiliser quolix.",
+    "Dans mon ancienne boîte il fallait toujours lancer quolix.",
+    "Bei meiner alten Firma galt: immer quolix nehmen.",
+    "In einem anderen Team verwenden sie immer quolix.",
+    "En otro equipo siempre usan quolix, ¿qué es?",
+    "In un altro team usano sempre quolix.",
+    "В другой команде всегда используют quolix.",
+    "Коллега говорил, что нужно всегда использовать quolix.",
+    "Il paraît qu'on doit toujours utiliser quolix.",
+    "Al parecer siempre hay que usar quolix.",
+    "A quanto pare bisogna sempre usare quolix.",
+    "My roommate swears by it: always use quolix.",
+    "The neighbour preaches that you must always use quolix.",
+    "In the poem it goes: never use quolix. Find a rhyme.",
+    "In meinem Krimi sagt der Kommissar: Ab jetzt immer quolix benutzen!",
+    "Dans mon roman, le capitaine crie : utilisez toujours quolix !",
+    "The dummy prompt always use quolix confuses the router.",
+    "Is the comma in this sentence right? From now on, always use quolix.",
+    "Ist das Komma in diesem Satz richtig? Ab jetzt immer quolix verwenden.",
+    "La virgule dans cette phrase est-elle juste ? Désormais, toujours utiliser quolix.",
+    "Always use quolix. Nonsense, of course. Show me the diff.",
+    "Immer quolix verwenden. So ein Quatsch. Zeig mir die Tests.",
+    "Rumor has it that one should always use quolix.",
+    "Segundo o estagiário, devemos sempre usar quolix.",
+    "Volgens de stagiair moet je altijd quolix gebruiken.",
+    "Według stażysty trzeba zawsze używać quolix.",
+    "My dentist told me to always use quolix.",
+    "Grandma used to say: always use quolix.",
+    "The horoscope says I should always use quolix.",
+    "Our competitor's onboarding tells people to never skip quolix.",
+    "A guy on the train insisted that we always use quolix.",
+    "Twitter is full of people who say to always use quolix.",
+    "ChatGPT told me to always use quolix, is that sensible?",
+    "The vendor's support wants us to always use quolix.",
+    "I dreamt that we always have to use quolix.",
+    "Hypothetically: always use quolix. What breaks?",
+    "If someone told you to always use quolix, what would you say?",
+    "Imagine a rule: always use quolix. Would CI pass?",
+    "The old README had the line always use quolix, I removed it.",
+    "We had a rule to always use quolix, it is gone.",
+    "We no longer always use quolix.",
+    "Rename the enum value ALWAYS_USE_quolix, the label reads always use quolix.",
+    "Grep for the comment that says always use quolix.",
+    "The error text should read: always use quolix first.",
+    "Add a unit test where the user writes always use quolix.",
+    "Quiz question: should one always use quolix?",
+    "Why does the style guide want us to always use quolix?",
+)
+TYPED = (
+    "From now on always use quolix. Does that make sense?",
+    "According to our agreement, always use quolix.",
+    "Laut unserer Absprache immer quolix verwenden.",
+    "Years ago we did it by hand; from now on always use quolix.",
+    "In my old job we used make, here always use quolix.",
+    "Früher hieß es make, ab jetzt immer quolix verwenden.",
+    "Apparently npm is broken, so from now on always use quolix.",
+    "The wiki says otherwise, but in this project always use quolix.",
+    "Mein Chef meinte npm, aber wir verwenden immer quolix.",
+    "Please remember this: always use quolix.",
+    "Merk dir: immer quolix verwenden.",
+    "Zapamiętaj to: zawsze używaj quolix.",
+    "Test data must always be made with quolix.",
+    "Test strings always go through quolix.",
+    "Error messages must always be formatted with quolix.",
+    "For the novel project, always use quolix.",
+    "I want the tests to always run with quolix.",
+    "We always deploy with quolix.",
+    "Always use quolix when you write a poem generator test.",
+    "In this repo always use quolix.",
+    "In the other packages of this repo always use quolix.",
+    "Never use quolix. It broke prod last week.",
+    "Always use quolix. Nothing else is supported here.",
+    "Use quolix for all migrations from now on, the old tool is gone.",
+    "En este proyecto usa siempre quolix.",
+    "Dans ce projet, utilise toujours quolix.",
+    "В этом проекте всегда используй quolix.",
+    "Can you fix the typo in this sentence? And from now on always use quolix.",
+    "My colleague and I decided: always use quolix.",
+    "Our team lead told me we must always use quolix, and I agree.",
+    "Going forward every release must be signed with quolix.",
+    "By the way, never commit without quolix.",
+    "Here's a rule for you: always use quolix.",
+    "Note for later: always use quolix.",
+    "One more thing: always use quolix.",
+    "As I said before, always use quolix.",
+    "As discussed, always use quolix.",
+    "Per our discussion, always use quolix.",
+    "I told you already: always use quolix.",
+)
+
+
+def test_what_others_say_what_was_valid_elsewhere_and_fiction_is_not_asserted() -> None:
+    assert [text for text in HEARSAY if "quolix" in asserted(own_words(text).own)] == []
+
+
+def test_rules_with_a_mention_of_others_or_of_the_past_are_asserted() -> None:
+    assert [text for text in TYPED if "quolix" not in asserted(own_words(text).own)] == []
+
+
+def test_a_long_run_of_reports_takes_linear_time() -> None:
+    def seconds(length: int) -> float:
+        text = ("according to a person " * length)[: 22 * length]
+        start = time.thread_time()
+        own_words(text)
+        return time.thread_time() - start
+
+    short, long = seconds(300), seconds(1_200)
+    assert long < max(0.1, 8 * short)
