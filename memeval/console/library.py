@@ -235,12 +235,22 @@ def _detail(store: RunStore, keys: Sequence[str], rows: Sequence[QuestionRow], p
         for record in store.with_parts(Key(phase, row.case_id, row.question_id))
     ]
     calls = [_call(record.key.phase, one) for record in records for one in record.payload.get("calls", ())]
+    calls = [_session(record.payload) for record in records if "trajectory" in record.payload] + calls
     return Detail(_question(store, row), tuple(calls), _neighbour(keys, at - 1), _neighbour(keys, at + 1), whole=True)
 
 
 def _call(phase: Phase, data: Mapping[str, Any]) -> ModelCall:
     messages = tuple((str(message["role"]), str(message["content"])) for message in data["messages"])
     return ModelCall(str(phase), str(data["model"]), messages, str(data["reply"]), str(data.get("error", "")))
+
+
+def _session(payload: Mapping[str, Any]) -> Call:
+    """Describe a session of a client: what memory gave it, its prompt and its tools, with the beginning of each text."""
+    session = payload["trajectory"]
+    given = [(f"memory ({one['via']})", str(one["text"])) for one in session["injected"]["items"]]
+    tools = [(f"tool {one['name']}", f"{one['arguments']}\n{one['result']}") for one in session["calls"]]
+    messages = (*given, ("user", str(session["prompt"])), *tools)
+    return Call(str(Phase.ANSWER), str(payload["model"] or "claude"), messages, str(payload["text"]), str(session["message"]))
 
 
 def _neighbour(keys: Sequence[str], place: int) -> str:

@@ -2,12 +2,13 @@
 
 One registration adds a metric. Means, intervals, paired tests and tables come by themselves:
 
-    @question_metric("answer_words", of_answer=True, success=False)
-    def answer_words(seen: Observation) -> Iterator[Score]:
-        yield Score("answer_words", len(seen.answer.text.split()))
+    @question_metric("short_answer", of_answer=True, success=False)
+    def short_answer(seen: Observation) -> Iterator[Score]:
+        yield Score("short_answer", float(len(seen.answer.text) < 100))
 
-A score is named like its metric, or begins with that name and `_`. A value of None is skipped, with its reason. Plug-ins register
-metrics through entry points of the group `memeval.question_metrics`.
+A score is named like its metric, or begins with that name and `_`. Values are shares from 0 to 1, which tables show in per cent.
+A value of None is skipped, with its reason. Plug-ins register metrics through entry points of the group
+`memeval.question_metrics`.
 """
 
 from __future__ import annotations

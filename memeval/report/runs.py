@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -348,7 +349,7 @@ def light(run: RunResult) -> RunResult:
 
     def kept(question: QuestionResult) -> Mapping[str, ScoreEntry]:
         entry = question.scores.get(name) if name is not None else None
-        return EMPTY if name is None or entry is None else MappingProxyType({name: ScoreEntry(entry.value, entry.status)})
+        return EMPTY if name is None or entry is None else MappingProxyType({name: replace(entry, reason="", judge="")})
 
     emptied: dict[str, Any] = {"text": "", "answers": (), "hypothesis": None, "epochs": (), "retrieved": (), "seconds": EMPTY}
     questions = tuple(replace(one, scores=kept(one), **emptied) for one in run.questions)
@@ -382,7 +383,7 @@ def _question(node: _Node) -> QuestionResult:
         error_phase=error.text("phase", "") if error else "",
         retrieved=tuple(_piece(item) for item in node.items("retrieved")),
         hypothesis=answer.text("text") if answer else None,
-        scores=MappingProxyType({item.text("metric"): _score(item) for item in node.items("scores")}),
+        scores=MappingProxyType(dict(_scores(node))),
         seconds=MappingProxyType({key: value for key, value in node.numbers("seconds").items() if value is not None}),
         cluster=node.text("cluster", node.text("case_id")),
         tokens=None if (tokens := number(node.data.get("tokens"))) is None else int(tokens),
@@ -404,13 +405,27 @@ def _piece(node: _Node) -> RetrievedHit:
     )
 
 
-def _score(node: _Node) -> ScoreEntry:
-    value = number(node.data.get("value"))
-    status = node.text("status", "unscored" if value is None else "scored")
-    if status == "scored" and value is None:
-        status = "unscored"
-    epochs = tuple(float(one) for one in node.data.get("epochs", ()) if is_number(one))
-    return ScoreEntry(value, status, node.text("reason", ""), node.text("judge", ""), epochs)
+_TEXTS = ("metric", "status", "reason", "judge")
+
+
+def _scores(node: _Node) -> Iterator[tuple[str, ScoreEntry]]:
+    """Parse the scores of a question. A run has tens of thousands, so only unusual entries are parsed as nodes."""
+    for place, data in enumerate(node.sequence("scores")):
+        plain = type(data) is dict and "metric" in data and "epochs" not in data
+        if plain and all(type(data.get(key, "")) is str for key in _TEXTS):
+            texts = data.get("status", ""), data.get("reason", ""), data.get("judge", "")
+            yield sys.intern(data["metric"]), _score(data.get("value"), *texts)
+        else:
+            item = node.item("scores", place)
+            texts = item.text("status", ""), item.text("reason", ""), item.text("judge", "")
+            epochs = tuple(float(one) for one in item.data.get("epochs", ()) if is_number(one))
+            yield item.text("metric"), _score(item.data.get("value"), *texts, epochs)
+
+
+def _score(data: object, status: str, reason: str, judge: str, epochs: tuple[float, ...] = ()) -> ScoreEntry:
+    value = number(data)
+    status = status or ("unscored" if value is None else "scored")
+    return ScoreEntry(value, "unscored" if status == "scored" and value is None else status, reason, judge, epochs)
 
 
 def _cell(node: _Node) -> MetricCell:
@@ -468,14 +483,17 @@ class _Node:
         node = self.maybe(key)
         return {name: number(value) for name, value in node.data.items()} if node else {}
 
-    def _sequence(self, key: str) -> Sequence[Any]:
+    def sequence(self, key: str) -> Sequence[Any]:
         return self._get(key, lambda value: value if isinstance(value, list | tuple) else None, "list", ())
 
     def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(str(item) for item in self._sequence(key))
+        return tuple(str(item) for item in self.sequence(key))
 
     def items(self, key: str) -> list[_Node]:
-        return [_Node(item, self._name, f"{self._at(key)}[{n}]") for n, item in enumerate(self._sequence(key))]
+        return [self.item(key, place) for place in range(len(self.sequence(key)))]
+
+    def item(self, key: str, place: int) -> _Node:
+        return _Node(self.sequence(key)[place], self._name, f"{self._at(key)}[{place}]")
 
     def child(self, key: str) -> _Node:
         if key not in self.data:

@@ -197,7 +197,12 @@ def test_no_name_of_a_run_leaves_the_folder(folder: Path, name: str) -> None:
     (folder.parent / "secret.json").write_text(json.dumps(result("secret", many(4, 2))))
     (folder / "secret.json").write_text(json.dumps(result("secret", many(4, 2))))
     console = opened(folder)
-    for path in (f"/results/{name}", f"/results/{name}/events"):
+    for path in (
+        f"/results/{name}",
+        f"/results/{name}/events",
+        f"/results/{name}/questions/q-0",
+        f"/results/run-a/questions/{name}",
+    ):
         assert console.get(path).status_code in (400, 404)
     for first in (name, str(folder.parent / "secret.json"), "../secret.json"):
         assert console.get("/results/_compare", first=first, second="run-a").status_code in (400, 404)
@@ -324,6 +329,21 @@ def test_every_prompt_and_reply_of_a_question_can_be_read_also_while_the_run_goe
     assert "429" in unhurt(console.get(links[1]))
     assert console.get("/results/going/questions/q-000000000000").status_code == 404
     assert console.get("/results/other/questions/q-000000000000").status_code == 404
+    made.close()
+
+
+def test_a_session_of_the_client_is_shown_with_what_memory_gave_it(tmp_path: Path) -> None:
+    made = run(tmp_path, "client")
+    call = {"name": "Bash", "arguments": {"command": "ls"}, "result": "a.py", "is_error": False}
+    given = {"tokens": 3, "items": [{"via": "hook", "id": "", "text": f"Use pnpm {HOSTILE}", "tokens": 3}]}
+    session = {"prompt": "Add a test.", "injected": given, "calls": [call], "message": ""}
+    answer = {"text": "Done.", "model": "", "prompt_hash": "ab", "usage": {}, "trajectory": session}
+    made.store.put(Record(Key(Phase.ANSWER, "c1", "q1"), Status.DONE, answer))
+    console = opened(tmp_path)
+    link = re.findall(r"/results/client/questions/q-[0-9a-f]{12}", unhurt(console.get("/results/client")))[0]
+    text = unhurt(console.get(link))
+    for said in ("memory (hook)", "Use pnpm", "Add a test.", "tool Bash", "a.py", "Done."):
+        assert said in text, said
     made.close()
 
 
