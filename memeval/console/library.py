@@ -244,13 +244,15 @@ def _call(phase: Phase, data: Mapping[str, Any]) -> ModelCall:
     return ModelCall(str(phase), str(data["model"]), messages, str(data["reply"]), str(data.get("error", "")))
 
 
-def _session(payload: Mapping[str, Any]) -> Call:
+def _session(payload: Mapping[str, Any]) -> ModelCall:
     """Describe a session of a client: what memory gave it, its prompt and its tools, with the beginning of each text."""
     session = payload["trajectory"]
     given = [(f"memory ({one['via']})", str(one["text"])) for one in session["injected"]["items"]]
     tools = [(f"tool {one['name']}", f"{one['arguments']}\n{one['result']}") for one in session["calls"]]
     messages = (*given, ("user", str(session["prompt"])), *tools)
-    return Call(str(Phase.ANSWER), str(payload["model"] or "claude"), messages, str(payload["text"]), str(session["message"]))
+    return ModelCall(
+        str(Phase.ANSWER), str(payload["model"] or "claude"), messages, str(payload["text"]), str(session["message"])
+    )
 
 
 def _neighbour(keys: Sequence[str], place: int) -> str:
