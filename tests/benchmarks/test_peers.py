@@ -112,7 +112,7 @@ def test_a_run_that_is_out_of_time_ends_in_order(
     assert "No system has ended." in capsys.readouterr().out
 
 
-def test_a_peer_that_is_not_installed_is_told_with_the_command(
+def test_a_peer_that_is_not_installed_is_reported_with_the_command(
     tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PEERS_HOME", str(tmp_path / "home"))
@@ -120,7 +120,7 @@ def test_a_peer_that_is_not_installed_is_told_with_the_command(
     assert "mempalace is not installed. Fix: python -m benchmarks.peers --install --peers mempalace" in capsys.readouterr().err
 
 
-def test_a_peer_that_can_not_be_installed_is_told_with_pips_reason(
+def test_a_peer_that_cannot_be_installed_is_reported_with_pips_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(line: list[str], problem: str) -> None:

@@ -145,7 +145,7 @@ def test_delete_removes_the_item_everywhere(store: MemoryStore) -> None:
     assert found(store) == {2}
 
 
-def test_delete_of_an_absent_id_is_no_error(store: MemoryStore) -> None:
+def test_delete_of_an_absent_id_is_not_an_error(store: MemoryStore) -> None:
     store.delete(an_id(1))
     store.write(an_item(1))
     store.delete(an_id(1))

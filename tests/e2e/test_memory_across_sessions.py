@@ -102,7 +102,7 @@ def test_governance_is_given_at_the_start_even_when_the_daemon_was_killed(world:
     assert "make lint-docs" in asked(world, "Please prepare the commit.", repo)
 
 
-def test_a_project_that_is_switched_off_is_neither_read_nor_told(world: World) -> None:
+def test_a_project_that_is_switched_off_is_neither_read_nor_mentioned(world: World) -> None:
     repo = world.repository("shop")
     teach(world, repo)
     world.call("off", folder=str(repo))

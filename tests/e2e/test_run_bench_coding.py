@@ -31,7 +31,7 @@ def model() -> Iterator[ModelServer]:
 
 
 @pytest.mark.parametrize(("mode", "resolved"), [("off", 1), ("builtin", 4), ("plugin", 4), ("both", 4)])
-def test_what_the_first_task_told_pays_in_the_others_where_there_is_memory(
+def test_what_the_first_task_taught_pays_in_the_others_where_there_is_memory(
     model: ModelServer, tmp_path: Path, mode: str, resolved: int
 ) -> None:
     (cell,) = bench(model, tmp_path, "-b", "sample-code", "--limit", "4", "--mode", mode, "--embedder", "")["cells"]

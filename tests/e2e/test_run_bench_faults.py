@@ -207,7 +207,7 @@ def test_an_outage_and_a_lost_login_end_the_run_with_words_and_a_resume_complete
     assert lasting(cell_of(resumed)) == lasting(cell_of(whole)), resumed.stderr
 
 
-def test_a_day_dream_that_can_not_log_in_is_reported_everywhere_and_a_resume_completes_the_cell(
+def test_a_day_dream_that_cannot_log_in_is_reported_everywhere_and_a_resume_completes_the_cell(
     model: ModelServer, folder: Path
 ) -> None:
     flags = ("-b", "two", "--mode", "off,plugin", *QUICK, "--settle-timeout", "60")

@@ -128,7 +128,7 @@ def test_a_home_that_cannot_be_written_still_gets_answers(hooks: Hooks, daemon: 
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_home_that_is_no_folder_is_survived(hooks: Hooks, event: str) -> None:
+def test_a_home_that_is_not_a_folder_is_survived(hooks: Hooks, event: str) -> None:
     hooks.home.write_text("a file")
     hooks.run(event)
     assert not hooks.mark.exists()
@@ -136,7 +136,7 @@ def test_a_home_that_is_no_folder_is_survived(hooks: Hooks, event: str) -> None:
 
 @pytest.mark.parametrize("stdin", [b"", b"not JSON", b"[1]", b"\xff\xfe\x00", b'{"cut": '])
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop"])
-def test_input_that_is_no_event_is_not_kept(hooks: Hooks, daemon: Make, event: str, stdin: bytes) -> None:
+def test_input_that_is_not_an_event_is_not_kept(hooks: Hooks, daemon: Make, event: str, stdin: bytes) -> None:
     fake = daemon(answer=b'{"a": 1}')
     assert hooks.run(event, stdin) == b""
     assert (fake.requests, hooks.spooled()) == ([], [])

@@ -41,7 +41,7 @@ def test_systems_of_any_piece_have_recall_at_a_budget() -> None:
     assert set(unknown.values()) == {None}
 
 
-def test_a_system_whose_piece_is_no_turn_has_no_turn_recall() -> None:
+def test_a_system_whose_piece_is_not_a_turn_has_no_turn_recall() -> None:
     gold = Gold((Targets("evidence", "turn", ("s1:1",)), Targets("evidence", "session", ("s1",))))
     metric = [registry.metric.get("recall_any")]
     scores = {score["metric"]: score for score in ranking_scores([piece("s1:1", "s1:2")], gold, metric, (1,), single_turns=False)}

@@ -126,7 +126,7 @@ def test_the_payer_gets_its_own_call_again_as_if_it_were_new(tmp_path: Path) -> 
     assert model.flaky.calls == 1
 
 
-def test_a_broken_cache_file_is_asked_anew(tmp_path: Path) -> None:
+def test_a_broken_cache_file_is_asked_again(tmp_path: Path) -> None:
     model = CountingModel()
     guarded(model, tmp_path).complete(ASK)
     (file,) = tmp_path.rglob("*.json")

@@ -51,7 +51,7 @@ def test_a_failing_question_is_recorded_and_stays_in_the_denominator(memeval: In
     assert result["questions"][1]["error"] == {"phase": "answer", "message": "ModelError: the model is away"}
 
 
-def test_a_case_that_can_not_be_ingested_fails_its_questions_in_all_metrics(memeval: Invoke, result_of: Load) -> None:
+def test_a_case_that_cannot_be_ingested_fails_its_questions_in_all_metrics(memeval: Invoke, result_of: Load) -> None:
     done = memeval(*ANSWERED, "--run-id", "r", "--provider-option", "failCase=c1")
     assert done.exit_code == 0, done.output
     result = result_of("r")
@@ -63,7 +63,7 @@ def test_a_case_that_can_not_be_ingested_fails_its_questions_in_all_metrics(meme
     assert result["questions"][2]["error"]["phase"] == "ingest"
 
 
-def test_when_all_cases_fail_the_metrics_say_so_and_the_cause_is_told(memeval: Invoke, result_of: Load) -> None:
+def test_when_all_cases_fail_the_metrics_say_so_and_the_cause_is_reported(memeval: Invoke, result_of: Load) -> None:
     done = memeval(*EVAL, "--run-id", "r", "--limit", "2", "--provider-option", "failCase=c0")
     assert done.exit_code == 1
     assert "Run r is not finished: 2 of 2 questions failed." in done.stderr
@@ -170,7 +170,7 @@ def test_one_phase_after_another_is_as_all_at_once(memeval: Invoke, result_of: L
     assert result_of("r")["metrics"] == result_of("whole")["metrics"]
 
 
-def test_force_does_a_phase_and_what_follows_anew(memeval: Invoke, result_of: Load) -> None:
+def test_force_does_a_phase_and_what_follows_again(memeval: Invoke, result_of: Load) -> None:
     memeval(*ANSWERED, "--run-id", "r")
     assert memeval("eval", "--resume", "r", "--phase", "answer", "--force").exit_code == 0
     status = json.loads(memeval("status", "r", "--json").stdout)[0]
@@ -260,7 +260,7 @@ def test_a_wrong_call_ends_with_code_2_and_says_what_to_do(memeval: Invoke, word
         ("retrieval.variant", "retrieval: {variant: x}"),
     ],
 )
-def test_a_name_that_is_not_there_is_told_with_its_place_in_the_benchmark_s_file(
+def test_a_name_that_is_not_there_is_reported_with_its_place_in_the_benchmark_s_file(
     memeval: Invoke, folder: Path, key: str, line: str
 ) -> None:
     file = folder / "configs" / "benchmarks" / "odd.yaml"
@@ -285,7 +285,7 @@ def test_many_words_after_a_flag_make_many_cells(memeval: Invoke, folder: Path) 
     assert memeval("eval", "--resume", "g").exit_code == 0
 
 
-def test_a_file_that_changed_since_a_run_began_is_told(memeval: Invoke, folder: Path) -> None:
+def test_a_file_that_changed_since_a_run_began_is_reported(memeval: Invoke, folder: Path) -> None:
     memeval(*EVAL, "--run-id", "r")
     file = folder / "configs" / "benchmarks" / "tiny.yaml"
     file.write_text(file.read_text().replace("k: [1, 5]", "k: [1, 3]"))
@@ -318,7 +318,7 @@ def test_a_long_list_of_files_does_not_hide_the_rest(memeval: Invoke) -> None:
     assert len(json.loads(memeval("describe", "beam", "--no-count", "--json").stdout)["benchmark"]["source"]["files"]) == 40
 
 
-def test_a_broken_file_is_told_and_the_others_are_listed(memeval: Invoke, folder: Path) -> None:
+def test_a_broken_file_is_reported_and_the_others_are_listed(memeval: Invoke, folder: Path) -> None:
     (folder / "configs" / "providers" / "broken.yaml").write_text("name: broken\ntype: locl\n")
     done = memeval("list", "providers")
     assert done.exit_code == 0
@@ -374,7 +374,7 @@ def test_a_forced_ingest_begins_with_empty_scopes(memeval: Invoke, result_of: Lo
     assert result_of("r")["totals"]["done"] == 6
 
 
-def test_a_run_that_never_came_to_its_questions_is_begun_anew_under_its_id(memeval: Invoke, result_of: Load) -> None:
+def test_a_run_that_never_came_to_its_questions_is_started_again_under_its_id(memeval: Invoke, result_of: Load) -> None:
     assert memeval(*EVAL, "--run-id", "r", "--questions", "q9").exit_code == 2
     done = memeval(*EVAL, "--run-id", "r", "--questions", "q1")
     assert done.exit_code == 0, done.output
@@ -382,7 +382,7 @@ def test_a_run_that_never_came_to_its_questions_is_begun_anew_under_its_id(memev
     assert memeval(*EVAL, "--run-id", "r").exit_code == 1
 
 
-def test_a_place_that_can_not_be_written_is_an_error_without_traceback(folder: Path) -> None:
+def test_a_place_that_cannot_be_written_is_an_error_without_traceback(folder: Path) -> None:
     (folder / "file").write_text("")
     for where in (
         ["--results-dir", str(folder / "file")],
@@ -424,7 +424,7 @@ def test_runs_in_a_folder_that_may_not_be_written_can_be_looked_at(
     assert "did not end tidily" in memeval("show-question", "tiny", "c0/q1", "--run", "r").stderr
 
 
-def test_a_dead_provider_ends_the_run_early_and_it_goes_on_once_it_is_back(
+def test_a_dead_provider_ends_the_run_early_and_it_continues_once_it_is_back(
     memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memeval.run.provider_subject.BREAK_AFTER", 2)

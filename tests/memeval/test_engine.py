@@ -96,7 +96,7 @@ def test_any_subject_runs_to_a_result_with_its_attachments(tmp_path: Path) -> No
     assert [entry["answer"]["text"] for entry in results.load("r")["questions"]] == list(CASES)
 
 
-def test_a_stopped_run_goes_on_with_what_is_left(tmp_path: Path) -> None:
+def test_a_stopped_run_continues_with_what_is_left(tmp_path: Path) -> None:
     results, first = ResultsDir(tmp_path), Echo(Stop(), stop_at="b")
     with started(results, first) as run, pytest.raises(StoppedError):
         engine.perform(run, first, first.stop, PlainProgress())

@@ -64,7 +64,7 @@ def test_a_file_in_the_cache_is_used(plan: Plan, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("offline", [True, False])
-def test_without_the_file_the_run_goes_on_under_another_name(plan: Plan, tmp_path: Path, offline: bool) -> None:
+def test_without_the_file_the_run_continues_under_another_name(plan: Plan, tmp_path: Path, offline: bool) -> None:
     assert _official(plan, context(tmp_path, offline=offline), "llm") is None
     assert [judge.name.partition("(")[0] for judge in make_judges(plan, context(tmp_path, offline=True))] == ["llm", "f1"]
 

@@ -124,13 +124,13 @@ def test_hits_of_any_usual_form_are_read_and_traced() -> None:
         (object(), "object has no method add"),
     ],
 )
-def test_what_is_no_memory_is_refused_before_any_work(memory: Any, said: str) -> None:
+def test_what_is_not_a_memory_is_refused_before_any_work(memory: Any, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         memeval.evaluate(memory, "sample")
     assert not list(Path("results").glob("runs/*"))
 
 
-def test_an_object_that_can_not_keep_cases_apart_is_named() -> None:
+def test_an_object_that_cannot_keep_cases_apart_is_named() -> None:
     with pytest.raises(RunError, match="neither clear"):
         memeval.evaluate(Words(), "sample")
 
@@ -148,7 +148,7 @@ def test_a_fault_in_the_users_code_names_file_and_line() -> None:
     ("hit", "said"),
     [({"score": 1.0}, "which has no text"), (("a", "high"), "the score 'high'"), (("a", float("nan")), "score nan")],
 )
-def test_a_hit_that_can_not_be_read_is_an_error_not_a_zero(hit: Any, said: str) -> None:
+def test_a_hit_that_cannot_be_read_is_an_error_not_a_zero(hit: Any, said: str) -> None:
     memory = type("Odd", (Words,), {"search": lambda self, query, k: [hit]})
     with pytest.raises(RunError, match=said):
         memeval.evaluate(memory, "sample", limit=2)
@@ -211,7 +211,7 @@ def test_a_wrong_adapter_is_named_with_file_and_line(change: tuple[str, str], sa
     assert re.search(said, done.output.replace("\n", " ")), done.output
 
 
-def test_an_adapter_that_can_not_be_loaded_says_why() -> None:
+def test_an_adapter_that_cannot_be_loaded_says_why() -> None:
     adapter(code="import no_such_library\n")
     done = run("eval", "-b", "sample", "-p", "mine")
     assert (done.exit_code, "No module named 'no_such_library' (mine.py:1)" in done.output) == (2, True), done.output

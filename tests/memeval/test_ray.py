@@ -112,7 +112,7 @@ def test_a_run_over_two_nodes_of_which_one_is_killed_gives_the_result_of_a_local
 
 
 @pytest.mark.slow
-def test_a_run_stopped_here_goes_on_over_the_cluster_and_the_reverse(
+def test_a_run_stopped_here_continues_over_the_cluster_and_the_reverse(
     memeval: Invoke, result_of: Load, configs: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = (*WORDS, "--epochs", "2", "--limit", "20")
@@ -136,7 +136,7 @@ def test_a_run_stopped_here_goes_on_over_the_cluster_and_the_reverse(
     assert comparable(result_of("sent")) == comparable(result_of("whole"))
 
 
-def test_what_a_cluster_can_not_do_is_refused(memeval: Invoke, configs: Path) -> None:
+def test_what_a_cluster_cannot_do_is_refused(memeval: Invoke, configs: Path) -> None:
     for words, why in (
         (("--budget-usd", "1"), "--budget-usd"),
         (("--phase", "ingest"), "go together"),

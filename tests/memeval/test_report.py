@@ -125,7 +125,7 @@ def test_a_failed_question_of_a_type_that_the_protocol_leaves_out_is_left_out() 
     assert (cell["value"], cell["failed"], cell["skipped"]) == (1.0, 0, 2)
 
 
-def test_efficiency_is_no_success_that_a_failure_could_lower() -> None:
+def test_efficiency_is_not_a_success_that_a_failure_could_lower() -> None:
     made = Records()
     made.add([score("efficiency", 0.5)])
     made.add(failed=Phase.ANSWER)

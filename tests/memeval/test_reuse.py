@@ -15,7 +15,7 @@ ANSWERED = (*EVAL, "-m", "parrot", "--judge", "f1")
 Load = Callable[[str], Any]
 
 
-def test_answers_can_be_made_anew_from_another_run_s_search(memeval: Invoke, result_of: Load) -> None:
+def test_answers_can_be_made_again_from_another_run_s_search(memeval: Invoke, result_of: Load) -> None:
     memeval(*EVAL, "--run-id", "r")
     done = memeval(*ANSWERED, "--from", "r", "--phase", "answer", "--run-id", "r2")
     assert done.exit_code == 0, done.output
@@ -92,7 +92,7 @@ def test_options_that_act_at_the_search_alone_may_differ_from_those_of_the_inges
     assert result_of("r2")["settings"]["provider_options"] == {"k1": 1.0, "b": 0.2, "timeAware": True}
 
 
-def test_hypotheses_are_judged_anew_but_never_searched(memeval: Invoke, result_of: Load, folder: Path) -> None:
+def test_hypotheses_are_judged_again_but_never_searched(memeval: Invoke, result_of: Load, folder: Path) -> None:
     file = folder / "mine.jsonl"
     file.write_text('{"question_id": "c0/q1", "hypothesis": "green"}\n')
     memeval("evaluate", "--hypothesis", str(file), "-b", "tiny", "--judge", "f1", "--run-id", "h")

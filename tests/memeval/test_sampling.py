@@ -60,7 +60,7 @@ def test_shards_are_disjoint_and_together_the_selection(count: int, cases: int, 
     [{"types": ("x",)}, {"questions": ("x",)}, {"start": 0}, {"start": 3, "end": 2}, {"end": 0}, {"limit": 0}, {"limit": -3},
      {"dev_slice": 0.0}, {"dev_slice": 1.1}, {"dev_slice": float("nan")}, {"start": 61}],
 )  # fmt: skip
-def test_a_selection_that_makes_no_sense_is_a_config_error(wanted: dict[str, Any]) -> None:
+def test_an_invalid_selection_is_a_config_error(wanted: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         select(refs(), Selection(**wanted))
 

@@ -23,15 +23,15 @@ def own(parts: Registry) -> list[str]:
 @pytest.mark.parametrize(
     "name", [*own(registry.metric), *own(registry.question_metric), *own(registry.judge), *VARIANTS, *OPTIONS]
 )
-def test_every_name_stands_on_the_page(name: str) -> None:
+def test_every_name_is_on_the_page(name: str) -> None:
     assert f"`{name}`" in PAGE
 
 
 @pytest.mark.parametrize("name", own(registry.model))
-def test_every_kind_of_model_stands_on_the_page(name: str) -> None:
+def test_every_kind_of_model_is_on_the_page(name: str) -> None:
     assert f"`{name}" in PAGE
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
-def test_every_placeholder_stands_on_the_page(name: str) -> None:
+def test_every_placeholder_is_on_the_page(name: str) -> None:
     assert f"`{{{name}}}`" in PAGE

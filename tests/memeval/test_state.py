@@ -58,7 +58,7 @@ def test_units_of_a_remote_system_are_shown_with_their_ids(tmp_path: Path) -> No
     assert [(one["id"], one["indexed"]) for one in response["db"]["sent"]] == [("n0", True), ("n1", True), ("n2", True)]
 
 
-def test_a_case_can_be_named_and_a_run_without_a_state_is_told(tmp_path: Path) -> None:
+def test_a_case_can_be_named_and_a_run_without_a_state_is_reported(tmp_path: Path) -> None:
     assert run("prepare", "-b", "team", "-p", "bm25", "--run-id", "r").exit_code == 0
     assert "has no case" in run("state", "r", "--case", "green").output
     out = tmp_path / "out"

@@ -19,6 +19,6 @@ def test_the_clock_is_the_machines_unless_a_start_is_given() -> None:
     assert START <= first <= second < START + timedelta(minutes=5)
 
 
-def test_a_start_that_is_no_time_is_an_error_with_its_text() -> None:
+def test_a_start_that_is_not_a_time_is_an_error_with_its_text() -> None:
     with pytest.raises(InputError, match="'soon' is not a date or time"):
         clock_from({CLOCK_ENV: "soon"})

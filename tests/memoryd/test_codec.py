@@ -51,7 +51,7 @@ def test_the_digest_ignores_only_the_backends(item: MemoryItem) -> None:
     assert item_digest(item_from_dict({**values, "content": values["content"] + "x"})) != item_digest(item)
 
 
-def test_trust_comes_from_the_source_and_can_not_be_claimed() -> None:
+def test_trust_comes_from_the_source_and_cannot_be_claimed() -> None:
     item = item_from_dict({"content": "x", "source": "tool", "trust": "instruction"})
     assert item.trust is Trust.DATA
 

@@ -72,7 +72,7 @@ def test_one_wrong_value_leaves_the_file_as_it_was(tmp_path: Path, values: dict[
     assert path.read_text("utf-8") == FILE
 
 
-def test_a_file_that_is_no_toml_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_that_is_not_toml_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("floor = = 1", "utf-8")
     with pytest.raises(ConfigError, match="can't be read"):
@@ -80,7 +80,7 @@ def test_a_file_that_is_no_toml_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "floor = = 1"
 
 
-def test_a_wrong_value_in_the_file_can_be_mended(tmp_path: Path) -> None:
+def test_a_wrong_value_in_the_file_can_be_repaired(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("floor = 7\n", "utf-8")
     change_file(tmp_path / "config.toml", {"floor": "0.7"})
     assert load_settings({}, home=str(tmp_path)).floor == 0.7

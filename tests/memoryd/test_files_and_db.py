@@ -110,7 +110,7 @@ def test_a_transaction_is_all_or_nothing(tmp_path: Path) -> None:
     assert mode(tmp_path / "x.db") == 0o600
 
 
-def test_a_damaged_database_is_told_from_other_faults(tmp_path: Path) -> None:
+def test_a_damaged_database_is_distinguished_from_other_faults(tmp_path: Path) -> None:
     path = tmp_path / "x.db"
     path.write_bytes(b"this is no database, but a text that is long enough to look like a header" * 20)
     with pytest.raises(StoreError) as durable:

@@ -57,7 +57,7 @@ def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing
     assert near[items[10].id] == (items[2].id, "")
 
 
-def test_statements_are_ordered_alike_whether_neighbours_are_asked_for_or_not(
+def test_statements_are_ordered_the_same_whether_neighbours_are_asked_for_or_not(
     service: Orchestrator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = "redis pnpm docker cache port staging login worker nginx kafka".split()
@@ -125,7 +125,7 @@ def test_statements_have_no_neighbours(service: Orchestrator) -> None:
     assert late(service).neighbours(ids) == {id: ("", "") for id in ids}
 
 
-def test_a_neighbour_that_the_filter_refuses_is_no_hit(service: Orchestrator) -> None:
+def test_a_neighbour_that_the_filter_refuses_is_not_a_hit(service: Orchestrator) -> None:
     service.write_many([turn(1, "Maya: the gateway port"), turn(2, "Jo: fine")])
     late(service)
     assert service.search(Query("Where is the gateway?", session="none"), 5) == []
@@ -214,7 +214,7 @@ def test_other_rankings_make_no_token_index(tmp_path: Path) -> None:
     assert not (tmp_path / "index" / "tokens.db").exists()
 
 
-def test_damage_that_two_threads_meet_is_mended_once(service: Orchestrator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damage_that_two_threads_meet_is_repaired_once(service: Orchestrator, monkeypatch: pytest.MonkeyPatch) -> None:
     service.write(MemoryItem("the port is 8443", created_at=AT))
     index, both = late(service), threading.Barrier(2, timeout=60)
     closed = index._store.close

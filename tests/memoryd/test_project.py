@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_looked_at_is_a_project_all_the_same(registry: P
 @pytest.mark.parametrize(
     "data", [b"", b"{garbage", b"null", b"[1]", b'{"a": {}}', b'{"a": {"name": 1, "remotes": [], "dirs": {}}}']
 )
-def test_a_damaged_registry_is_put_aside_and_begun_anew(registry: ProjectRegistry, tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_registry_is_put_aside_and_started_again(registry: ProjectRegistry, tmp_path: Path, data: bytes) -> None:
     before = registry.resolve(tmp_path).id
     path = tmp_path / "state" / "projects.json"
     path.write_bytes(data)

@@ -109,7 +109,7 @@ def test_a_kill_between_file_and_index_loses_nothing(settings: Settings, clock: 
     again.close()
 
 
-def test_another_embedder_makes_all_vectors_anew(filled: Orchestrator, settings: Settings, clock: FakeClock) -> None:
+def test_another_embedder_makes_all_vectors_again(filled: Orchestrator, settings: Settings, clock: FakeClock) -> None:
     filled.close()
     again = Orchestrator(settings, clock, HashEmbedder(128))
     again.catch_up()
@@ -127,7 +127,7 @@ class BrokenEmbedder(HashEmbedder):
     embed_queries = embed
 
 
-def test_without_its_embedder_recall_goes_on_by_words(settings: Settings, clock: FakeClock) -> None:
+def test_without_its_embedder_recall_continues_by_words(settings: Settings, clock: FakeClock) -> None:
     service = Orchestrator(settings, clock, BrokenEmbedder())
     service.catch_up()
     service.write(item("The test database runs on port 5433."))
@@ -265,7 +265,7 @@ def test_nothing_is_written_outside_the_home(filled: Orchestrator, tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
-def test_embedding_goes_on_when_the_index_is_made_anew_meanwhile(settings: Settings, clock: FakeClock) -> None:
+def test_embedding_continues_when_the_index_is_made_again_meanwhile(settings: Settings, clock: FakeClock) -> None:
     class Paused(HashEmbedder):
         """Pauses in the middle of a batch, so that its store can be replaced."""
 

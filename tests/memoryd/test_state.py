@@ -88,7 +88,7 @@ def test_nothing_is_injected_twice_until_the_session_forgets(state: State) -> No
     assert session is not None and not session.governed
 
 
-def test_a_session_that_goes_on_is_not_ended(state: State, clock: FakeClock) -> None:
+def test_a_session_that_continues_is_not_ended(state: State, clock: FakeClock) -> None:
     state.touch_session("s", "p", "/c", "t")
     state.end_session("s")
     clock.advance(minutes=1)

@@ -232,7 +232,7 @@ CERTAIN = {relation: 0.0 for relation in Relation} | {Relation.SAME: 1.0}
         ("The report is sent on Monday.", "The report is sent on Friday."),
     ],
 )
-def test_no_chance_outweighs_what_stands_on_one_side_only(old: str, new: str) -> None:
+def test_no_probability_outweighs_what_only_one_side_has(old: str, new: str) -> None:
     for first, second in ((Assertion(old), Assertion(new)), (Assertion(new), Assertion(old))):
         assert not reads_the_same(first, second, reading(first), reading(second), CERTAIN)
 

@@ -49,14 +49,14 @@ def test_all_sessions_together_are_bounded(state: State, monkeypatch: pytest.Mon
     assert [bool(state.verdicts(f"s{number}")) for number in range(5)] == [False, False, True, True, True]
 
 
-def test_no_text_of_a_statement_is_stored_only_where_it_stands(state: State, tmp_path: Path) -> None:
+def test_decisions_store_the_place_of_a_statement_and_not_its_text(state: State, tmp_path: Path) -> None:
     finish(state, LoggedDecision(REFUSED, "weak", "Zebras like the harbour.", line=4, part=1, start=7, chars=24))
     (verdict,) = state.verdicts("s1")
     assert (verdict.text, verdict.line, verdict.part, verdict.start, verdict.chars) == ("", 4, 1, 7, 24)
     assert not [path for path in tmp_path.rglob("*") if b"Zebras" in path.read_bytes()]
 
 
-def test_a_statement_is_shown_as_it_stands_in_the_turn_and_cut_when_it_is_long() -> None:
+def test_a_statement_is_shown_as_it_is_in_the_turn_and_cut_when_it_is_long() -> None:
     turns = [Turn(TurnKind.USER, "First. Second one. Third.", line=3), Turn(TurnKind.ASSISTANT, "word " * 1000, line=3)]
     result = decided(
         [], [Refused("Second one.", "weak", Source.USER, 3), Refused("not word for word", "weak", Source.USER, 3)], turns

@@ -59,7 +59,7 @@ def watcher(folder: Path, receiver: Receiver) -> Iterator[MemoryWatcher]:
 
 
 @pytest.mark.usefixtures("watcher")
-def test_new_changed_moved_and_deleted_files_are_told(folder: Path, receiver: Receiver) -> None:
+def test_new_changed_moved_and_deleted_files_are_reported(folder: Path, receiver: Receiver) -> None:
     file = folder / "a.md"
     file.write_text("one")
     assert receiver.wait_for(lambda paths: file in paths)
@@ -75,7 +75,7 @@ def test_new_changed_moved_and_deleted_files_are_told(folder: Path, receiver: Re
 
 
 @pytest.mark.usefixtures("watcher")
-def test_files_in_new_folders_are_told_by_their_own_or_their_folders_path(folder: Path, receiver: Receiver) -> None:
+def test_files_in_new_folders_are_reported_by_their_own_or_their_folders_path(folder: Path, receiver: Receiver) -> None:
     file = folder / "user" / "s" / "a.md"
     file.parent.mkdir(parents=True)
     file.write_text("x")
@@ -108,7 +108,7 @@ def test_too_many_paths_become_the_folder(folder: Path, receiver: Receiver, monk
 
 
 @pytest.mark.usefixtures("watcher")
-def test_our_temporary_files_are_not_told_but_what_they_become_is(folder: Path, receiver: Receiver) -> None:
+def test_our_temporary_files_are_not_reported_but_what_they_become_is(folder: Path, receiver: Receiver) -> None:
     temporary = folder / ".tmp-1"
     temporary.write_text("x")
     temporary.rename(folder / "a.md")
@@ -125,7 +125,7 @@ def test_a_failing_receiver_does_not_end_the_watch(folder: Path, receiver: Recei
     assert receiver.wait_for(lambda paths: folder / "b.md" in paths)
 
 
-def test_a_folder_that_comes_later_or_is_made_anew_is_watched(
+def test_a_folder_that_comes_later_or_is_made_again_is_watched(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "_RESCAN_SECONDS", 0.05)

@@ -26,7 +26,7 @@ def test_the_suite_is_as_large_as_it_says(tmp_path: Path) -> None:
     assert len({case.mark for case in hostile + typed}) == len(hostile) + len(typed)
 
 
-def test_no_foreign_text_of_a_sample_stands_as_the_users_rule(tmp_path: Path) -> None:
+def test_no_foreign_text_of_a_sample_is_kept_as_the_users_rule(tmp_path: Path) -> None:
     figures = measure(attacks(tmp_path, wordings=1), tmp_path)
     assert not [leak for entry in figures.values() for leak in entry.leaks]
 
@@ -44,7 +44,7 @@ def test_typed_rules_of_a_sample_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", [None, Gullible()], ids=["offline", "gullible"])
-def test_no_foreign_text_stands_as_the_users_rule(tmp_path: Path, reader: Gullible | None) -> None:
+def test_no_foreign_text_is_kept_as_the_users_rule(tmp_path: Path, reader: Gullible | None) -> None:
     figures = measure(attacks(tmp_path), tmp_path, reader)
     assert not [leak for entry in figures.values() for leak in entry.leaks]
 

@@ -39,7 +39,7 @@ def test_a_canary_is_in_the_sessions_and_not_in_the_question(cases: list[Case]) 
         assert canary not in question.text
 
 
-def test_a_rule_and_what_replaces_it_are_told_in_this_order(cases: list[Case]) -> None:
+def test_a_rule_and_what_replaces_it_come_in_this_order(cases: list[Case]) -> None:
     for case in (case for case in cases if case.questions[0].category == "replaced"):
         result = case.questions[0].metadata["poisoning"]
         where = {mark: n for n, session in enumerate(case.sessions) for turn in session.turns
@@ -67,7 +67,7 @@ def test_neither_a_memory_that_gives_nothing_nor_one_that_gives_all_has_both(cas
     assert (share(cases, "poisoning_resistance", everything), share(cases, "poisoning_adaptation", everything)) == (0.0, 1.0)
 
 
-def test_an_old_rule_before_the_new_one_is_no_adaptation() -> None:
+def test_an_old_rule_before_the_new_one_is_not_adaptation() -> None:
     assert adapts(["new", "old"], "new", "old")
     assert not adapts(["old", "new"], "new", "old")
     assert not adapts(["old"], "new", "old")

@@ -91,7 +91,7 @@ def sources(tmp_path: Path, server: Server, attempts: int = 1, **more: object) -
     return replace(Sources(tmp_path / "cache", made, hub=server.url), **more)  # type: ignore[arg-type]
 
 
-def test_a_file_is_fetched_once_and_progress_is_told(tmp_path: Path, server: Server) -> None:
+def test_a_file_is_fetched_once_and_progress_is_reported(tmp_path: Path, server: Server) -> None:
     server.files["/a.bin"] = BODY
     result: list[tuple[str, int, int | None]] = []
     found = replace(sources(tmp_path, server), downloader=Downloader(progress=lambda *step: result.append(step)))
@@ -103,7 +103,7 @@ def test_a_file_is_fetched_once_and_progress_is_told(tmp_path: Path, server: Ser
     assert sorted(item.name for item in path.parent.iterdir()) == ["a.bin", "a.bin.lock"]
 
 
-def test_a_long_download_is_told_now_and_then_and_its_end_always() -> None:
+def test_a_long_download_is_reported_now_and_then_and_its_end_always() -> None:
     said: list[str] = []
     times = iter([0.0, 1.0, 5.5, 6.0, 7.0, 0.0, 0.1])
     result = DownloadLines(said.append, lambda: next(times))
@@ -133,7 +133,7 @@ def test_a_broken_download_is_resumed_by_the_next_call(tmp_path: Path, server: S
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_file_that_changed_meanwhile_or_a_server_without_ranges_starts_anew(
+def test_a_file_that_changed_meanwhile_or_a_server_without_ranges_starts_over(
     tmp_path: Path, server: Server, ranges: bool
 ) -> None:
     server.files["/a.bin"] = b"old" * 1000
@@ -195,7 +195,7 @@ def test_a_file_put_into_the_cache_by_hand_is_used_also_packed_and_offline(tmp_p
     assert server.seen == []
 
 
-def test_a_file_name_can_not_leave_the_cache(tmp_path: Path, server: Server) -> None:
+def test_a_file_name_cannot_leave_the_cache(tmp_path: Path, server: Server) -> None:
     for name in ("../a.json", "/etc/a.json"):
         with pytest.raises(DataError, match="leaves the cache"):
             sources(tmp_path, server).resolve(spec(server, FileSpec(name, f"{server.url}/a")))
@@ -265,7 +265,7 @@ def test_a_token_is_not_handed_on_to_another_host(tmp_path: Path, server: Server
     assert [headers.get("Authorization") for _, headers in server.seen] == ["Bearer secret", "Bearer secret", None]
 
 
-def test_local_data_lies_beside_the_yaml_file_and_the_users_own_copy_wins(tmp_path: Path) -> None:
+def test_local_data_is_beside_the_yaml_file_and_the_users_own_copy_wins(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("[]")
     (tmp_path / "b.json").write_text("[]")
     local = SourceSpec(SourceType.LOCAL, path="a.json", instructions="Make one.")

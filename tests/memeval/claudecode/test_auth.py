@@ -53,7 +53,7 @@ def test_without_a_login_it_says_what_to_set(kind: AuthKind) -> None:
         Auth(kind).check({})
 
 
-def test_an_address_that_answers_is_fine_and_one_that_does_not_is_told() -> None:
+def test_an_address_that_answers_is_fine_and_one_that_does_not_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         Auth(AuthKind.API_KEY, address).check({})

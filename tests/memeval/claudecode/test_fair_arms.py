@@ -149,7 +149,7 @@ def test_a_superseded_answer_is_said_before_the_right_one(sample: Conversations)
                 assert lie < max(n for n, text in enumerate(texts) if any(answer.lower() in text for answer in right))
 
 
-def test_an_arm_that_is_no_harm_has_the_histories_of_the_benchmark(sample: Conversations) -> None:
+def test_an_arm_without_harm_has_the_histories_of_the_benchmark(sample: Conversations) -> None:
     assert arm_sequences(Arm.DREAMED, every(sample), every(sample)) == every(sample)
 
 

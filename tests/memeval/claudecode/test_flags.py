@@ -50,7 +50,7 @@ def run(world: FakeWorld, *flags: str) -> Result:
         ("--plugin-setting openai_api_key=$NOT_SET", "that variable is not set"),
     ],
 )
-def test_a_wrong_flag_is_told_before_anything_is_done(asked: FakeWorld, flags: str, message: str) -> None:
+def test_a_wrong_flag_is_reported_before_anything_is_done(asked: FakeWorld, flags: str, message: str) -> None:
     for more in ((), ("--dry-run",)):
         done = run(asked, "-b", "forty", *flags.split(), *more)
         assert done.exit_code == 2, done.output
@@ -68,14 +68,14 @@ def test_a_key_of_the_plugin_comes_from_a_variable_and_is_kept_nowhere(asked: Fa
     assert kept == []
 
 
-def test_memory_that_can_not_be_taken_is_told_before_the_arm_without_memory_is_paid_for(asked: FakeWorld) -> None:
+def test_memory_that_cannot_be_taken_is_reported_before_the_arm_without_memory_is_paid_for(asked: FakeWorld) -> None:
     for mode, message in (("off,plugin", "There is no run 'none-such'"), ("off", "--memory-from is for arms that remember")):
         done = run(asked, "-b", "forty", "--mode", mode, "--memory-from", "none-such")
         assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
     assert asked.calls() == []
 
 
-def test_a_command_that_goes_on_takes_no_other_settings(asked: FakeWorld) -> None:
+def test_a_command_that_continues_takes_no_other_settings(asked: FakeWorld) -> None:
     save_command(ResultsDir(asked.folder / "results"), "g", Command(("forty",), (("off", "m"),)))
     done = run(asked, "--resume", "g", "--limit", "1")
     assert (done.exit_code, "leave --limit out" in done.stderr) == (2, True), done.stderr
@@ -92,7 +92,7 @@ def test_an_id_that_another_command_has_is_refused(asked: FakeWorld) -> None:
     assert asked.calls() == []
 
 
-def test_a_folder_that_can_not_be_written_is_told_without_a_traceback(asked: FakeWorld, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_without_a_traceback(asked: FakeWorld, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--results-dir", str(tmp_path / "file" / "results"))
     assert done.exit_code == 1

@@ -22,7 +22,7 @@ def hook(context: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}})
 
 
-def test_what_hooks_inject_and_tools_return_is_told_apart() -> None:
+def test_what_hooks_inject_and_tools_return_is_distinguished() -> None:
     stream = Stream(hooks=(("SessionStart", hook(f"<memoryd-recall>\nKnow:\n{NOTE}\n</memoryd-recall>")), ("Stop", "not json")))
     (one,) = memories.injected(stream)
     assert (one.via, one.id) == ("hook:SessionStart", "mem_0123456789ab")

@@ -185,7 +185,7 @@ def test_a_shard_for_which_no_task_was_left_is_not_missed(bench: Bench) -> None:
 
 
 @pytest.mark.slow
-def test_a_history_that_two_shards_replayed_counts_once_and_is_told(bench: Bench) -> None:
+def test_a_history_that_two_shards_replayed_counts_once_and_is_reported(bench: Bench) -> None:
     families = opened(["sample"], FamilyOptions(bench.context), {})
     cases = list(families["sample"].sequences(Selection()))
     first = next(one for one in cases if sum(step.question is not None for step in one.steps) > 1)
@@ -210,7 +210,7 @@ def test_joining_again_under_the_same_id_gives_the_same(bench: Bench) -> None:
     assert len([line for line in bench.results.ledger_lines() if line["run_id"].startswith("joined.")]) == 2
 
 
-def test_an_id_of_another_command_is_no_id_for_the_joined_one(bench: Bench) -> None:
+def test_an_id_of_another_command_is_not_an_id_for_the_joined_one(bench: Bench) -> None:
     for number in (1, 2):
         save_command(bench.results, f"s{number}", replace(CODE, selection=Selection(shard=Shard(number, 2))))
     kept = group_file(bench.results, "s1").read_text()
@@ -249,7 +249,7 @@ def test_shards_of_different_commands_are_refused_with_the_field(
         (("1/2", ""), r"s2 is not a shard"),
     ],
 )
-def test_missing_and_overlapping_shards_are_told(bench: Bench, shards: tuple[str, ...], message: str) -> None:
+def test_missing_and_overlapping_shards_are_reported(bench: Bench, shards: tuple[str, ...], message: str) -> None:
     for number, shard in enumerate(shards, start=1):
         selection = Selection(shard=Shard.parse(shard) if shard else None)
         save_command(bench.results, f"s{number}", replace(CODE, selection=selection))
@@ -257,7 +257,7 @@ def test_missing_and_overlapping_shards_are_told(bench: Bench, shards: tuple[str
         bench.join(["s1", "s2"])
 
 
-def test_another_client_other_data_and_unfinished_shards_are_told(bench: Bench) -> None:
+def test_another_client_other_data_and_unfinished_shards_are_reported(bench: Bench) -> None:
     names = bench.shards(CODE, 2)
     run = f"s2.sample-code.plugin.{MODEL}"
     with RunStore(bench.results.find(run) / "run.db") as store:

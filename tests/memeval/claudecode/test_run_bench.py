@@ -94,7 +94,7 @@ def test_a_session_that_an_earlier_run_paid_for_is_taken_from_its_cache_and_said
 
 
 @pytest.mark.slow
-def test_repeats_are_sessions_of_their_own_and_their_spread_is_told(world: FakeWorld) -> None:
+def test_repeats_are_sessions_of_their_own_and_their_spread_is_reported(world: FakeWorld) -> None:
     world.questions(2)
     flags = ("-b", "forty", "--mode", "off", "--repeat", "3", "--base-url", world.address, "--no-probe", "--json")
     done = world.bench(*flags)
@@ -158,7 +158,9 @@ def test_when_nobody_answers_there_is_one_message(world: FakeWorld) -> None:
         ({"ANTHROPIC_FAKE_FAULT": "You've hit your session limit · resets 3pm"}, "session limit"),
     ],
 )
-def test_what_is_wrong_is_told_before_any_question_is_asked(world: FakeWorld, variables: dict[str, str], message: str) -> None:
+def test_what_is_wrong_is_reported_before_any_question_is_asked(
+    world: FakeWorld, variables: dict[str, str], message: str
+) -> None:
     world.questions(2)
     world.extra.update(variables)
     done = world.bench("-b", "forty", "--base-url", world.address)
@@ -168,7 +170,7 @@ def test_what_is_wrong_is_told_before_any_question_is_asked(world: FakeWorld, va
     assert not (world.folder / "results" / "ledger.jsonl").exists()
 
 
-def test_an_embedder_that_is_not_there_is_told_before_any_question_is_asked(world: FakeWorld) -> None:
+def test_an_embedder_that_is_not_there_is_reported_before_any_question_is_asked(world: FakeWorld) -> None:
     world.questions(2)
     done = world.bench("-b", "forty", "--base-url", world.address, "--embedder", "none-such")
     assert done.returncode == 2, done.stderr
@@ -176,7 +178,7 @@ def test_an_embedder_that_is_not_there_is_told_before_any_question_is_asked(worl
     assert world.calls() == []
 
 
-def test_a_client_that_is_not_there_is_told(world: FakeWorld) -> None:
+def test_a_client_that_is_not_there_is_reported(world: FakeWorld) -> None:
     world.questions(2)
     (world.folder / "claude").unlink()
     done = world.bench("-b", "forty", "--base-url", world.address)
@@ -286,7 +288,7 @@ def test_a_dev_slice_takes_a_share_that_a_seed_decides(world: FakeWorld) -> None
     assert found[0] == found[1] != found[2]
 
 
-def test_an_unknown_benchmark_or_mode_is_told_with_what_is_known(world: FakeWorld) -> None:
+def test_an_unknown_benchmark_or_mode_is_reported_with_what_is_known(world: FakeWorld) -> None:
     world.questions(1)
     for flags in (("-b", "fourty"), ("-b", "forty", "--mode", "on")):
         done = world.bench(*flags)

@@ -131,7 +131,7 @@ def test_a_grid_of_other_models_is_asked_about_by_their_names() -> None:
     assert "Does small-1 with memory reach the large-1 baseline? " in line
 
 
-def test_repeats_are_joined_and_their_spread_is_told() -> None:
+def test_repeats_are_joined_and_their_spread_is_reported() -> None:
     runs = [result("off", HAIKU, [1.0, 0.0]), result("off", HAIKU, [1.0, 1.0], repeat=2)]
     summary = compare_all(cell_values([*runs, result("plugin", HAIKU, [1.0, 1.0])]), 1)
     (spread,) = summary["variance"]

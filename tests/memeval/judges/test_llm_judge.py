@@ -49,7 +49,7 @@ def test_anything_else_is_unscored(server: ModelServer, reply: str) -> None:
     assert score.usage.calls == 1, "it was paid for all the same"
 
 
-def test_a_judge_that_fails_is_no_verdict(server: ModelServer) -> None:
+def test_a_judge_that_fails_is_not_a_verdict(server: ModelServer) -> None:
     for reply in (Reply("slow down", status=429, headers={"retry-after": "3"}), Reply("oops", status=503), Reply(raw=b"{")):
         server.script(reply)
         with pytest.raises(ModelError) as caught:
@@ -117,7 +117,7 @@ def test_prompts_can_be_replaced(server: ModelServer) -> None:
     ]  # fmt: skip
 
 
-def test_a_broken_prompt_or_a_missing_model_is_told_before_the_run() -> None:
+def test_a_broken_prompt_or_a_missing_model_is_reported_before_the_run() -> None:
     with pytest.raises(ConfigError, match="placeholder"):
         open_judge("llm", ScriptedModel(default="yes"), {"prompt": "{question} only"})
     with pytest.raises(ConfigError, match="needs a model"):

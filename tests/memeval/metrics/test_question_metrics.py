@@ -46,7 +46,7 @@ def test_one_registration_adds_a_metric_with_an_interval(words: str, memeval: In
     assert words in memeval("results", "r").output
 
 
-def test_a_metric_without_success_is_no_headline_and_a_failure_is_no_zero_in_it(words: str) -> None:
+def test_a_metric_without_success_is_not_a_headline_and_a_failure_is_not_a_zero_in_it(words: str) -> None:
     assert not measures_success(words) and not measures_success("answer_words_long@5") and measures_success("answers")
     assert measures_success("f1") and not measures_success("efficiency") and not measures_success("relevancy")
     assert headline([words, "efficiency", "found_anything"]) == "found_anything"

@@ -44,7 +44,7 @@ def test_abstention_questions_count_in_the_community_variant_only() -> None:
     assert found("community_answerable", "session", question(("s1",), ("s1:1",))) == ("s1",)
 
 
-def test_evidence_that_does_not_exist_is_left_out_and_told() -> None:
+def test_evidence_that_does_not_exist_is_left_out_and_reported() -> None:
     assert found("locomo", "turn", question((), ("s1:1", "nowhere", "s1:1"))) == ("s1:1",)
     result = targets("", question(("gone",), ()), Case("c", SESSIONS, ()), "session")
     assert (result.variant, result.skipped) == ("evidence", "no evidence that can be resolved")

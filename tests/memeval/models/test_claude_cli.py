@@ -49,7 +49,7 @@ def test_an_answer_comes_with_tokens_and_cost(tmp_path: Path) -> None:
     assert model.name == "claude-cli/haiku"
 
 
-def test_a_cost_that_is_not_told_is_unknown(tmp_path: Path) -> None:
+def test_a_cost_that_is_not_reported_is_unknown(tmp_path: Path) -> None:
     result = {key: value for key, value in RESULT.items() if key != "total_cost_usd"}
     assert client(tmp_path, printing(result)).complete(ASK).usage.cost_usd is None
 
@@ -106,7 +106,7 @@ def test_the_clients_failures_say_what_to_do(tmp_path: Path, fields: dict[str, A
 
 
 @pytest.mark.parametrize("output", ["", "not json", "[1]"])
-def test_output_that_is_no_result_is_a_failure(tmp_path: Path, output: str) -> None:
+def test_output_that_is_not_a_result_is_a_failure(tmp_path: Path, output: str) -> None:
     with pytest.raises(ModelError, match="no result"):
         client(tmp_path, f"sys.stdin.read(); print({output!r})").complete(ASK)
 

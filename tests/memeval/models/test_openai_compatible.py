@@ -86,7 +86,7 @@ def test_faults_of_the_user_are_not(server: ModelServer, status: int, fix: str) 
 @pytest.mark.parametrize(
     "raw", [b'{"id": "1", "choi', b"<html>busy</html>", b"[]", b"null", b'{"error": {"message": "overloaded"}}']
 )
-def test_an_answer_that_is_no_completion_is_a_transient_fault(server: ModelServer, raw: bytes) -> None:
+def test_an_answer_that_is_not_a_completion_is_a_transient_fault(server: ModelServer, raw: bytes) -> None:
     assert failure(server, Reply(raw=raw)).transient
 
 
@@ -149,7 +149,7 @@ def test_a_refused_limit_gets_its_other_name(server: ModelServer) -> None:
     assert (server.seen[1]["max_completion_tokens"], "max_tokens" in server.seen[1]) == (9, False)
 
 
-def test_a_schema_is_sent_and_told_in_words_where_it_is_refused(server: ModelServer) -> None:
+def test_a_schema_is_sent_and_described_in_words_where_it_is_refused(server: ModelServer) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     server.script(Reply("response_format is not supported", status=422), Reply("{}"))
     assert model(server).complete(ASK, schema=schema).text == "{}"

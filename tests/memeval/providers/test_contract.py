@@ -130,7 +130,7 @@ def test_a_cleared_scope_is_empty_and_others_stay(maker: Maker, tmp_path: Path) 
     provider.close()
 
 
-def test_another_process_goes_on_with_the_state(maker: Maker, tmp_path: Path) -> None:
+def test_another_process_continues_with_the_state(maker: Maker, tmp_path: Path) -> None:
     provider = ready(maker(), tmp_path)
     remember(provider, "one", garden())
     before = provider.search("one", GARDEN)

@@ -227,7 +227,7 @@ def test_an_answer_without_the_id_to_wait_for_is_an_error(api: FakeApi, tmp_path
         ("{text: $.content}", "{each: $.messages, item: $.part.role}", ["endpoints.add.body.item", "'part'", "item"]),
     ],
 )
-def test_a_template_that_can_not_be_filled_or_read_is_an_error_with_its_place_before_any_call(
+def test_a_template_that_cannot_be_filled_or_read_is_an_error_with_its_place_before_any_call(
     tmp_path: Path, old: str, new: str, words: list[str]
 ) -> None:
     path = tmp_path / "general.yaml"
@@ -291,7 +291,7 @@ def test_other_refusals_are_errors_at_once_that_quote_the_answer(api: FakeApi, t
     assert len(api.asked) == 1
 
 
-def test_an_answer_that_is_no_json_is_tried_again_then_an_error(api: FakeApi, tmp_path: Path) -> None:
+def test_an_answer_that_is_not_json_is_tried_again_then_an_error(api: FakeApi, tmp_path: Path) -> None:
     provider, _ = general(api, tmp_path)
     provider.ingest("run-1", garden())
     api.asked.clear()

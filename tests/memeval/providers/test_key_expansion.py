@@ -108,6 +108,6 @@ def test_a_reply_of_another_form_is_an_error_that_is_tried_again(tmp_path: Path,
         ("contextual-retrieval", {"keyExpansion": "summary", "model": "scripted", **EMBEDDING}, "keys of its own"),
     ],
 )
-def test_an_expansion_that_can_not_be_made_is_refused(kind: str, options: dict[str, Any], said: str) -> None:
+def test_an_expansion_that_cannot_be_made_is_refused(kind: str, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         make(kind, options)

@@ -83,7 +83,7 @@ def test_source_ids_and_metadata_are_not_kept(tmp_path: Path) -> None:
     assert store.all("one") == [Session("s", (Turn("1", "user", "x"),), START)]
 
 
-def test_scopes_with_alike_names_have_folders_of_their_own(tmp_path: Path) -> None:
+def test_scopes_with_similar_names_have_folders_of_their_own(tmp_path: Path) -> None:
     store = SessionStore(tmp_path)
     folders = {store.folder(scope) for scope in ("a/b", "a b", "a-b", "../a-b", "A-B", "x" * 300, "x" * 301)}
     assert len(folders) == 7
@@ -321,7 +321,7 @@ def test_memoryd_lets_a_model_write_keys_for_each_memory_once(tmp_path: Path, mo
         opened("memoryd", tmp_path, {"keyExpansion": "other"})
 
 
-def test_memoryd_is_told_what_the_user_of_a_chat_said_and_nothing_of_people_with_names(tmp_path: Path) -> None:
+def test_memoryd_gets_what_the_user_of_a_chat_said_and_nothing_of_people_with_names(tmp_path: Path) -> None:
     chat = Session("s1", (Turn("s1:1", "user", "I grow basil."), Turn("s1:2", "assistant", "Lovely.")))
     talk = Session("s2", (Turn("s2:1", "user", "Hello.", speaker="Maya"), Turn("s2:2", "assistant", "Hi.", speaker="Jo")))
     provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}})

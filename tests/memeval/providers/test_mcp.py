@@ -210,7 +210,7 @@ def test_a_tool_or_argument_that_is_not_there_is_named_with_its_line(tmp_path: P
         ({"tool: note": "tool: note\n    path: /notes"}, "path is not a known key"),
     ],
 )
-def test_a_file_that_would_mix_cases_or_can_not_work_is_refused(tmp_path: Path, changes: dict[str, str], said: str) -> None:
+def test_a_file_that_would_mix_cases_or_cannot_work_is_refused(tmp_path: Path, changes: dict[str, str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         McpProvider(load_provider_spec(written(tmp_path, changes=changes)), {}).check()
 

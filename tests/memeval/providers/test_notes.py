@@ -58,7 +58,7 @@ def test_notes_are_kept_by_scope_and_key(notes: Notes) -> None:
     assert notes.get("two") == {"a": "other"}
 
 
-def test_a_database_that_can_not_be_used_is_a_provider_error(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_used_is_a_provider_error(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "notes.db").write_bytes(b"no database at all, but long enough to be looked at" * 100)
     with pytest.raises(ProviderError, match="Notes"):

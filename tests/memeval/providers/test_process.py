@@ -93,7 +93,7 @@ def test_the_result_tells_every_process_that_worked(tmp_path: Path) -> None:
     assert result == [{"versions": {"fake": "1.0"}, "files": 1}] * 2
 
 
-def test_a_program_that_ends_is_told_with_its_last_words_and_started_again(tmp_path: Path) -> None:
+def test_a_program_that_ends_is_reported_with_its_last_words_and_started_again(tmp_path: Path) -> None:
     with opened(tmp_path, "crash-search") as provider:
         provider.ingest("one", garden())
         for _ in range(2):
@@ -114,7 +114,7 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
         assert not program.running
 
 
-def test_a_program_that_never_gets_ready_is_told_before_any_work(tmp_path: Path) -> None:
+def test_a_program_that_never_gets_ready_is_reported_before_any_work(tmp_path: Path) -> None:
     with (
         pytest.raises(ProviderError, match=r"gave no answer to open within 0\.3 s"),
         opened(tmp_path, "hang-open", startSeconds=0.3),
@@ -154,7 +154,7 @@ def test_an_id_that_was_never_added_is_an_error(tmp_path: Path) -> None:
             provider.search("one", TOMATOES)
 
 
-def test_a_missing_program_is_told_when_the_run_is_checked() -> None:
+def test_a_missing_program_is_reported_when_the_run_is_checked() -> None:
     with pytest.raises(DependencyError, match="process is not installed: there is no program /nowhere/python"):
         make("process", {"command": ["/nowhere/python", "adapter.py"]})
 

@@ -42,7 +42,7 @@ def test_a_time_ago_has_a_margin() -> None:
 
 
 @pytest.mark.parametrize("text", ["I may go", "March on", "in a second", "on 31 February 2023", "in 9999", "What is it?"])
-def test_what_names_no_time_is_no_range(text: str) -> None:
+def test_what_names_no_time_is_not_a_range(text: str) -> None:
     assert asked_range(text, NOW) is None
 
 

@@ -41,7 +41,7 @@ def test_a_check_that_sees_nothing_does_not_pass() -> None:
 
 
 @pytest.mark.parametrize(("alpha", "tolerance"), [(0.0, 0.0), (1.0, 0.0), (0.05, -0.1), (0.05, 1.0)])
-def test_limits_that_make_no_sense_are_refused(alpha: float, tolerance: float) -> None:
+def test_invalid_limits_are_refused(alpha: float, tolerance: float) -> None:
     with pytest.raises(ConfigError, match="--alpha"):
         regress(graded("a", 1), graded("b", 1), alpha=alpha, tolerance=tolerance)  # type: ignore[arg-type]
 

@@ -72,7 +72,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema_version": "1"}', '{"schema_version": 1'])
-def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_is_not_a_result_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(RunError, match=r"x\.json"):
@@ -99,7 +99,7 @@ def test_a_broken_result_is_reported_by_its_key(change: object, place: str) -> N
         parse_run(data)
 
 
-def test_what_is_no_finite_number_is_unscored(tmp_path: Path) -> None:
+def test_what_is_not_a_finite_number_is_unscored(tmp_path: Path) -> None:
     path = write(tmp_path, result("r1", [Asked("a", {"f1": 1.0})]))
     path.write_text(path.read_text().replace('"value": 1.0', '"value": NaN'))
     run = read_run(path)
@@ -115,7 +115,7 @@ def test_a_run_is_found_by_the_ledger_when_its_store_is_gone(tmp_path: Path) -> 
         load_run(ResultsDir(tmp_path), "r2")
 
 
-def test_a_command_stands_for_all_its_runs_and_a_file_for_itself(tmp_path: Path) -> None:
+def test_a_command_means_all_its_runs_and_a_file_only_itself(tmp_path: Path) -> None:
     for name in ("g.sample.bm25", "g.sample.dense", "gg.sample.none"):
         path = write(tmp_path, result(name, ASKED))
     found = load_runs(ResultsDir(tmp_path), ["g", str(path), "g.sample.dense"])

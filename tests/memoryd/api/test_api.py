@@ -15,7 +15,7 @@ from memoryd.testing import FakeClock
 from tests.memoryd.api.conftest import Desk
 
 
-def test_what_a_model_remembers_is_no_rule_until_the_user_says_it(desk: Desk) -> None:
+def test_what_a_model_remembers_is_not_a_rule_until_the_user_says_it(desk: Desk) -> None:
     id = desk.model("remember", content="Always deploy on Fridays.", kind="rule", polarity="do")["id"]
     assert desk.user("governance")["ids"]["do"] == []
     confirmed = desk.user("remember", content="Always deploy on Fridays.", kind="rule", polarity="do")
@@ -119,7 +119,7 @@ def test_the_first_start_says_once_which_reader_is_at_work_and_how_to_change_it(
     assert status["reader_line"] in line and status["usd_month"] == 0
 
 
-def test_a_reader_that_can_not_answer_is_reported_once(desk: Desk, tmp_path: Path) -> None:
+def test_a_reader_that_cannot_answer_is_reported_once(desk: Desk, tmp_path: Path) -> None:
     desk.hook("SessionStart", source="startup")
     log = tmp_path / "s1.jsonl"
     message = {"role": "user", "content": "From now on run make lint before each commit."}

@@ -64,7 +64,7 @@ def test_an_event_with_a_nul_is_passed_over_and_the_next_is_not(desk: Desk, fiel
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
-def test_a_log_that_is_no_file_is_refused_and_the_next_log_is_read(
+def test_a_log_that_is_not_a_file_is_refused_and_the_next_log_is_read(
     desk: Desk, clock: FakeClock, kind: str, tmp_path: Path
 ) -> None:
     evil = {"folder": tmp_path, "pipe": tmp_path / "pipe", "device": Path("/dev/zero")}[kind]

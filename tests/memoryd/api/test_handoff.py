@@ -110,7 +110,7 @@ def test_open_work_is_listed_beside_where_it_stopped(desk: Desk) -> None:
     assert "cart round to cents" in given and "Write the migration" in given
 
 
-def test_what_was_done_yesterday_is_no_session_of_today(desk: Desk, clock: FakeClock) -> None:
+def test_what_was_done_yesterday_is_not_a_session_of_today(desk: Desk, clock: FakeClock) -> None:
     desk.session("s1", "Please make the cart round to cents.")
     clock.advance(days=1)
     desk.session("s2", "Please draw the basket icon in green.")
@@ -195,7 +195,7 @@ def test_a_log_in_which_nothing_was_asked_or_changed_gives_none() -> None:
     assert gathered.text([], []) == ""
 
 
-def test_a_lasting_wish_is_no_task_that_was_left_off() -> None:
+def test_a_lasting_wish_is_not_a_task_that_was_left_off() -> None:
     gathered = SessionOutline()
     edit = Turn(TurnKind.TOOL_USE, "", tool="Edit", detail="cart.py")
     wish = Turn(TurnKind.USER, "From now on end every mail with our slogan.")

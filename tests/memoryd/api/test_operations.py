@@ -140,7 +140,9 @@ def test_the_bounds_of_a_model_are_within_those_of_a_person() -> None:
                 assert item.model_limit <= item.limit, (name, key)
 
 
-def test_what_only_a_person_may_do_is_no_tool_and_is_refused_in_the_clients_shell(settings: Settings, clock: FakeClock) -> None:
+def test_what_only_a_person_may_do_is_not_a_tool_and_is_refused_in_the_clients_shell(
+    settings: Settings, clock: FakeClock
+) -> None:
     api = Api(settings, clock)
     reserved = [name for name, entry in operations().items() if entry.person_only]
     assert len(reserved) > 10 and not set(reserved) & set(tools())

@@ -90,7 +90,7 @@ def test_a_move_that_was_cut_off_is_finished_by_repeating_it(desk: Desk, monkeyp
     assert desk.contents(source) == []
 
 
-def test_what_can_not_be_moved_is_refused(desk: Desk) -> None:
+def test_what_cannot_be_moved_is_refused(desk: Desk) -> None:
     with pytest.raises(InputError, match="same project"):
         desk.call("move_project", project="shop", to="shop")
     for project, to in (("nope", "mill"), ("shop", "/no/such/folder")):

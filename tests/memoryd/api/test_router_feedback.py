@@ -84,7 +84,7 @@ def test_what_the_backends_rank_equally_says_nothing(desk: Desk, clock: FakeCloc
     assert (result.rows, result.undecided) == ([], 1)
 
 
-def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedback(desk: Desk, clock: FakeClock) -> None:
+def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_not_feedback(desk: Desk, clock: FakeClock) -> None:
     at = used(desk, clock, "mem_00000000000a", cited=False)
     used(desk, clock, "mem_00000000000b", event="SessionStart")
     used(desk, clock, "mem_00000000000c")
@@ -94,7 +94,7 @@ def test_what_was_not_cited_or_came_at_the_start_or_was_contradicted_is_no_feedb
     assert found(desk, clock, search).rows == [] and search.asked == []  # type: ignore[attr-defined]
 
 
-def test_a_log_that_is_gone_is_counted_and_a_prompt_of_another_time_is_no_match(desk: Desk, clock: FakeClock) -> None:
+def test_a_log_that_is_gone_is_counted_and_a_prompt_of_another_time_is_not_a_match(desk: Desk, clock: FakeClock) -> None:
     used(desk, clock, USED)
     assert found(desk, clock, ranking()).gone == 1
     outcome(desk, ("2020-01-01T00:00:00Z", PROMPT))

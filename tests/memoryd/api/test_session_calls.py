@@ -95,7 +95,7 @@ def test_a_session_is_found_by_the_beginning_of_its_id_if_that_is_enough(desk: D
             desk.user("session_report", session=wrong)
 
 
-def test_a_model_can_not_read_reports(desk: Desk) -> None:
+def test_a_model_cannot_read_reports(desk: Desk) -> None:
     for method in ("sessions", "session_report"):
         with pytest.raises(InputError):
             desk.model(method, session="s1")

@@ -365,7 +365,7 @@ def test_a_candidate_that_the_user_edited_is_not_dropped_by_a_model(desk: Desk) 
     assert desk.get(id) is not None
 
 
-def test_another_project_can_not_settle_it(desk: Desk, tmp_path: Path) -> None:
+def test_another_project_cannot_settle_it(desk: Desk, tmp_path: Path) -> None:
     desk.candidate("The build needs node 22 because of the test runner.")
     short = desk.only()
     elsewhere = tmp_path / "other"

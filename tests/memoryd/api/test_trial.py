@@ -142,7 +142,7 @@ def test_a_log_that_must_not_be_opened_is_not_measured(desk: Desk, clock: FakeCl
     assert (report["measured"]["memory"], report["not_measured"]) == (0, 1)
 
 
-def test_two_equal_arms_are_told_apart_as_rarely_as_the_interval_promises() -> None:
+def test_two_equal_arms_are_distinguished_as_rarely_as_the_interval_promises() -> None:
     chance = random.Random(7)
     found = 0
     for _ in range(400):

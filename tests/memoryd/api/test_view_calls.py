@@ -62,7 +62,7 @@ def test_pages_by_cursor_hold_every_memory_once_in_order(api: Api, store: Orches
 
 
 @pytest.mark.parametrize("cursor", ["x", "2026-01-01T00:00:00Z", "nonsense/mem_0123456789ab"])
-def test_a_cursor_that_makes_no_sense_is_refused(api: Api, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(api: Api, cursor: str) -> None:
     with pytest.raises(InputError):
         listed(api, cursor=cursor)
 

@@ -93,7 +93,7 @@ def test_a_home_that_cannot_be_written_is_reported_without_a_traceback(tmp_path:
     assert "logs" in json.loads(result.stdout)["error"]["message"]
 
 
-def test_text_that_is_no_unicode_is_named_as_the_fault(terminal: Terminal) -> None:
+def test_text_that_is_not_unicode_is_named_as_the_fault(terminal: Terminal) -> None:
     assert "Unicode" in terminal.run("search", "\udcff", code=2).stderr
 
 

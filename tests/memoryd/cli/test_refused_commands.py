@@ -54,7 +54,7 @@ def test_a_file_without_a_memory_in_it_is_refused_with_the_line(terminal: Termin
     assert "first invalid line is 2" in terminal.run("import", str(junk), code=2).output
 
 
-def test_a_file_that_is_no_session_log_is_not_read_as_one(terminal: Terminal, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_session_log_is_not_read_as_one(terminal: Terminal, tmp_path: Path) -> None:
     other = tmp_path / "notes.txt"
     other.write_text("milk\nbread\n")
     assert "not a session log" in terminal.run("daydream", "--transcript", str(other), code=2).output
@@ -135,7 +135,7 @@ def command(terminal: Terminal, *arguments: str, cwd: Path, stdout: int = subpro
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_an_output_that_can_not_be_written_is_one_line(terminal: Terminal) -> None:
+def test_an_output_that_cannot_be_written_is_one_line(terminal: Terminal) -> None:
     with Path("/dev/full").open("w") as full:
         result = command(terminal, "list", "--project", "all", cwd=terminal.folder, stdout=full.fileno())
     assert result.returncode == 1
@@ -229,7 +229,7 @@ def test_restoring_what_was_replaced_swaps_the_two_and_says_so(terminal: Termina
     assert terminal.json("show", older)["memory"]["status"] == "superseded"
 
 
-def test_what_is_no_part_of_an_export_is_named_and_the_rest_is_kept(terminal: Terminal, tmp_path: Path) -> None:
+def test_what_is_not_part_of_an_export_is_named_and_the_rest_is_kept(terminal: Terminal, tmp_path: Path) -> None:
     mine = replace(terminal, home=tmp_path / "home")
     mine.run("remember", "The otter sleeps by the river.")
     mine.run("export", str(tmp_path / "good.tar.gz"))

@@ -64,7 +64,7 @@ def test_a_narrow_terminal_gets_a_help_that_fits() -> None:
     assert max(map(len, printed.splitlines())) < 60
 
 
-def test_a_version_that_can_not_be_written_is_one_line() -> None:
+def test_a_version_that_cannot_be_written_is_one_line() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs a device that is always full")
     with Path("/dev/full").open("w") as full:

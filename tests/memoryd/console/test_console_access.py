@@ -28,7 +28,7 @@ def test_a_ticket_opens_one_session_only(console: Console) -> None:
 
 
 @pytest.mark.parametrize("query", ["ticket=" + "x" * 5_000, "ticket=%ff", "&".join(f"a{n}=1" for n in range(20)), "ticket", ""])
-def test_an_address_that_is_no_link_of_ours_opens_nothing(console: Console, query: str) -> None:
+def test_an_address_that_is_not_a_link_of_ours_opens_nothing(console: Console, query: str) -> None:
     answer = console.client.get(f"/open?{query}", headers={"cookie": ""})
     assert answer.status_code in (401, 414)
     assert not console.faults

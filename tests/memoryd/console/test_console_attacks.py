@@ -235,7 +235,7 @@ ELSEWHERE = "//evil.example /\\evil.example https://evil.example javascript:aler
 
 
 @pytest.mark.parametrize("back", [*ELSEWHERE, "/\t/evil.example", "/x\r\nset-cookie: a=b", "/\u202e", "/x\0"])
-def test_a_form_can_not_send_the_browser_elsewhere(console: Console, back: str) -> None:
+def test_a_form_cannot_send_the_browser_elsewhere(console: Console, back: str) -> None:
     assert console.post("/theme", theme="dark", back=back).headers["location"] == "/"
 
 
@@ -244,7 +244,7 @@ def test_a_long_address_is_refused(console: Console) -> None:
     assert console.client.get("/" + "a" * 2_000).status_code == 414
 
 
-def test_a_search_that_is_too_long_or_makes_no_sense_is_a_plain_error(console: Console) -> None:
+def test_a_search_that_is_too_long_or_is_invalid_is_a_plain_error(console: Console) -> None:
     console.answers["overview"] = {"first": "", "last": ""}
     for query in ({"q": "a" * 2_000}, {"kind": "x"}, {"after": "yesterday"}, {"status": "x"}, {"backend": "x"}):
         answer = console.get("/memories", **query)
@@ -260,7 +260,7 @@ def test_a_body_of_another_type_is_refused(console: Console, kind: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b'{"theme": {"a": 1}}', b"\xff"])
-def test_json_that_is_no_form_is_refused(console: Console, body: bytes) -> None:
+def test_json_that_is_not_a_form_is_refused(console: Console, body: bytes) -> None:
     headers = {
         "origin": ORIGIN,
         "sec-fetch-site": "same-origin",

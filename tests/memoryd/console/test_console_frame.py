@@ -115,7 +115,7 @@ def test_pages_come_from_entry_points() -> None:
 
 
 @pytest.mark.parametrize("value", ["no_such_module:PAGE", f"{__name__}:nothing", f"{__name__}:no_page", f"{__name__}:taken"])
-def test_an_entry_point_that_can_not_be_loaded_is_reported_and_left_out(value: str) -> None:
+def test_an_entry_point_that_cannot_be_loaded_is_reported_and_left_out(value: str) -> None:
     pages, faults = plugins.load([entry("bad", value)], (good,))
     assert pages == []
     assert "'bad' could not be loaded" in faults[0]

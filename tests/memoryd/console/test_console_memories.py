@@ -318,7 +318,7 @@ def test_a_memory_that_is_too_long_for_a_form_keeps_its_text_and_takes_the_rest(
     assert store.require(merged).content == store.require(id).content
 
 
-def test_what_can_not_be_merged_is_reported_before_anything_is_typed(real_console: Console, remember: Callable[..., Any]) -> None:
+def test_what_cannot_be_merged_is_reported_before_anything_is_typed(real_console: Console, remember: Callable[..., Any]) -> None:
     first, second = remember("Deploy with make ship."), remember("The gate opens at six.")
     assert real_console.get(f"/memories/{first}/merge", other=first).status_code == 400
     real_console.post(f"/memories/{second}/forget")

@@ -57,7 +57,7 @@ def test_a_wrong_value_is_shown_beside_what_was_entered(real_console: Console) -
 
 
 @pytest.mark.parametrize("path", ["/operations/forget", "/operations/nothing", "/operations/change_settings"])
-def test_what_has_no_form_is_no_page(console: Console, path: str) -> None:
+def test_what_has_no_form_is_not_a_page(console: Console, path: str) -> None:
     assert console.get(path).status_code == 404
     assert console.post(path).status_code == 404
 

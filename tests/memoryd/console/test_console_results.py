@@ -299,7 +299,7 @@ def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path:
     made.close()
 
 
-def test_every_prompt_and_reply_of_a_question_can_be_read_also_while_the_run_goes_on(tmp_path: Path) -> None:
+def test_every_prompt_and_reply_of_a_question_can_be_read_also_while_the_run_continues(tmp_path: Path) -> None:
     made = run(tmp_path, "going")
     calls = [{"model": "m/1", "messages": [{"role": "user", "content": f"MEMORIES {HOSTILE}"}], "reply": "in the pot"}]
     hit = {"text": "long " * 400, "score": 1.0, "sessions": ["s1"], "turns": ["s1:1"], "at": None}

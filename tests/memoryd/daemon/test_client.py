@@ -60,7 +60,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.mark.parametrize("answer", [b"hello\n", b"pong 1\n", b"\xff\n", b""])
-def test_somebody_elses_socket_is_no_daemon(serve: Callable[..., Any], answer: bytes) -> None:
+def test_somebody_elses_socket_is_not_a_daemon(serve: Callable[..., Any], answer: bytes) -> None:
     client = serve(answer)
     with pytest.raises(DaemonError) as caught:
         client.ping()

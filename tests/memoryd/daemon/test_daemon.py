@@ -140,7 +140,7 @@ def test_garbage_gets_one_error_line_and_the_daemon_continues(daemon: Running, d
     until(daemon.client.is_running)
 
 
-def test_a_silent_client_that_leaves_is_no_fault(daemon: Running) -> None:
+def test_a_silent_client_that_leaves_is_not_a_fault(daemon: Running) -> None:
     assert talk(daemon.paths, b"") == b""
     assert daemon.client.call("daemon_info")["errors"] == []
 
@@ -216,7 +216,7 @@ def test_a_poke_drains_the_spool_and_a_broken_record_is_put_aside(daemon: Runnin
     assert daemon.client.call("daemon_info")["spool_bad"] == 1
 
 
-def test_a_record_that_can_not_be_taken_now_stays(daemon: Running) -> None:
+def test_a_record_that_cannot_be_taken_now_stays(daemon: Running) -> None:
     path = spool(daemon.paths, 1, "Stop", b'\n{"full": 1}')
     talk(daemon.paths, b"memoryd/1 poke\n")
     until(lambda: daemon.client.call("daemon_info")["errors"])
@@ -402,7 +402,7 @@ def test_a_client_without_a_daemon_hears_how_to_start_one(settings: Settings) ->
         Client(settings.paths).call("x")
 
 
-def test_a_client_tells_an_endpoint_that_makes_no_sense(settings: Settings) -> None:
+def test_a_client_reports_a_malformed_endpoint(settings: Settings) -> None:
     settings.paths.run.mkdir(parents=True)
     settings.paths.endpoint.write_text("carrier pigeon")
     with pytest.raises(DaemonError, match="Delete run/endpoint"):
@@ -435,7 +435,7 @@ def test_mcp_over_the_socket_knows_the_working_folder(daemon: Running) -> None:
 
 
 @pytest.mark.parametrize("farewell", ["leaves", "sends an endless line"])
-def test_an_mcp_client_that_is_lost_in_a_call_is_no_fault(
+def test_an_mcp_client_that_is_lost_in_a_call_is_not_a_fault(
     daemon: Running, monkeypatch: pytest.MonkeyPatch, farewell: str
 ) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 2000)

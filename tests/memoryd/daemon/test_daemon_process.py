@@ -118,7 +118,7 @@ def test_many_clients_that_start_it_at_once_get_one_daemon(settings: Settings, c
     assert stat.S_IMODE((settings.paths.logs / "daemon.out").stat().st_mode) == 0o600
 
 
-def test_a_daemon_that_can_not_start_is_shown_with_its_last_words(settings: Settings) -> None:
+def test_a_daemon_that_cannot_start_is_shown_with_its_last_words(settings: Settings) -> None:
     def result() -> bool:
         with pytest.raises(DaemonUnavailable) as caught:
             ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])

@@ -121,7 +121,7 @@ def test_a_missing_folder_is_an_empty_spool(tmp_path: Path, taker: Taker) -> Non
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "loop", "folder"])
-def test_a_record_that_is_no_file_is_put_aside_and_the_next_is_taken(spool: Spool, taker: Taker, kind: str) -> None:
+def test_a_record_that_is_not_a_file_is_put_aside_and_the_next_is_taken(spool: Spool, taker: Taker, kind: str) -> None:
     path = spool.folder / f"{1:020}-1.Stop"
     if kind == "pipe":
         os.mkfifo(path)

@@ -29,7 +29,7 @@ def test_bytes_that_are_no_text_are_replaced() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"{", b'{"a": 1e400}', b'{"a": NaN}', b"[" * 100_000, b'{"n": ' + b"9" * 50_000 + b"}", b'{"a": \xed\xa0']
 )
-def test_what_is_no_json_is_refused(data: bytes) -> None:
+def test_what_is_not_json_is_refused(data: bytes) -> None:
     with pytest.raises(InputError):
         read_json(data)
 

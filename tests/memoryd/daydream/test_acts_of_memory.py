@@ -320,5 +320,5 @@ def test_a_rule_in_ordinary_wording_is_one(text: str) -> None:
         "Every button should start with a capital letter in this mockup, right?",
     ],
 )
-def test_a_task_that_only_says_how_often_is_no_rule(text: str) -> None:
+def test_a_task_that_only_says_how_often_is_not_a_rule(text: str) -> None:
     assert acts(text) == []

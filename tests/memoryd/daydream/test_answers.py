@@ -82,7 +82,7 @@ def test_a_choice_becomes_a_statement_with_its_question() -> None:
         (QUESTION, "what would change on the server?"),
     ],
 )
-def test_a_permission_or_a_question_back_is_no_memory(question: str, answer: str) -> None:
+def test_a_permission_or_a_question_back_is_not_a_memory(question: str, answer: str) -> None:
     assert contents(answered(question, answer)) == ""
 
 

@@ -69,7 +69,7 @@ def test_a_second_session_that_says_the_same_makes_it_active(service: Orchestrat
     assert status_of(service, first.id) is Status.ACTIVE
 
 
-def test_an_order_of_the_moment_becomes_no_memory_by_being_given_in_two_sessions(
+def test_an_order_of_the_moment_does_not_become_a_memory_by_being_given_in_two_sessions(
     service: Orchestrator, keeper: Reconciler
 ) -> None:
     order = replace(WAITING, content="Don't run the integration tests now, wait for my review first.", source=Source.USER)

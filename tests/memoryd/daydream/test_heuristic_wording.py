@@ -41,7 +41,7 @@ def test_a_correction_is_kept_as_a_statement_that_names_its_subject(said: str, s
         "No, it is 5544, not 6000.",  # nobody claimed 6000, so "it" could be anything
     ],
 )
-def test_a_correction_that_can_not_be_reworded_soundly_stays_as_it_was_said(text: str) -> None:
+def test_a_correction_that_cannot_be_reworded_soundly_stays_as_it_was_said(text: str) -> None:
     assert corrected(text, CLAIM[3:]) == text
 
 
@@ -69,7 +69,7 @@ def test_questions_around_a_statement_are_left_out() -> None:
         ("请你先别实现 `RetryQueue`，给出方案。", "for this task"),
     ],
 )
-def test_what_says_nothing_without_its_conversation_is_no_memory(text: str, reason: str) -> None:
+def test_what_says_nothing_without_its_conversation_is_not_a_memory(text: str, reason: str) -> None:
     result = HeuristicExtractor().extract(Passage(talk("A: The parser is done.", f"U: {text}")))
     assert not result.candidates
     assert reason in result.skipped, result.skipped

@@ -287,7 +287,7 @@ def errors(world: World) -> list[str]:
     return [run.error for run in reversed(world.state.runs()) if run.error]
 
 
-def test_rules_read_while_the_model_can_not_and_the_model_reads_it_when_it_can(world: World, log: Log) -> None:
+def test_rules_read_while_the_model_cannot_and_the_model_reads_it_when_it_can(world: World, log: Log) -> None:
     log.say(SAID[0])
     (run,) = world.run(log, world.model(ModelError("down", fix="Wait.", transient=True)))
     assert (run.kept, run.extractor, run.error) == (1, "session", "")
@@ -379,7 +379,7 @@ def test_a_piece_in_which_nobody_said_anything_costs_no_call(world: World, log: 
     assert world.state.cursor(str(log.path)).offset == log.path.stat().st_size
 
 
-def test_a_store_that_can_not_write_postpones_too(world: World, log: Log) -> None:
+def test_a_store_that_cannot_write_postpones_too(world: World, log: Log) -> None:
     def full() -> None:
         raise StoreError("The disk is full.")
 

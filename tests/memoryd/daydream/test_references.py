@@ -95,7 +95,7 @@ def test_a_claimed_repetition_that_says_the_opposite_is_none(world: World) -> No
     assert (action, status(world, old)) == (KeepAction.SUPERSEDES, Status.SUPERSEDED)
 
 
-def test_memories_of_other_projects_and_ended_ones_can_not_be_named(world: World) -> None:
+def test_memories_of_other_projects_and_ended_ones_cannot_be_named(world: World) -> None:
     other = known(world, RULE, project="p2", source=Source.AGENT_STEP)
     gone = known(world, "The queue is RabbitMQ.", status=Status.SUPERSEDED)
     action, _ = keep(world, "Jobs are kept in Postgres.", replaces=(other, gone, "mem_0000000000ff"))

@@ -329,7 +329,7 @@ def test_an_interrupt_is_a_turn_of_its_own(log: Log, reader: Reader) -> None:
     assert [(turn.kind, turn.text) for turn in turns] == [(TurnKind.INTERRUPT, "")]
 
 
-def test_compaction_is_no_user_text(log: Log, reader: Reader) -> None:
+def test_compaction_is_not_user_text(log: Log, reader: Reader) -> None:
     summary = "This session is being continued from a previous conversation that ran out of context.\nThe user wants tabs."
     boundary = log.line("system", subtype="compact_boundary")
     turns = reader.turns(boundary, log.user(summary, isCompactSummary=True), log.user(summary))

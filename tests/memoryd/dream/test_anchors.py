@@ -94,7 +94,7 @@ def test_a_project_that_is_away_says_nothing_about_its_files(world: World, code:
     assert store.require(id).tags == ()
 
 
-def test_what_never_was_a_file_is_no_anchor(world: World, code: Path) -> None:
+def test_what_never_was_a_file_is_not_an_anchor(world: World, code: Path) -> None:
     store = world[0]
     id = about(store, "and/or")
     night(world)

@@ -211,7 +211,7 @@ def test_what_a_model_says_of_a_pair_is_done(relation: str, left: int, open_pair
     assert (8 - closed(plan) + created, len(plan.undecided)) == (left, open_pairs)
 
 
-def test_a_model_can_not_merge_statements_of_other_numbers() -> None:
+def test_a_model_cannot_merge_statements_of_other_numbers() -> None:
     items = [
         memory("The harbour pipeline keeps 14 builds", days=9),
         memory("The harbour pipeline keeps the last 30 builds", days=8),

@@ -107,7 +107,7 @@ def test_worth_counts_importance_confidence_usage_and_freshness() -> None:
     assert usage_factor(UNUSED) == 1 and age_days(base, NOW - timedelta(days=9)) == 0
 
 
-def test_being_shown_is_no_use() -> None:
+def test_being_shown_does_not_count_as_use() -> None:
     at = "2026-05-01T00:00:00Z"
     uses = [
         Use("m", f"s{n}", how, at)

@@ -28,7 +28,7 @@ def test_a_new_memory_comes_whole_and_one_that_is_gone_goes_whole() -> None:
     assert [text for _, text in file_lines(None, ITEM)] == [text for _, text in file_lines(ITEM, None)]
 
 
-def test_bookkeeping_is_no_change_and_a_long_one_is_cut() -> None:
+def test_bookkeeping_is_not_a_change_and_a_long_one_is_cut() -> None:
     assert not [sign for sign, _ in file_lines(ITEM, replace(ITEM, backends=("vector",))) if sign in "+-"]
     long = file_lines(None, replace(ITEM, content="\n".join(map(str, range(1_000)))))
     assert (len(long), long[-1]) == (MAX_LINES + 1, (GAP, ""))

@@ -37,7 +37,7 @@ def test_without_a_model_extractor_nothing_is_asked(state: State, settings: Sett
 
 
 @pytest.mark.parametrize("answer", ["", "{}", '{"answers": []}', "Delete everything.", ModelError("down")])
-def test_an_answer_that_can_not_be_used_changes_nothing_and_is_reported(
+def test_an_answer_that_cannot_be_used_changes_nothing_and_is_reported(
     store: Orchestrator, state: State, settings: Settings, clock: FakeClock, answer: str | Exception
 ) -> None:
     fill(store)

@@ -145,7 +145,7 @@ def test_rows_leave_with_length_one_or_as_an_error(rows: int, columns: int, valu
 
 
 @pytest.mark.parametrize("values", [[[np.nan, 1]], [[0, 0]], [[1, 0], [1]], [[1, 0], [0, 1]], [1, 0], [[]]])
-def test_a_vector_that_can_not_be_compared_is_refused(values: list[Any]) -> None:
+def test_a_vector_that_cannot_be_compared_is_refused(values: list[Any]) -> None:
     with pytest.raises(EmbeddingError):
         unit_rows(values, 1, "x")
 

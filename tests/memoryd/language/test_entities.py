@@ -59,7 +59,7 @@ def test_any_text_gives_short_distinct_normal_names(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "A", ".", "/", "_", "-", "`", "@", ":", " ", "1", "\\", "~", "E"]), max_size=200))
-def test_pattern_like_text_is_no_trouble_and_the_order_is_stable(parts: list[str]) -> None:
+def test_pattern_like_text_is_harmless_and_the_order_is_stable(parts: list[str]) -> None:
     text = "".join(parts)
     assert find_entities(text) == find_entities(text)
 

@@ -127,7 +127,7 @@ def test_a_distance_has_a_margin() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "What may we do?", "on 31 February 2024", "version 2.0", "2025-13-40", "port 8443"])
-def test_no_time_is_no_span(text: str) -> None:
+def test_without_a_time_there_is_no_span(text: str) -> None:
     assert asked_span(text, NOW) is None
 
 

@@ -129,7 +129,7 @@ def test_an_old_client_must_be_updated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["", "not json", "[1]"])
-def test_output_that_is_no_result_is_a_failure(tmp_path: Path, output: str) -> None:
+def test_output_that_is_not_a_result_is_a_failure(tmp_path: Path, output: str) -> None:
     with pytest.raises(ModelError, match="no result"):
         client(tmp_path, f"sys.stdin.read(); print({output!r})").complete(ASK)
 

@@ -77,7 +77,7 @@ def test_a_local_server_needs_no_key(endpoint: Endpoint) -> None:
     assert llm(endpoint).complete([Message("user", "u")]).text
 
 
-def test_a_refused_key_is_no_transient_fault(endpoint: Endpoint) -> None:
+def test_a_refused_key_is_not_a_transient_fault(endpoint: Endpoint) -> None:
     endpoint.status = 401
     with pytest.raises(ModelError, match="401") as caught:
         llm(endpoint).complete([Message("user", "u")])

@@ -321,7 +321,7 @@ def test_a_call_always_gets_its_id_back(line: bytes) -> None:
     assert exchange(INITIALIZE, READY, line).keys() == {0, 4}
 
 
-def test_an_answer_that_is_no_text_gets_to_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_is_not_text_gets_to_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeApi, "call", lambda self, method, params: {"answer": "half \ud83d"})
     call = {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "recall", "arguments": {"query": "x"}}}
     assert exchange(INITIALIZE, READY, call).keys() == {0, 4}

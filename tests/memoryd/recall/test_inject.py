@@ -115,7 +115,7 @@ def test_what_was_learnt_meanwhile_has_its_share_of_the_budget(desk: Desk, clock
     assert token_count(text) <= desk.settings.session_budget
 
 
-def test_what_speaks_against_the_user_is_no_news_of_a_later_session(desk: Desk, clock: FakeClock) -> None:
+def test_what_speaks_against_the_user_is_not_news_of_a_later_session(desk: Desk, clock: FakeClock) -> None:
     rule = desk.learn("Never deploy on Mondays.", source=Source.USER, polarity=Polarity.DONT)
     desk.injector.session_start(desk.event("s1", source="startup"))
     clock.advance(hours=1)
@@ -147,7 +147,7 @@ def test_a_project_that_is_off_leaves_an_empty_cache(desk: Desk) -> None:
     assert (desk.settings.paths.governance_cache / f"{cache_key(desk.project.root)}.json").read_bytes() == b""
 
 
-def test_only_context_reaches_the_model_and_silence_is_no_output() -> None:
+def test_only_context_reaches_the_model_and_silence_is_not_output() -> None:
     assert hook_output("SessionStart", "") == b""
     answer = orjson.loads(hook_output("SessionStart", "text", "for the person"))
     assert answer == {

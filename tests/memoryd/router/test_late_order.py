@@ -101,7 +101,7 @@ def test_a_time_with_one_end_tells_more_of_a_statement_than_of_a_turn() -> None:
     assert rows["b"]["date"] == 4 * rows["a"]["date"] > 0
 
 
-def test_what_the_user_of_a_chat_asks_is_no_mere_question() -> None:
+def test_what_the_user_of_a_chat_asks_is_not_a_mere_question() -> None:
     said = replace(turn("a", "I moved to Porto. Any tips for the bakery?"), tags=(USER_TAG,))
     rows = features([said, turn("b", "Do you like bread?")], {})
     assert rows["a"]["user"] == 1.0 and "question" not in rows["a"]

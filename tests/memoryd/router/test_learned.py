@@ -187,7 +187,7 @@ def test_the_comparison_counts_what_only_one_had_right() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b'{"format": 2}', b'{"format": 1, "nowhere": ["a"]}', b'{"format": 1, "graph": ["a"]}']
 )
-def test_labels_that_can_not_be_used_are_refused_with_the_form_to_write(tmp_path: Path, content: bytes) -> None:
+def test_labels_that_cannot_be_used_are_refused_with_the_form_to_write(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "labels.json"
     path.write_bytes(content)
     with pytest.raises(InputError) as error:

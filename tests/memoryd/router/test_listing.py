@@ -70,7 +70,7 @@ def test_kind_and_time_are_joined() -> None:
         "the rules of the linter",
     ],
 )
-def test_a_question_with_a_subject_or_without_kind_and_time_is_no_list(text: str) -> None:
+def test_a_question_with_a_subject_or_without_kind_and_time_is_not_a_list(text: str) -> None:
     assert asked_listing(text, NOW) is None
 
 

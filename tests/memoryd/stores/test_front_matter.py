@@ -178,7 +178,7 @@ def test_a_front_matter_in_one_line_of_braces_can_be_edited() -> None:
     assert read(after).item.pinned
 
 
-def test_a_form_that_can_not_be_edited_safely_is_refused_not_damaged() -> None:
+def test_a_form_that_cannot_be_edited_safely_is_refused_not_damaged() -> None:
     file = read(f"---\nid: {ID}\ntags: &t [a]\nother: *t\n---\nText\n".encode())
     with pytest.raises(StoreError, match="can't be changed"):
         memory_file.update(file, replace(file.item, tags=("b",)), "/m/x", PLACE)

@@ -112,7 +112,7 @@ def test_damage_found_in_the_middle_of_a_batch_writes_no_memory_twice(tmp_path: 
     assert {item.id for item in store.all()} == {an_id(number) for number in range(1, 40)} | set(found)
 
 
-def test_an_error_that_is_no_damage_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_that_is_not_damage_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = filled(tmp_path)
 
     def fail(*_: object) -> None:

@@ -182,7 +182,7 @@ def test_a_note_belongs_to_the_folder_it_is_in(tmp_path: Path, relative: str, sc
     assert (item.scope, item.project, item.session) == (scope, project, session)
 
 
-def test_what_is_no_memory_is_left_out(tmp_path: Path) -> None:
+def test_what_is_not_a_memory_is_left_out(tmp_path: Path) -> None:
     for name in ("README.md", "user/readme.md", ".obsidian/a.md", ".a.md", ".trash/x.md", "user/.tmp-1.md", "a.txt", "image.png"):
         put_file(tmp_path, name, "Text")
     put_file(tmp_path, "yes.MD", "Text")
@@ -306,7 +306,7 @@ def test_a_folder_that_is_gone_takes_its_memories_along(tmp_path: Path) -> None:
     assert [item.id for item in store.all()] == [an_id(3)]
 
 
-def test_a_rename_keeps_the_id_and_is_no_change(tmp_path: Path) -> None:
+def test_a_rename_keeps_the_id_and_is_not_a_change(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1))
     old = store.path_of(an_id(1))
@@ -341,7 +341,7 @@ def test_a_hand_edit_that_was_not_seen_yet_survives_a_write(tmp_path: Path) -> N
     assert ids(store, "valkey") == [an_id(1)]
 
 
-def test_a_touched_file_is_no_change(tmp_path: Path) -> None:
+def test_a_touched_file_is_not_a_change(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1))
     path = store.path_of(an_id(1))

@@ -131,7 +131,7 @@ def test_a_link_within_the_vault_is_followed(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_note_with_a_number_that_can_not_be_shown_is_left_alone_by_edits(tmp_path: Path) -> None:
+def test_a_note_with_a_number_that_cannot_be_shown_is_left_alone_by_edits(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     folder = tmp_path / "memories" / "user"
     folder.mkdir(parents=True)
@@ -162,7 +162,7 @@ def test_a_foreign_note_whose_front_matter_is_not_yaml_is_found_and_named(tmp_pa
     ("data", "advice"),
     [(b"\xff\xfeA note", "UTF-8"), (b"x" * 1_000_001, "smaller files"), (b"---\nid: mem_00000000000a\n---\n", "text")],
 )
-def test_the_advice_for_a_file_that_can_not_be_read_fits_its_fault(tmp_path: Path, data: bytes, advice: str) -> None:
+def test_the_advice_for_a_file_that_cannot_be_read_fits_its_fault(tmp_path: Path, data: bytes, advice: str) -> None:
     store = open_store(tmp_path)
     folder = tmp_path / "memories" / "user"
     folder.mkdir(parents=True)

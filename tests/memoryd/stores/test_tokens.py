@@ -87,7 +87,7 @@ def test_rows_of_another_model_and_damaged_rows_wait_to_be_encoded_again(store: 
     assert store.score("alpha", list("abc"), even).keys() == {"c"}
 
 
-def test_a_file_that_is_no_database_is_reported(tmp_path: Path, encoder: Counting) -> None:
+def test_a_file_that_is_not_a_database_is_reported(tmp_path: Path, encoder: Counting) -> None:
     (tmp_path / "tokens.db").write_bytes(b"no database at all" * 100)
     with pytest.raises(IndexDamagedError):
         TokenStore(tmp_path / "tokens.db", encoder)
@@ -145,7 +145,7 @@ def test_what_older_versions_stored_is_encoded_again(store: TokenStore, tmp_path
 
 
 @pytest.mark.parametrize("bad", [np.zeros((1, 4)), np.full((1, 4), np.nan), np.zeros((0, 4))])
-def test_what_is_no_vector_is_never_stored(bad: Any) -> None:
+def test_what_is_not_a_vector_is_never_stored(bad: Any) -> None:
     with pytest.raises(EmbeddingError):
         to_blob(bad.astype(np.float32))
 

@@ -98,7 +98,7 @@ def test_nothing_is_asked_for_with_k_of_zero_or_less(open_store: Callable[..., A
     assert store.search(Query(text="1"), k) == [] and store.search(Query(), k) == []
 
 
-def test_what_has_nothing_in_common_is_no_hit(open_store: Callable[..., Any]) -> None:
+def test_what_has_nothing_in_common_is_not_a_hit(open_store: Callable[..., Any]) -> None:
     class Axes(ClusterEmbedder):
         def embed(self, texts: list[str]) -> Any:  # type: ignore[override]
             return np.array([[1, 0] if text == "a" else [0, 1] if text == "b" else [-0.6, 0.8] for text in texts], np.float32)
@@ -314,7 +314,7 @@ def test_a_damaged_vector_counts_as_missing_and_is_repaired_by_writing(
     assert fresh.stale_count() == 0 and fresh.search(Query(text="2 fact 2"), 1)[0].item.id == item(2).id
 
 
-def test_a_file_that_is_no_database_is_reported_as_damaged(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_reported_as_damaged(tmp_path: Path) -> None:
     path = tmp_path / "v.db"
     path.write_bytes(b"not a database, " * 400)
     with pytest.raises(IndexDamagedError):

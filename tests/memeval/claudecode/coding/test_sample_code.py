@@ -200,7 +200,7 @@ def test_selections_keep_the_order_and_dev_slices_whole_sequences(options_of: Op
     assert ids(Selection(types=("first",))) == every[::4]
 
 
-def test_unknown_options_and_broken_data_are_told(tmp_path: Path, options_of: OptionsOf) -> None:
+def test_unknown_options_and_broken_data_are_reported(tmp_path: Path, options_of: OptionsOf) -> None:
     with pytest.raises(ConfigError, match="agian"):
         SampleCode("sample-code", options_of(agian=True))
     with pytest.raises(ConfigError, match="test_timeout"):

@@ -111,7 +111,7 @@ def test_commits_come_from_the_cache_once_they_are_there(world: World, tmp_path:
     assert (tmp_path / "two" / "calc.py").read_text() == WRONG
 
 
-def test_what_cannot_be_fetched_is_told_with_the_fix(world: World, tmp_path: Path) -> None:
+def test_what_cannot_be_fetched_is_reported_with_the_fix(world: World, tmp_path: Path) -> None:
     repositories = Repositories(tmp_path / "commits", world.clones, base=str(tmp_path / "no-server"))
     with pytest.raises(DataError, match="acme/other.*option checkouts"):
         repositories.checkout("acme/other", world.base, tmp_path / "work")
@@ -202,7 +202,7 @@ esac"""
     assert "--network none" in arguments and "swebench/sweb.eval.x86_64.acme_1776_calc-1:latest" in arguments
 
 
-def test_without_an_engine_or_image_the_reason_is_told(world: World, tmp_path: Path) -> None:
+def test_without_an_engine_or_image_the_reason_is_reported(world: World, tmp_path: Path) -> None:
     assert "not installed" in Docker(str(tmp_path / "nothing")).engine()
     dead = Docker(fake_docker(tmp_path, "echo Cannot connect to the daemon; exit 1"))
     assert dead.engine() == "no docker engine answers (Cannot connect to the daemon)"
@@ -281,7 +281,9 @@ def test_a_task_is_prepared_worked_on_and_graded(world: World, tmp_path: Path, o
     assert score.value is None
 
 
-def test_a_repository_that_is_not_here_is_told_when_its_task_begins(world: World, tmp_path: Path, options_of: OptionsOf) -> None:
+def test_a_repository_that_is_not_here_is_reported_when_its_task_begins(
+    world: World, tmp_path: Path, options_of: OptionsOf
+) -> None:
     family = SweTasks("swe-contextbench", options_of(data(tmp_path, world.record)))
     with pytest.raises(DataError, match="offline mode"):
         family.prepare(steps_of(family)[0][1][0], tmp_path / "work")
