@@ -294,10 +294,13 @@ class SessionRunner:
         """Return all environment variables of a session."""
         settings = self._conditions.plugin_settings
         own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
-        shared = {"MEMORYD_CLAUDE_COMMAND": self._client.program, **NO_DAILY_BUDGET} if self._setup.arm.has_plugin else {}
+        plugin = {"MEMORYD_CLAUDE_COMMAND": self._client.program, **NO_DAILY_BUDGET, **PATIENT_HOOKS}
+        shared = plugin if self._setup.arm.has_plugin else {}
         return {**self._environment, **state.variables(), **self._setup.variables, **shared, **own}
 
 
+PATIENT_HOOKS = {"MEMORYD_HOOK_SECONDS": "4"}
+"""On a busy machine a hook would give up early and use the start text of an earlier session, or nothing."""
 NO_DAILY_BUDGET = {"MEMORYD_DAILY_TOKEN_BUDGET": str(MAX_NUMBER)}
 """A run replays weeks within an hour, so a user's limit of a day would leave most of them unread."""
 NO_MODEL = {"MEMORYD_DAILY_TOKEN_BUDGET": "0"}

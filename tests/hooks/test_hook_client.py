@@ -238,6 +238,18 @@ def test_what_is_typed_to_memoryd_itself_is_waited_for_longer_than_a_prompt(monk
     assert waited == pytest.approx([hook.protocol.TYPED_SECONDS] * 3 + [hook.ASK_SECONDS["UserPromptSubmit"]])
 
 
+@pytest.mark.parametrize(("value", "seconds"), [("", 0.2), ("3", 3.0), ("60", 4.0), ("soon", 0.2)])
+def test_a_benchmark_lets_hooks_wait_longer_but_never_as_long_as_the_client_does(
+    monkeypatch: pytest.MonkeyPatch, value: str, seconds: float
+) -> None:
+    hook = _load("hook")
+    waited: list[float] = []
+    monkeypatch.setattr(hook, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(hook.protocol, "ask", lambda home, event, data, deadline: waited.append(deadline - 100.0) or b"")
+    hook._deliver("/nowhere", "UserPromptSubmit", b'\n{"prompt":"why?"}', 100.0, {"MEMORYD_HOOK_SECONDS": value})
+    assert waited == pytest.approx([seconds])
+
+
 def test_only_a_client_at_which_a_person_sits_says_so_of_a_typed_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = _load("hook")
     sent: list[bytes] = []
