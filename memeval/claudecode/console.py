@@ -61,14 +61,16 @@ def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool
         print_json({"cells": rows, "total": asdict(total), "comparisons": comparisons, "command": command.to_json()})
         return
     lines = [(cell.label, *_numbers(one)) for cell, one in cells]
-    print_table("", ("cell", "sessions", "tokens in", "tokens out", "cost", "time"), [*lines, ("all", *_numbers(total))])
+    columns = ("cell", "sessions", "tokens in", "tokens out", "cost", "of it memory's models", "time")
+    print_table("", columns, [*lines, ("all", *_numbers(total))])
     for one in outlooks:
         click.echo(one.line)
     click.echo("The estimate errs upwards. Nothing was run.")
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
-    return f"{one.sessions:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", _amount(one.cost_usd), f"{one.hours:.2f} h"
+    costs = (_amount(one.cost_usd), _amount(one.memory_usd))
+    return f"{one.sessions:,}", f"{one.input_tokens:,}", f"{one.output_tokens:,}", *costs, f"{one.hours:.2f} h"
 
 
 def _amount(cost: float | None) -> str:
@@ -87,7 +89,7 @@ def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
         width = f"± {100 * view.half_width:.0f} points"
         size = (view.benchmark, f"{view.questions:,}", f"{view.clusters:,}")
         rows.append((*size, *_numbers(offer.estimate)[3:], width, smallest))
-    columns = ("benchmark", "tasks", "conversations", "cost", "time", "interval", "smallest difference")
+    columns = ("benchmark", "tasks", "conversations", "cost", "of it memory's models", "time", "interval", "smallest difference")
     print_table(f"For ${usd:,.2f}, with the arms of the primary comparison", columns, rows)
     if offers:
         click.echo(f"{offers[0].outlook.line}\nRun it: {offers[0].command}")

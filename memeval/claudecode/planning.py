@@ -5,19 +5,24 @@ Estimates err upwards, by at most a half against the run of the real client that
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from memeval import stats
-from memeval.claudecode.arms import Conditions
+from memeval.claudecode.arms import Conditions, setting_value
 from memeval.claudecode.command import GRID, Command, GridRow
 from memeval.claudecode.contract import Arm, Family, Step, StepKind, StepSequence
 from memeval.claudecode.controls import history_of_sessions
 from memeval.core.errors import MemevalError
 from memeval.core.text import estimate_tokens
 from memeval.models.prices import Price, load_prices
+from memoryd.core.config import Settings, current_name, parse_value
+from memoryd.daydream.costs import INPUT_TOKENS_A_SESSION, OUTPUT_TOKENS_A_SESSION
+from memoryd.daydream.readers import models_of
 
 # Estimates
 
@@ -44,7 +49,8 @@ _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": 
 class Estimate:
     """The estimated effort of a cell.
 
-    `cost_usd` is None if the price of the model is unknown. `hours` is wall time with the given number of workers.
+    `cost_usd` is None if the price of the model is unknown. `memory_tokens` and `memory_usd` are the part of memory's own models.
+    `hours` is wall time with the given number of workers.
     """
 
     sessions: int = 0
@@ -52,16 +58,23 @@ class Estimate:
     output_tokens: int = 0
     cost_usd: float | None = 0.0
     hours: float = 0.0
+    memory_tokens: int = 0
+    memory_usd: float | None = 0.0
 
     def __add__(self, other: Estimate) -> Estimate:
-        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
         return Estimate(
             self.sessions + other.sessions,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
-            cost,
+            _sum(self.cost_usd, other.cost_usd),
             self.hours + other.hours,
+            self.memory_tokens + other.memory_tokens,
+            _sum(self.memory_usd, other.memory_usd),
         )
+
+
+def _sum(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
 
 
 def estimate_all(
@@ -69,15 +82,21 @@ def estimate_all(
 ) -> tuple[list[tuple[GridRow, Estimate]], Estimate]:
     """Estimate each cell of a command, and all together. `sequences` has those of the benchmarks that have tasks."""
     cells = [
-        (cell, estimate(cell.arm, cell.model, sequences[cell.benchmark], command.conditions))
+        (cell, _estimate_cell(cell.arm, cell.model, sequences[cell.benchmark], command))
         for cell in command.all_cells()
         if cell.benchmark in sequences
     ]
     return cells, sum((one for _, one in cells), Estimate())
 
 
+def _estimate_cell(arm: Arm, model: str, sequences: Sequence[StepSequence], command: Command) -> Estimate:
+    sessions = estimate(arm, model, sequences, command.conditions)
+    memory = estimate_memory(arm, sequences, reader_of(command.conditions))
+    return sessions + memory + estimate_judge(sequences, command.judge_model)
+
+
 def estimate(arm: Arm, model: str, sequences: Sequence[StepSequence], conditions: Conditions) -> Estimate:
-    """Estimate one cell."""
+    """Estimate the sessions of one cell."""
     given = taken = sessions = 0
     billed = seconds = 0.0
     for sequence in sequences:
@@ -121,6 +140,62 @@ def _billed(first: int, calls: int) -> float:
         return float(first)
     later = sum(CACHE_READ * (first + GROWTH_TOKENS * number) for number in range(calls - 1))
     return CACHE_WRITE * (first + GROWTH_TOKENS * (calls - 1)) + later
+
+
+# What memory's models and judges cost
+
+READER_PROMPT_TOKENS, READER_KNOWN_TOKENS = 2_000, 1_500
+"""The reader's instructions, and the memories that it is shown as known, of each call."""
+READER_SECONDS = 8.0
+JUDGE_TOKENS = (1_200, 60)
+"""Input and output of one call of a judge."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReader:
+    """The model that reads sessions, as its price is listed, and the largest part of a session that one call shows it."""
+
+    model: str
+    chunk_tokens: int
+
+
+def reader_of(conditions: Conditions) -> SessionReader | None:
+    """Return the model of the day dream, or None if it reads without one."""
+    texts = {name: setting_value(text, os.environ) or "" for name, text in conditions.plugin_settings.items()}
+    values = {current_name(name): parse_value(name, text, "--plugin-setting") for name, text in texts.items()}
+    settings = Settings(**{"home": Path(), **values})
+    for name in models_of(settings)[:1]:
+        claude = f"anthropic/{_ALIASES.get(settings.claude_model, settings.claude_model)}"
+        return SessionReader(claude if name == "claude" else settings.openai_model, settings.chunk_tokens)
+    return None
+
+
+def estimate_memory(arm: Arm, sequences: Sequence[StepSequence], reader: SessionReader | None) -> Estimate:
+    """Estimate the day dreams of one cell. Conversations and tasks are read, and questions are not."""
+    if reader is None or not arm.has_plugin:
+        return Estimate()
+    given = taken = calls = 0
+    for step in (step for sequence in sequences for step in sequence.steps):
+        if step.kind is StepKind.TASK:
+            given, taken, calls = given + INPUT_TOKENS_A_SESSION, taken + OUTPUT_TOKENS_A_SESSION, calls + 2
+        elif step.kind is StepKind.REPLAY and arm.remembers:
+            said = sum(estimate_tokens(turn.text) for turn in step.session.turns) if step.session else 0
+            parts = max(1, -(-said // reader.chunk_tokens))
+            read = said + parts * (READER_PROMPT_TOKENS + READER_KNOWN_TOKENS)
+            given, taken, calls = given + read, taken + read * OUTPUT_TOKENS_A_SESSION // INPUT_TOKENS_A_SESSION, calls + parts
+    price = load_prices().of(reader.model)
+    cost = price.cost(given, taken) if price else None
+    return Estimate(0, given, taken, cost, calls * READER_SECONDS / 3600, given + taken, cost)
+
+
+def estimate_judge(sequences: Sequence[StepSequence], model: str) -> Estimate:
+    """Estimate the calls of a judge that is a model: one for each question."""
+    asked = sum(step.kind is StepKind.QUESTION for sequence in sequences for step in sequence.steps)
+    if not model or not asked:
+        return Estimate()
+    given, taken = (asked * tokens for tokens in JUDGE_TOKENS)
+    price = load_prices().of(model)
+    return Estimate(0, given, taken, price.cost(given, taken) if price else None)
 
 
 # What a comparison can find
@@ -213,7 +288,7 @@ def _offer(command: Command, name: str, family: Family, sides: tuple[str, ...], 
     model = command.cells[0][1]
 
     def effort(sequences: Sequence[StepSequence]) -> Estimate:
-        return sum((estimate(Arm(arm), model, sequences, command.conditions) for arm in sides), Estimate())
+        return sum((_estimate_cell(Arm(arm), model, sequences, command) for arm in sides), Estimate())
 
     def first(count: int) -> list[StepSequence]:
         return list(family.sequences(replace(command.selection, limit=count)))

@@ -241,6 +241,25 @@ def test_a_dry_run_plans_and_runs_nothing(world: FakeWorld) -> None:
     assert world.calls() == []
 
 
+def test_a_plan_counts_the_models_of_memory_and_the_judge_and_shows_memory_apart(world: FakeWorld) -> None:
+    world.questions(5)
+
+    def planned(*flags: str) -> dict[str, Any]:
+        done = world.bench("-b", "forty", "--mode", "off,plugin", "--dry-run", "--json", *flags)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    plain, read = planned(), planned("--plugin-setting", "reader=claude")
+    assert [row["memory_usd"] for row in plain["cells"]] == [0.0, 0.0]
+    off, plugin = read["cells"]
+    assert off["memory_usd"] == 0.0 < plugin["memory_usd"]
+    assert plugin["cost_usd"] == pytest.approx(plain["cells"][1]["cost_usd"] + plugin["memory_usd"])
+    world.extra["OPENAI_API_KEY"] = "none"
+    judged = planned("--judge", "llm", "--judge-model", "openai/gpt-4o")
+    assert judged["total"]["cost_usd"] > plain["total"]["cost_usd"]
+
+
 def test_benchmarks_are_listed_with_what_they_need(world: FakeWorld) -> None:
     world.questions(1)
     listed = json.loads(world.bench("--list-benchmarks", "--json", "--offline").stdout)
