@@ -14,7 +14,9 @@ from memeval.report.html.run_page import anchor, mark, metric_text, trajectories
 from memeval.report.runs import MetricCell, RunResult, number
 from memeval.report.table import NONE, dollars, interval, is_number, p_value, percent, points
 
-_NUMBERS = frozenset({"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost"})
+_NUMBERS = frozenset(
+    {"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost", "of it memory"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,9 @@ def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mappi
 
 def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
     columns = ("arm", "model", "accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "sessions",
-               "tokens", "cost", "trajectories")  # fmt: skip
+               "tokens", "cost", "of it memory", "trajectories")  # fmt: skip
     parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS, stacked=True)]
+    parts += [el("p", el("strong", line)) for cell in cells for line in fault_lines(cell.name, cell.client)]
     if comparisons:
         parts.append(_verdicts(comparisons))
     return join([*parts, el("h3", "Every task"), _tasks(cells, links)])
@@ -152,8 +155,27 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
         _sessions(cell.client.get("sessions")),
         f"{cell.tokens:,.0f}",
         dollars(cell.cost),
+        dollars(memory_cost(cell.client)),
         el("a", "sessions", href=cell.trajectories) if cell.trajectories else NONE,
     )
+
+
+def memory_cost(client: Mapping[str, Any]) -> float | None:
+    """Return what memory itself cost: replaying the history into it, and its own models. Older results don't say."""
+    parts = client.get("costs")
+    found = [number(parts[name].get("cost_usd")) for name in ("replays", "memory")] if isinstance(parts, Mapping) else [None]
+    known = [cost for cost in found if cost is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def fault_lines(name: str, client: Mapping[str, Any]) -> Iterator[str]:
+    """Describe the faults of a cell: day dreams that failed, and questions that have no score because of a fault."""
+    dreams, unscored = client.get("daydreams"), client.get("unscored")
+    if isinstance(dreams, Mapping) and dreams.get("failed"):
+        yield f"{name}: {dreams['failed']} day dreams failed, so its memory is incomplete. {dreams.get('problem', '')}"
+    if isinstance(unscored, Mapping) and unscored:
+        causes = ", ".join(f"{count} {fault}" for fault, count in unscored.items())
+        yield f"{name}: {sum(unscored.values())} questions are unscored because of faults ({causes}) until a --resume."
 
 
 def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:

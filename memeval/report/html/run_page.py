@@ -369,6 +369,12 @@ def _facts(run: RunResult, client: Mapping[str, Any]) -> Iterator[tuple[str, obj
         yield "sessions", ", ".join(f"{number} {status}" for status, number in ended.items())
         if cached := run.find("claudecode", "sessions", "cached"):
             yield "from the cache", f"{cached} sessions, which an earlier run paid for"
+    dreams = run.find("claudecode", "daydreams")
+    if isinstance(dreams, Mapping) and dreams.get("failed"):
+        yield "day dreams that failed", f"{dreams['failed']}: {dreams.get('problem', '')}"
+    parts = run.find("claudecode", "costs")
+    if isinstance(parts, Mapping):
+        yield "costs", ", ".join(f"{name} {dollars(number(one.get('cost_usd')))}" for name, one in parts.items())
     for name in ("accuracy", "recency", "efficiency", "relevancy"):
         yield name, metric_text(run.find("claudecode", "four_metrics", name))
 

@@ -61,6 +61,18 @@ def test_accuracy_is_that_of_the_command_with_its_own_interval(tmp_path: Path) -
     assert "+36.0" in shown  # against 1 of 4
 
 
+def test_failed_day_dreams_unscored_questions_and_the_cost_of_memory_are_shown(tmp_path: Path) -> None:
+    costs = {name: {"cost_usd": cost} for name, cost in (("replays", 0.25), ("answers", 1.0), ("memory", 0.5), ("judge", 0.0))}
+    faults = {"daydreams": {"failed": 2, "problem": "The day dream failed: <not logged in>"}, "unscored": {"blocked": 3}}
+    folder = site(tmp_path, cell("plugin", 3, costs=costs, **faults), cell("off", 1))
+    shown = Page((folder / "run_bench-g.html").read_text("utf-8")).text
+    assert "plugin claude-haiku-4-5: 2 day dreams failed, so its memory is incomplete." in shown
+    assert "<not logged in>" in shown
+    assert "3 questions are unscored because of faults (3 blocked)" in shown
+    assert "0.75" in shown
+    assert "off claude-haiku-4-5:" not in shown
+
+
 def test_the_index_leads_to_the_command_and_that_to_each_cell_and_task(tmp_path: Path) -> None:
     folder = site(tmp_path, cell("plugin", 3), cell("off", 1), summary=verdict())
     assert 'href="run_bench-g.html"' in (folder / "index.html").read_text("utf-8")
