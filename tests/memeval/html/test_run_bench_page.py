@@ -63,7 +63,10 @@ def test_accuracy_is_that_of_the_command_with_its_own_interval(tmp_path: Path) -
 
 def test_failed_day_dreams_unscored_questions_and_the_cost_of_memory_are_shown(tmp_path: Path) -> None:
     costs = {name: {"cost_usd": cost} for name, cost in (("replays", 0.25), ("answers", 1.0), ("memory", 0.5), ("judge", 0.0))}
-    faults = {"daydreams": {"failed": 2, "problem": "The day dream failed: <not logged in>"}, "unscored": {"blocked": 3}}
+    faults: dict[str, Any] = {
+        "daydreams": {"failed": 2, "problem": "The day dream failed: <not logged in>"},
+        "unscored": {"blocked": 3},
+    }
     folder = site(tmp_path, cell("plugin", 3, costs=costs, **faults), cell("off", 1))
     shown = Page((folder / "run_bench-g.html").read_text("utf-8")).text
     assert "plugin claude-haiku-4-5: 2 day dreams failed, so its memory is incomplete." in shown
