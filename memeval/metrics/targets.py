@@ -177,7 +177,7 @@ def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Sc
 
     def score(metric: RetrievalMetric, k: int) -> float | None:
         value = metric(ranked, target.ids, k)
-        if value is not None and metric.name == "ndcg_official":
+        if value is not None and metric.name == "ndcg_official" and target.variant == "official":
             return _ndcg(pieces, target, granularity, k)
         return value
 

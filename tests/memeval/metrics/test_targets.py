@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from memeval.core.types import Case, Question, QuestionType, Session, Turn
+from memeval.core.types import Case, Question, QuestionType, Retrieved, Session, Turn
 from memeval.metrics import VARIANTS, targets
-from memeval.metrics.targets import user_side
+from memeval.metrics.targets import scorer, user_side
+from memeval.registry import metric
 
 SESSIONS = (
     Session("s1", (Turn("s1:1", "user", "I moved to Oslo."), Turn("s1:2", "assistant", "Nice."))),
@@ -34,6 +35,14 @@ def test_the_official_variant_skips_what_has_no_target_on_the_users_side() -> No
     result = targets("official", asked, Case("c", SESSIONS, ()), "session")
     assert (result.ids, result.skipped) == ((), "no target on the user's side")
     assert found("community", "session", asked) == ("s2",)
+
+
+@pytest.mark.parametrize("variant", ["", "official", "community", "community_answerable"])
+def test_a_ranking_that_begins_with_the_evidence_has_the_best_official_ndcg_in_every_variant(variant: str) -> None:
+    asked = question(("s1",), ("s1:1",))
+    aim = targets(variant, asked, Case("c", SESSIONS, (asked,)), "session")
+    pieces = [Retrieved(turn.text, sessions=(turn.id[:2],), turns=(turn.id,)) for session in SESSIONS for turn in session.turns]
+    assert scorer(pieces, aim, "turn")(metric.get("ndcg_official"), 3) == 1.0
 
 
 def test_abstention_questions_count_in_the_community_variant_only() -> None:
