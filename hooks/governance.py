@@ -63,9 +63,37 @@ def is_wanted(env: "Mapping[str, str]") -> bool:
     return True
 
 
+def is_closed(home: str, cwd: str) -> bool:
+    """Return whether memory is off or excluded in the folder itself, whatever its repository says.
+
+    The daemon writes the file (see memoryd.recall.injection). The nearest switch decides.
+    """
+    try:
+        with open(os.path.join(home, "run", "governance", "closed"), "rb") as stream:
+            lines = stream.read(1_000_000).splitlines()
+    except OSError:
+        return False
+    signs = {line[1:]: line[:1] for line in lines}
+    excluded = {line[1:] for line in lines if line[:1] == b"!"}
+    for path in {os.path.abspath(cwd), os.path.realpath(cwd)}:
+        switch = b""
+        folder = os.fsencode(path)
+        while True:
+            if folder in excluded:
+                return True
+            switch = switch or signs.get(folder, b"").replace(b"!", b"")
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+        if switch == b"-":
+            return True
+    return False
+
+
 def cached_answer(home: str, env: "Mapping[str, str]", cwd: str) -> bytes:
     """Return the cached answer, or an empty one if there is none."""
-    if not is_wanted(env):
+    if not is_wanted(env) or is_closed(home, cwd):
         return b""
     try:
         with open(cache_path(home, cwd), "rb") as stream:

@@ -82,6 +82,10 @@ class Switches:
         """Return the folders below which memory is off."""
         return [row[0] for row in self._db.execute("SELECT folder FROM folder_switch WHERE off = 1 ORDER BY folder")]
 
+    def folders(self) -> Mapping[str, bool]:
+        """Return the folders that have a switch, and whether it is off."""
+        return self._of_folders()
+
     def any_off(self) -> bool:
         """Return whether memory is switched off anywhere."""
         return bool(self.projects_off() or self.folders_off())

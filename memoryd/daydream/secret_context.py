@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from memoryd.daydream.secret_values import ScannedText, is_lookup, is_measure, is_placeholder, is_wordy, stems_in
-from memoryd.daydream.secret_words import MARK, Found, is_chosen, is_name, is_strong
+from memoryd.daydream.secret_words import MARK, Found, is_about, is_chosen, is_name, is_strong
 
 _REACH = 110
 _LONGEST = 80
@@ -34,7 +34,7 @@ _STRONG_WORD = re.compile(
     r"(?:pass(?:word|wort|wd|phrase|code|ord|er)?\w{0,6}|passe|пасс\w{0,6}|пасв\w{0,6}|парол\w{0,6}|гасл\w{0,3}|pwd|pw|mdp|kennwort\w{0,3}|contrase\w{0,4}|contrasin\w{0,3}|senhas?|clave|wachtwoord\w{0,2}|hasł\w{0,4}|"
     r"hesl\w{0,3}|lösen(?:ord)?\w{0,3}|adgangskod\w{0,3}|kodeord\w{0,3}|salasan\w{0,5}|jelsz\w{0,6}|parol\w{0,5}|lozin\w{0,4}|šifr\w{0,3}|gesl\w{0,3}|parool\w{0,3}|slaptaž\w{0,6}|şifre\w{0,5}|sandi|"
     r"wi-?fi|wlan|ssid|hotspot|unlock\w{0,3}|entsperr\w{0,4}|déverrou\w{0,6}|sblocc\w{0,4}|desbloque\w{0,4}|bitlocker|veracrypt|keepass\w{0,3}|bitwarden|lastpass|luks|bios|bindpw|ldap|bind ?dn|coffre|tresor\w{0,2}|сейф\w{0,2}|caja fuerte|kata laluan|"
-    r"log(?:ged|ging|s)?[ -]?(?:in|on)|logins?|logon|sign(?:ed|s)? in|zugangsdaten|zugang|accès|acces[os]?|acesso|доступ\w{0,3}|вход\w{0,3}|логин\w{0,3}|creds?|credentials?|"
+    r"log(?:ged|ging|s)?[ -]?(?:in|on)|logins?|logon|sign(?:ed|s)? in|zugangsdaten|zugang|accès|вход\w{0,3}|логин\w{0,3}|creds?|credentials?|"
     r"geheim\w{0,6}|κωδικ\w{1,4}|συνθημ\w{1,8}|पासवर्ड|كلمة|السر|المرور|السري|סיסמ\w{0,3}|رمز|گذر\w{0,5}|پاس|khẩu|รหัส[\u0e00-\u0e7f]{0,12}|পাসও\w{0,6}|கடவுச்\w{0,6}|wagwoord|құпия\w{0,6}|პაროლ\w{0,3}|գաղտն\w{0,6}|"
     r"パス(?:ワード|フレーズ|コード)?|密[码碼钥]|口令|비번|암호)",
     re.IGNORECASE,
@@ -129,10 +129,12 @@ def _is_given(text: str, token: re.Match[str], value: str, word: tuple[int, int]
     if is_very_strong(value) or _is_signed(value):
         return True
     between = text[word[1] : token.start()] if token.start() >= word[1] else text[token.end() : word[0]]
-    if not _is_plain(value) or _CLAUSE_END.search(between):
+    if not _is_plain(value) or _CLAUSE_END.search(between) or is_about(text, word[1]):
         return False
     left = max(0, token.start() - 24)
     if _NUMBERED.search(text, left, token.start()):
+        return False
+    if _VERB.fullmatch(text, *word) and (_HOST_LIKE.fullmatch(value) or _TO_A_HOST.search(text, left, token.start())):
         return False
     if (
         _DOES.match(text, token.start() + len(value))
@@ -171,7 +173,7 @@ def is_very_strong(value: str) -> bool:
     )
 
 
-_AT_SIGN = re.compile(r"(?=\w{0,30}[A-Z])[^\W\d_]{3,20}@\d{2,8}[!?]?|[A-Za-z]{1,6}@[A-Za-z]{0,6}\d[\w!]{1,20}")
+_AT_SIGN = re.compile(r"(?=\w{0,30}[A-Z])[^\W\d_]{3,20}@\d{2,8}[!?]?|[A-Za-z]{1,2}@[A-Za-z]{0,6}\d[\w!]{1,20}")
 
 
 def _is_signed(value: str) -> bool:
@@ -204,8 +206,8 @@ def is_generated(value: str) -> bool:
 
 # What directly precedes a value that somebody tells
 _JOINED = re.compile(
-    r"(?:[:=→：]|->|—|–|\b(?:is|was|are|be|ist|war|lautet|est|es|es:|é|è|to|auf|på|to|on|je|on|er|är|jest|este|estas|είναι|है|هي|هو|היא|הוא|là|adalah|ialah|ir|yra|е|это|через|pw|pwd|key|psk|пасс\w{0,4}|парол\w{1,2}|"
-    r"with|using|via|mit|avec|con|com|с|by|try|use|enter|type|code|and|und|et|y|e|и|/|only|again|now|w/))[\"'`„“«(*]{0,2}\s{1,3}[\"'`„“«(*]{0,2}$|[:=：→][\"'`„“«(*\s]{0,3}$|[\"'`„“«]$",
+    r"(?:[:=→：]|->|—|–|\b(?:is|was|are|be|ist|war|lautet|est|es|es:|é|è|to|auf|på|to|je|(?:salasan\w{1,4}|parool\w{0,2}) on|er|är|jest|este|estas|είναι|है|هي|هو|היא|הוא|là|adalah|ialah|ir|yra|е|это|через|pw|pwd|key|psk|пасс\w{0,4}|парол\w{1,2}|"
+    r"with|using|via|mit|avec|con|com|с|by|try|use|enter|type|code|/|only|again|now|w/))[\"'`„“«(*]{0,2}\s{1,3}[\"'`„“«(*]{0,2}$|[:=：→][\"'`„“«(*\s]{0,3}$|[\"'`„“«]$",
     re.IGNORECASE,
 )
 
@@ -217,7 +219,13 @@ def _follows(text: str, token: re.Match[str], word: tuple[int, int], between: st
     return _VERB.fullmatch(text, *word) is None or _OF_A_NETWORK.search(text, max(0, word[0] - 60), word[0]) is not None
 
 
-_VERB = re.compile(r"pass(?:es|ed|ing)?|unlock\w*|log\w* ?-?(?:in|on)|sign\w* in|desbloque\w*|access", re.IGNORECASE)
+# One logs in to such a machine, and accounts and branches have such names, too.
+_HOST_LIKE = re.compile(r"[a-z]+(?:[-_.][a-z]+){0,4}[-_.]\d{1,3}|[a-z]+(?:[-_.][a-z]+){1,4}\d{1,3}")
+_TO_A_HOST = re.compile(r"\b(?:to|on|at|into|onto|in|auf|bei|à|sur|en|su|w|do|в|на|op|på)\s{1,2}$", re.IGNORECASE)
+_VERB = re.compile(
+    r"pass(?:es|ed|ing)?|unlock\w*|log\w* ?-?(?:in|on)s?|sign\w* in|desbloque\w*|accès|ldap|bind ?dn|creds?|credentials?|zugang\w*|логин\w*|вход\w*|bios|ssid|wi-?fi|wlan|hotspot",
+    re.IGNORECASE,
+)
 _OF_A_NETWORK = re.compile(r"wi-?fi|wlan|ssid|hotspot|router|vpn|user|login|логин|admin|root|account", re.IGNORECASE)
 _DOES = re.compile(
     r"[\"'`”“»]?\s(?:unlocks?|opens?|decrypts?|gets? (?:you|me|us)|lets? (?:you|me|us)|logs (?:you|me) in|worked|works (?:for|as|on)|öffnet|entsperrt|ouvre|déverrouille|abre|apre|открывает)\b",

@@ -18,6 +18,7 @@ import orjson
 from memoryd.core.clock import SKEW, from_iso
 from memoryd.core.config import Settings
 from memoryd.core.files import write_atomic
+from memoryd.core.paths import spellings
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.state import Handoff, State
@@ -213,6 +214,7 @@ class Injector:
             governance = self.governance(project.id)
             # A hook without a daemon can't tell the arms of a trial apart. The first prompt brings what a session lacks.
             answer = b"" if self._state.trial.share else hook_output("SessionStart", governance.text)
+        self._note_closed_folders()
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
             closed = is_excluded(self._settings, anchor) or self._state.is_off(project.id, anchor)
             self._put(self._cache_file(anchor), b"" if closed else answer)
@@ -220,6 +222,7 @@ class Injector:
 
     def refresh_cache(self, projects: Collection[str]) -> None:
         """Update the cached responses of these projects (EVERY_PROJECT means all), and delete the orphaned ones."""
+        self._note_closed_folders()
         folder = self._settings.paths.governance_cache
         left = set(folder.glob("*.json")) if folder.is_dir() else set()
         for id, name in self._registry.known().items():
@@ -230,6 +233,14 @@ class Injector:
                 self.cache_governance(Project(id, name, next(iter(files.values()))))
         for orphan in left:  # the folder no longer belongs to a project
             orphan.unlink(missing_ok=True)
+
+    def _note_closed_folders(self) -> None:
+        """Write down where memory is off, since a worktree may be in such a folder while its repository is elsewhere."""
+        lines = [f"{'-' if off else '+'}{folder}" for folder, off in self._state.switches.folders().items()]
+        lines += [f"!{path}" for entry in self._settings.exclude for path in spellings(entry)]
+        self._put(
+            self._settings.paths.governance_cache / CLOSED_FOLDERS, "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
+        )
 
     def drop_cache(self, id: str) -> None:
         """Clear the cached responses that show a memory before it is deleted.
@@ -247,6 +258,10 @@ class Injector:
 
     def _cache_file(self, anchor: str) -> Path:
         return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"
+
+
+# Each line is a folder with a sign before it: `-` off, `+` on, `!` excluded. The hook reads it without importing memoryd.
+CLOSED_FOLDERS = "closed"
 
 
 def cache_key(anchor: str) -> str:

@@ -60,6 +60,22 @@ def test_a_subfolder_and_a_worktree_share_the_repositorys_governance(ready: Hook
         assert json.loads(ready.run("SessionStart", ready.payload(cwd=str(cwd)))) == json.loads(CACHED)
 
 
+def test_a_worktree_below_a_folder_that_is_off_or_excluded_gets_nothing(ready: Hooks, tmp_path: Path) -> None:
+    git(ready.project, "init", "-q")
+    git(ready.project, "commit", "-q", "--allow-empty", "-m", "first")
+    for name in ("clients/a", "clients/open/b", "secret/c", "free/d"):
+        git(ready.project, "worktree", "add", "-q", str(tmp_path / name))
+    store(ready, ready.project / ".git")
+    closed = f"-{tmp_path}/clients\n+{tmp_path}/clients/open\n!{tmp_path}/secret"
+    (ready.home / "run" / "governance" / "closed").write_text(closed)
+    given = {name for name in ("clients/a", "clients/open/b", "secret/c", "free/d") if _is_given(ready, tmp_path / name)}
+    assert given == {"clients/open/b", "free/d"}
+
+
+def _is_given(ready: Hooks, cwd: Path) -> bool:
+    return ready.run("SessionStart", ready.payload(cwd=str(cwd))) != b""
+
+
 def test_another_folder_gets_nothing(ready: Hooks, tmp_path: Path) -> None:
     store(ready, ready.project)
     (tmp_path / "other").mkdir()

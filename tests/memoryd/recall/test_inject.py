@@ -11,7 +11,7 @@ from memoryd.core.project import ProjectRegistry
 from memoryd.core.state import State
 from memoryd.core.text import token_count
 from memoryd.core.types import Kind, Link, LinkType, MemoryItem, Polarity, Project, Scope, Source
-from memoryd.recall.injection import Injector, SessionEvent, cache_key, hook_output, is_searchable
+from memoryd.recall.injection import CLOSED_FOLDERS, Injector, SessionEvent, cache_key, hook_output, is_searchable
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
 
@@ -145,6 +145,19 @@ def test_a_project_that_is_off_leaves_an_empty_cache(desk: Desk) -> None:
     desk.state.switches.set(desk.project.id, True)
     desk.injector.cache_governance(desk.project)
     assert (desk.settings.paths.governance_cache / f"{cache_key(desk.project.root)}.json").read_bytes() == b""
+
+
+def test_the_folders_where_memory_is_off_are_written_down_for_the_hook(desk: Desk, tmp_path: Path) -> None:
+    desk.state.switches.set("", True, [str(tmp_path / "clients")])
+    desk.state.switches.set("", False, [str(tmp_path / "clients" / "open")])
+    desk.injector.refresh_cache(())
+    lines = (desk.settings.paths.governance_cache / CLOSED_FOLDERS).read_text("utf-8").splitlines()
+    assert lines == [f"+{tmp_path}/clients/open"]
+
+    desk.state.switches.set("x", True, [str(tmp_path / "clients")])
+    desk.injector.refresh_cache(())
+    lines = (desk.settings.paths.governance_cache / CLOSED_FOLDERS).read_text("utf-8").splitlines()
+    assert lines == [f"+{tmp_path}/clients/open", f"-{tmp_path}/clients"]
 
 
 def test_only_context_reaches_the_model_and_silence_is_not_output() -> None:
