@@ -7,7 +7,7 @@ import json
 import webbrowser
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -19,6 +19,8 @@ import click
 from memeval import registry
 from memeval.cli.options import key_values
 from memeval.cli.root import Context, pass_context
+from memeval.console.library import model_calls
+from memeval.console.live import reading
 from memeval.core.errors import ConfigError, DataError, ProviderError, RunError
 from memeval.core.protocols import Benchmark, Provider
 from memeval.core.types import Case, Phase, Question, QuestionType, Retrieved, SearchRequest, Session, Turn
@@ -164,7 +166,7 @@ def _open(ctx: Context, name: str, data: Path | None, *, offline: bool = False) 
 @click.argument("benchmark")
 @click.argument("question")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data.")
-@click.option("--run", help="Also show its outcome in this run.")
+@click.option("--run", help="Also show its outcome in this run, with each prompt and reply.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def show_question(ctx: Context, benchmark: str, question: str, data: Path | None, run: str | None, as_json: bool) -> None:
@@ -178,6 +180,8 @@ def show_question(ctx: Context, benchmark: str, question: str, data: Path | None
     if run:
         entries = ctx.results.load(run)["questions"]
         about["run"] = next((e for e in entries if (e["case_id"], e["id"]) == (case.id, found.id)), None)
+        with reading(ctx.results.find(run)) as store:
+            about["calls"] = [asdict(call) for call in model_calls(store, case.id, found.id)]
     if as_json:
         print_json(about)
     else:

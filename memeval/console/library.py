@@ -224,18 +224,23 @@ def _question(store: RunStore, row: QuestionRow) -> QuestionResult:
     return parse_question(entry, str(store.path))
 
 
+def model_calls(store: RunStore, case_id: str, question_id: str) -> list[ModelCall]:
+    """Return what was sent to models and replied for a question: sessions of a client, then calls by phase."""
+    records = [
+        record
+        for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
+        for record in store.with_parts(Key(phase, case_id, question_id))
+    ]
+    calls = [_call(record.key.phase, one) for record in records for one in record.payload.get("calls", ())]
+    return [_session(record.payload) for record in records if "trajectory" in record.payload] + calls
+
+
 def _detail(store: RunStore, keys: Sequence[str], rows: Sequence[QuestionRow], place: str) -> Detail | None:
     at = next((number for number, key in enumerate(keys) if anchor_of(key) == place), None)
     if at is None:
         return None
     row = rows[at]
-    records = [
-        record
-        for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
-        for record in store.with_parts(Key(phase, row.case_id, row.question_id))
-    ]
-    calls = [_call(record.key.phase, one) for record in records for one in record.payload.get("calls", ())]
-    calls = [_session(record.payload) for record in records if "trajectory" in record.payload] + calls
+    calls = model_calls(store, row.case_id, row.question_id)
     return Detail(_question(store, row), tuple(calls), _neighbour(keys, at - 1), _neighbour(keys, at + 1), whole=True)
 
 

@@ -307,6 +307,8 @@ def test_list_describe_status_and_show_question_look(memeval: Invoke) -> None:
     shown = json.loads(memeval("show-question", "tiny", "c1/q1", "--run", "r", "--json").stdout)
     assert [turn["turn"] for turn in shown["said"]] == ["s1:1"]
     assert shown["run"]["status"] == "done"
+    (call,) = shown["calls"]
+    assert call["phase"] == "answer" and shown["text"] in call["messages"][-1][1] and call["reply"]
     for words in (("list",), ("describe", "tiny"), ("describe", "notes"), ("status",), ("show-question", "tiny", "c1/q1")):
         assert memeval(*words).exit_code == 0
 
