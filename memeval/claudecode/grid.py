@@ -247,6 +247,7 @@ def _described(pair: tuple[str, CellValues, CellValues, Comparison], p_holm: flo
         "verdict": verdict,
         "power": limits,
     }
+    described["enough"] = enough_of(described) if verdict == UNDECIDED else ""
     return described | ({"question": asked(described)} if kind == GRID else {})
 
 

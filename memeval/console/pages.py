@@ -21,7 +21,7 @@ from memeval.report.boards import Board, board_of, boards, protocol
 from memeval.report.compare import OUTCOMES, comparison_table, few_clusters
 from memeval.report.export import ledger_table
 from memeval.report.html.page import Html, esc
-from memeval.report.html.run_bench_page import read_summary, sections
+from memeval.report.html.run_bench_page import by_size, command_title, read_summary, sections
 from memeval.report.html.run_page import (
     MARKS,
     anchor,
@@ -90,7 +90,7 @@ class Results:
             ask(library.unfinished), ask(library.cells), ask(library.problems)
         )
         ledger = await ask(partial(ledger_table, library.results, last=LEDGER_LINES))
-        groups = [{"name": name, "cells": len(members)} for name, members in sorted(cells.items(), reverse=True)]
+        groups = [{"name": name, "title": command_title(cells[name]), "cells": len(cells[name])} for name in by_size(cells)]
         chosen = _chosen(ctx, runs.values())
         shown = [board for board in boards(runs.values()) if any(run.run_id in chosen for run in board.runs)]
         broken = [f"{run.run_id} is not finished: {run.fault}." for run in runs.values() if run.fault]
@@ -192,7 +192,9 @@ class Results:
             raise NotFoundError(f"There is no run_bench command '{group}' here.", fix="Choose one from Results.")
         summary = await ask(read_summary, library.results.root / "runs" / group / "summary.json")
         links = {cell.run_id: cell.run_id for cell in cells if _PLAIN.fullmatch(cell.run_id)}
-        return await ctx.page("results/grid.html", group=group, sections=list(sections(cells, links, summary)))
+        return await ctx.page(
+            "results/grid.html", group=group, title=command_title(cells), sections=list(sections(cells, links, summary))
+        )
 
     async def events(self, ctx: Context) -> Reply:
         """Stream the progress of a run until it ends."""

@@ -56,7 +56,7 @@ def board_of(runs: Iterable[RunResult], run_id: str) -> Board | None:
 
 
 def boards(runs: Iterable[RunResult]) -> list[Board]:
-    """Group runs into boards by benchmark and in order of appearance.
+    """Group runs into boards by benchmark, those with the most questions first, else in order of appearance.
 
     Broken runs are skipped. Titles name the differences between boards.
     """
@@ -65,7 +65,13 @@ def boards(runs: Iterable[RunResult]) -> list[Board]:
         if run.fault:
             continue
         grouped.setdefault(run.benchmark, {}).setdefault(board_parts(run), []).append(run)
-    return [board for name in sorted(grouped) for board in _titled(name, grouped[name])]
+    by_name = {name: dict(sorted(parts.items(), key=_fewest_last)) for name, parts in sorted(grouped.items())}
+    return [board for name, parts in by_name.items() for board in _titled(name, parts)]
+
+
+def _fewest_last(board: tuple[tuple[Part, ...], list[RunResult]]) -> int:
+    """Return the sort key that keeps a board of two questions from standing above one of five hundred."""
+    return -len(board[1][0].questions)
 
 
 def board_parts(run: RunResult) -> tuple[Part, ...]:

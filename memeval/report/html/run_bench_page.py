@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memeval.report.html.page import Html, el, esc, join, page, table
+from memeval.core.types import EMPTY
+from memeval.report.html.charts import ScatterPoint, scatter
+from memeval.report.html.page import Html, card, el, esc, facts, join, page, table
 from memeval.report.html.run_page import anchor, mark, metric_text, trajectories
 from memeval.report.runs import MetricCell, RunResult, number
 from memeval.report.table import NONE, dollars, interval, is_number, p_value, percent, points
+from memoryd.core.text import shorten
 
+TASK_CHARACTERS = 120
 _NUMBERS = frozenset(
     {"accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "tokens", "cost", "of it memory"}
 )
@@ -21,7 +25,10 @@ _NUMBERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """The values of a run that the page shows. `marks` maps tasks, in order, to a word and a page fragment."""
+    """The values of a run that the page shows.
+
+    `marks` maps tasks, in order, to a word and a page fragment. `texts` has the beginning of what each task asks.
+    """
 
     run_id: str
     group: str
@@ -35,6 +42,8 @@ class CellView:
     tokens: float
     trajectories: str
     marks: Mapping[str, tuple[str, str]]
+    day: str = ""
+    texts: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     @property
     def name(self) -> str:
@@ -88,6 +97,8 @@ def cell_view(run: RunResult) -> CellView | None:
         sum(tokens),
         file.name if file else "",
         {question.key: (mark(question, metric), anchor(question)) for question in run.questions},
+        run.finished_at[:10],
+        {question.key: shorten(question.text, TASK_CHARACTERS) for question in run.questions},
     )
 
 
@@ -99,6 +110,25 @@ def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
     for members in groups.values():
         members.sort(key=lambda cell: (cell.benchmark, cell.arm == "off", cell.model, cell.arm, cell.repeat))
     return dict(groups)
+
+
+def command_title(cells: Sequence[CellView]) -> str:
+    """Return the arms, models and day of a command, which say more than its id."""
+    arms = ", ".join(dict.fromkeys(cell.arm for cell in sorted(cells, key=lambda cell: (cell.arm != "off", cell.arm))))
+    models = ", ".join(dict.fromkeys(cell.model for cell in cells))
+    day = max((cell.day for cell in cells), default="")
+    return " · ".join(part for part in (arms, models, day) if part)
+
+
+def by_size(commands: Mapping[str, Sequence[CellView]]) -> list[str]:
+    """Return the ids of commands, those with the most tasks first, and of these the latest first."""
+    newest = sorted(commands, key=lambda group: (max(cell.day for cell in commands[group]), group), reverse=True)
+    return sorted(newest, key=lambda group: -_tasks_of(commands[group]))
+
+
+def _tasks_of(cells: Sequence[CellView]) -> int:
+    """Return the number of tasks of the largest cell."""
+    return max((len(cell.marks) for cell in cells), default=0)
 
 
 def read_summary(file: Path) -> Mapping[str, Any]:
@@ -113,22 +143,80 @@ def read_summary(file: Path) -> Mapping[str, Any]:
 def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> str:
     """Render the whole page. `links` maps run ids to pages."""
     return page(
-        f"run_bench {group}",
+        f"Does memory pay? {command_title(cells)}",
         el("p", el("a", "All runs", href="index.html"), cls="small"),
-        el("h1", f"run_bench {group}"),
-        el("p", "Claude Code with and without memory, on the same tasks.", cls="soft"),
+        el("h1", "Does memory pay?"),
+        el("p", f"Claude Code on the same tasks: {command_title(cells)}. Run {group}.", cls="soft"),
         list(sections(cells, links, summary)),
     )
 
 
 def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> Iterator[Html]:
-    """Render a section for each benchmark, and then one for the repeats."""
+    """Render the answers, then a section for each benchmark, those with the most tasks first, and then one for the repeats."""
     by_benchmark: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         by_benchmark[cell.benchmark].append(cell)
-    for name, members in by_benchmark.items():
+    ordered = sorted(by_benchmark.items(), key=lambda pair: -_tasks_of(pair[1]))
+    yield el("div", [_answer(name, members, _comparisons(summary, name)) for name, members in ordered], cls="grid")
+    yield from _failing(cells)
+    for name, members in ordered:
         yield _benchmark(name, members, links, _comparisons(summary, name))
     yield from _spread(summary)
+
+
+_ANSWERS = {"pays": "Yes", "harms": "No, it harms"}
+
+
+def _answer(benchmark: str, cells: Sequence[CellView], comparisons: Sequence[Mapping[str, Any]]) -> Html:
+    """Render what the primary comparison of a benchmark says: the effect, its interval, its cost and how sure it is."""
+    found = [one for one in comparisons if _is_primary(one)]
+    if not found:
+        return card(benchmark, el("p", "Nothing to say yet: the command is unfinished, or has no two arms to compare."))
+    one = found[0]
+    first, second = (one[side] for side in ("first", "second"))
+    verdict = str(one["verdict"])
+    low, high = one["interval"]["low"], one["interval"]["high"]
+    size = f"{one['questions']} tasks" + (f" in {one['power']['clusters']} groups" if one.get("power") else "")
+    rows: list[tuple[str, object]] = [
+        ("effect", f"{points(one['difference'])} points, {first['arm']} instead of {second['arm']}"),
+        ("95 % interval", f"{points(low)} to {points(high)}"),
+        ("cost", _cost_of(cells, first, second)),
+        ("how sure", f"p {p_value(one['p_holm'])} ({one['test']}), on {size}"),
+    ]
+    more = el("p", one["enough"], cls="soft small") if one.get("enough") else None
+    return card(benchmark, join([el("p", el("strong", _ANSWERS.get(verdict, verdict)), cls="tile"), facts(rows), more or ""]))
+
+
+def _is_primary(one: Mapping[str, Any]) -> bool:
+    """Return whether a comparison was named before the run. Older summaries corrected all comparisons with no memory."""
+    return bool(one["role"] == "primary" if "role" in one else one.get("kind") in ("memory", "grid"))
+
+
+def _cost_of(cells: Sequence[CellView], first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """Return what a task costs in both arms, with the history that memory needs."""
+    costs = [_cost_per_task([cell for cell in cells if (cell.arm, cell.model) == (side["arm"], side["model"])])
+             for side in (first, second)]  # fmt: skip
+    one, two = costs
+    if one is None or two is None:
+        return NONE
+    return f"{dollars(one)} a task instead of {dollars(two)}, its history included"
+
+
+def _cost_per_task(cells: Sequence[CellView]) -> float | None:
+    paid = [cell.cost for cell in cells if cell.cost is not None]
+    tasks = sum(len(cell.marks) for cell in cells)
+    return sum(paid) / tasks if tasks and len(paid) == len(cells) else None
+
+
+def _failing(cells: Sequence[CellView]) -> Iterator[Html]:
+    """List the cells in which day dreams failed, since their memory is incomplete."""
+    lines = []
+    for cell in cells:
+        failed = cell.client.get("daydreams")
+        if isinstance(failed, Mapping) and failed.get("failed"):
+            lines.append(f"{cell.benchmark}, {cell.name}: {failed['failed']} day dreams failed. {failed.get('problem') or ''}")
+    if lines:
+        yield join([el("h2", "Failing day dreams"), el("ul", [el("li", line) for line in lines])])
 
 
 def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
@@ -138,6 +226,14 @@ def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], c
     parts += [el("p", el("strong", line)) for cell in cells for line in fault_lines(cell.name, cell.client)]
     if comparisons:
         parts.append(_verdicts(comparisons))
+    dots = [
+        ScatterPoint(cell.name, cell.cost, cell.accuracy, *cell.interval, links.get(cell.run_id))
+        for cell in cells
+        if cell.cost is not None and cell.accuracy is not None
+    ]
+    if dots:
+        note = "Per cent, with 95 % intervals. Costs include the history, day dreams and judges."
+        parts.append(card("Score against cost", scatter(dots, f"accuracy over cost of each arm on {name}"), note=note))
     return join([*parts, el("h3", "Every task"), _tasks(cells, links)])
 
 
@@ -200,8 +296,8 @@ def _comparisons(summary: Mapping[str, Any], benchmark: str) -> list[Mapping[str
 
 
 def _verdicts(comparisons: Sequence[Mapping[str, Any]]) -> Html:
-    columns = ("comparison", "verdict", "questions", "difference, points", "95 % interval", "p (Holm)", "test")
-    return table(columns, [_verdict(one) for one in comparisons], frozenset(columns[2:6]), stacked=True)
+    columns = ("comparison", "verdict", "questions", "difference, points", "95 % interval", "p", "detectable, points", "test")
+    return table(columns, [_verdict(one) for one in comparisons], frozenset(columns[2:7]), stacked=True)
 
 
 def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:
@@ -210,13 +306,19 @@ def _verdict(one: Mapping[str, Any]) -> tuple[object, ...]:
     low, high = one["interval"]["low"], one["interval"]["high"]
     return (
         f"{question}{first} – {second}",
-        one["verdict"],
+        str(one["verdict"]) if _is_primary(one) else f"exploratory: {one['verdict']}",
         str(one["questions"]),
         points(one["difference"]),
         f"{points(low)} to {points(high)}",
-        p_value(one["p_holm"]),
+        p_value(one["p"] if one["p_holm"] is None else one["p_holm"]),
+        points(_detectable(one)).lstrip("+"),
         one["test"],
     )
+
+
+def _detectable(one: Mapping[str, Any]) -> float | None:
+    limits = one.get("power")
+    return number(limits.get("smallest_detectable")) if isinstance(limits, Mapping) else None
 
 
 def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
@@ -226,8 +328,9 @@ def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
     """
     tasks = list(dict.fromkeys(task for cell in cells for task in cell.marks))
     tasks.sort(key=lambda task: len({cell.marks[task][0] for cell in cells if task in cell.marks}) < 2)
-    columns = ("task", *(cell.name for cell in cells))
-    return table(columns, [(task, *(_mark(cell, task, links) for cell in cells)) for task in tasks])
+    texts = {task: text for cell in cells for task, text in cell.texts.items()}
+    columns = ("task", "asked", *(cell.name for cell in cells))
+    return table(columns, [(task, texts.get(task, ""), *(_mark(cell, task, links) for cell in cells)) for task in tasks])
 
 
 def _mark(cell: CellView, task: str, links: Mapping[str, str]) -> Html:

@@ -16,7 +16,7 @@ from memeval.report.compare import few_clusters
 from memeval.report.export import export, result_files
 from memeval.report.html.charts import Bar, ScatterPoint, bars, scatter
 from memeval.report.html.page import Html, card, el, esc, join, page, table
-from memeval.report.html.run_bench_page import CellView, cell_view, grouped, read_summary, run_bench_page
+from memeval.report.html.run_bench_page import CellView, by_size, cell_view, command_title, grouped, read_summary, run_bench_page
 from memeval.report.html.run_page import run_page, trajectories
 from memeval.report.runs import RunResult, light, read_run, widest_metric
 from memeval.report.tables import leaderboard
@@ -32,7 +32,7 @@ def index_page(
 ) -> str:
     """Render the index. `links` maps run ids to pages. `left_out` lists unreadable results with the reason.
 
-    `commands` maps run_bench commands to their pages.
+    `commands` maps the pages of run_bench commands to their titles, in order.
     """
     shown = boards(runs)
     problems = [*left_out, *(f"{run.run_id} is not finished: {run.fault}." for run in runs if run.fault)]
@@ -53,7 +53,7 @@ def index_page(
 def _commands(commands: Mapping[str, str]) -> Html | None:
     if not commands:
         return None
-    lines = [el("li", el("a", f"run_bench {group}", href=href)) for group, href in sorted(commands.items(), reverse=True)]
+    lines = [el("li", el("a", title, href=href)) for href, title in commands.items()]
     return join([el("h2", "Claude Code with and without memory"), el("ul", lines)])
 
 
@@ -194,12 +194,14 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
 
 
 def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
-    """Write a page for each run_bench command. Return the names of the pages by command."""
+    """Write a page for each run_bench command. Return the titles by page, the commands with the most tasks first."""
     pages = {}
-    for group, cells in grouped(views.values()).items():
-        pages[group] = page_name(f"run_bench-{group}")
+    commands = grouped(views.values())
+    for group in by_size(commands):
+        name = page_name(f"run_bench-{group}")
+        pages[name] = f"{command_title(commands[group])} · {group}"
         summary = read_summary(results.root / "runs" / Path(group).name / "summary.json")
-        write_atomic(folder / pages[group], run_bench_page(group, cells, links, summary).encode(), private=False)
+        write_atomic(folder / name, run_bench_page(group, commands[group], links, summary).encode(), private=False)
     return pages
 
 

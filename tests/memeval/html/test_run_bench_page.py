@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.report import parse_run
+from memeval.report.boards import boards
 from memeval.report.html import write_site
 from memeval.report.html.run_bench_page import cell_view
 from memeval.results.files import ResultsDir
@@ -115,4 +116,69 @@ def test_other_runs_are_no_cells_and_hostile_names_stay_text(tmp_path: Path) -> 
     for number, attack in enumerate(ATTACKS):
         folder = site(tmp_path / str(number), cell(attack, 1, model=attack))
         tags = Page((folder / "run_bench-g.html").read_text("utf-8")).tags
-        assert not [tag for tag, _ in tags if tag in ("script", "img", "svg")]
+        assert not [tag for tag, given in tags if tag in ("script", "img") or any(name.startswith("on") for name in given)]
+
+
+def primary(**changes: Any) -> dict[str, Any]:
+    limits = {"power": 0.8, "clusters": 3, "smallest_detectable": 0.4, "questions_needed": 90}
+    return verdict(
+        **{"role": "primary", "p": 0.004, "p_holm": 0.004, "verdict": "pays", "power": limits, "enough": "", **changes}
+    )
+
+
+def test_the_page_leads_with_the_answer_its_cost_and_how_sure_it_is(tmp_path: Path) -> None:
+    folder = site(tmp_path, cell("plugin", 3), cell("off", 1), summary=primary())
+    text = (folder / "run_bench-g.html").read_text("utf-8")
+    shown = Page(text).text
+    for part in (
+        "Does memory pay?",
+        "Yes",
+        "+50.0 points, plugin instead of off",
+        "+10.0 to +90.0",
+        "a task instead of",
+        "p 0.004 (mcnemar), on 4 tasks in 3 groups",
+    ):
+        assert part in shown, part
+    assert text.index("Yes") < text.index("Score against cost") < text.index("Every task")
+    other = site(tmp_path / "b", cell("plugin", 0), cell("off", 3), summary=primary(verdict="harms"))
+    assert "No, it harms" in Page((other / "run_bench-g.html").read_text("utf-8")).text
+
+
+def test_without_a_verdict_the_page_says_what_would_give_one(tmp_path: Path) -> None:
+    wanted = "this one needs about 90 questions."
+    summary = primary(verdict="not enough data to say", enough=wanted)
+    folder = site(tmp_path / "a", cell("plugin", 3), cell("off", 1), summary=summary)
+    assert wanted in Page((folder / "run_bench-g.html").read_text("utf-8")).text
+    bare = site(tmp_path / "b", cell("plugin", 3))
+    assert "Nothing to say yet" in Page((bare / "run_bench-g.html").read_text("utf-8")).text
+
+
+def test_an_exploratory_comparison_gives_no_answer(tmp_path: Path) -> None:
+    folder = site(tmp_path, cell("plugin", 3), summary=primary(role="exploratory", p_holm=None))
+    shown = Page((folder / "run_bench-g.html").read_text("utf-8")).text
+    assert "exploratory: pays" in shown and "Nothing to say yet" in shown
+    assert "0.004" in shown
+
+
+def test_failing_day_dreams_are_reported_before_the_figures_that_they_spoil(tmp_path: Path) -> None:
+    failed = {"failed": 2, "problem": "The endpoint refused the key."}
+    folder = site(tmp_path, cell("plugin", 3, daydreams=failed), cell("off", 1, daydreams={"failed": 0, "problem": ""}))
+    text = (folder / "run_bench-g.html").read_text("utf-8")
+    assert "2 day dreams failed. The endpoint refused the key." in Page(text).text
+    assert text.index("Failing day dreams") < text.index("Every task")
+
+
+def test_every_task_is_shown_with_what_it_asks_in_every_arm(tmp_path: Path) -> None:
+    folder = site(tmp_path, cell("plugin", 3), cell("off", 1))
+    assert "Question 2?" in Page((folder / "run_bench-g.html").read_text("utf-8")).text
+
+
+def test_a_command_of_two_tasks_never_stands_above_one_of_many(tmp_path: Path) -> None:
+    few, large = cell("plugin", 2, group="zz"), cell("plugin", 1, group="a")
+    few["questions"] = few["questions"][:2]
+    folder = site(tmp_path, few, large)
+    text = (folder / "index.html").read_text("utf-8")
+    assert text.index("run_bench-a.html") < text.index("run_bench-zz.html")
+    assert f"plugin · {HAIKU} · " in Page(text).text, "arms, model and day instead of a bare id"
+    found = boards([parse_run(one) for one in (few, large)])
+    assert [len(board.runs[0].questions) for board in found] == [4, 2]
