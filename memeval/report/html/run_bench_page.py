@@ -15,7 +15,6 @@ from memeval.report.html.page import Html, card, el, esc, facts, join, page, tab
 from memeval.report.html.run_page import anchor, mark, metric_text, trajectories
 from memeval.report.runs import MetricCell, RunResult, number
 from memeval.report.table import NONE, dollars, interval, is_number, p_value, percent, points
-from memoryd.core.text import shorten
 
 TASK_CHARACTERS = 120
 _NUMBERS = frozenset(
@@ -98,8 +97,12 @@ def cell_view(run: RunResult) -> CellView | None:
         file.name if file else "",
         {question.key: (mark(question, metric), anchor(question)) for question in run.questions},
         run.finished_at[:10],
-        {question.key: shorten(question.text, TASK_CHARACTERS) for question in run.questions},
+        {question.key: _beginning(question.text) for question in run.questions},
     )
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= TASK_CHARACTERS else f"{text[: TASK_CHARACTERS - 1]}…"
 
 
 def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
