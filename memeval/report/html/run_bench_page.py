@@ -161,7 +161,7 @@ def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mappi
         by_benchmark[cell.benchmark].append(cell)
     ordered = sorted(by_benchmark.items(), key=lambda pair: -_tasks_of(pair[1]))
     yield el("div", [_answer(name, members, _comparisons(summary, name)) for name, members in ordered], cls="grid")
-    yield from _failing(cells)
+    yield from _faults(cells)
     for name, members in ordered:
         yield _benchmark(name, members, links, _comparisons(summary, name))
     yield from _spread(summary)
@@ -211,22 +211,17 @@ def _cost_per_task(cells: Sequence[CellView]) -> float | None:
     return sum(paid) / tasks if tasks and len(paid) == len(cells) else None
 
 
-def _failing(cells: Sequence[CellView]) -> Iterator[Html]:
-    """List the cells in which day dreams failed, since their memory is incomplete."""
-    lines = []
-    for cell in cells:
-        failed = cell.client.get("daydreams")
-        if isinstance(failed, Mapping) and failed.get("failed"):
-            lines.append(f"{cell.benchmark}, {cell.name}: {failed['failed']} day dreams failed. {failed.get('problem') or ''}")
+def _faults(cells: Sequence[CellView]) -> Iterator[Html]:
+    """List the faults of all cells before the figures that they spoil."""
+    lines = [f"{cell.benchmark}, {line}" for cell in cells for line in fault_lines(cell.name, cell.client)]
     if lines:
-        yield join([el("h2", "Failing day dreams"), el("ul", [el("li", line) for line in lines])])
+        yield join([el("h2", "Faults"), el("ul", [el("li", el("strong", line)) for line in lines])])
 
 
 def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
     columns = ("arm", "model", "accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "sessions",
                "tokens", "cost", "of it memory", "trajectories")  # fmt: skip
     parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS, stacked=True)]
-    parts += [el("p", el("strong", line)) for cell in cells for line in fault_lines(cell.name, cell.client)]
     if comparisons:
         parts.append(_verdicts(comparisons))
     dots = [
