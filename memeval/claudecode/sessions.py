@@ -201,16 +201,19 @@ class SessionRunner:
             result, stream = self._session(step, place, environment, resume)
             settled = self._settled(daemon, dream=dream) if kept else MemoryReport(known)
         except ProviderError as error:
-            return replace(_plugin_fault(error), memory=daemon.spent())
+            return replace(_plugin_fault(error), memory=_spent(daemon) or Usage())
         finally:
             daemon.stop()
+        memory = _spent(daemon)
+        if memory is None:
+            return _plugin_fault(ProviderError("memoryd's state could not be read, so what memory cost is unknown."))
         outcome = self._seen(_with_problem(result, settled), stream, place, before)
         return replace(
             outcome,
             files={**known, **settled.memories},
             written={**outcome.written, "plugin": memories.changed(known, settled.memories)},
             daydreams={"failing": list(settled.failing), "seconds": settled.waited},
-            memory=daemon.spent(),
+            memory=memory,
         )
 
     def _settled(self, daemon: MemoryDaemon, *, dream: bool) -> MemoryReport:
@@ -277,11 +280,11 @@ class SessionRunner:
                     daemon.remember_log(log)
                     settled = self._settled(daemon, dream=dream and number == len(logs))
                 except ProviderError as error:
-                    return replace(_plugin_fault(error), memory=spent + daemon.spent())
+                    return replace(_plugin_fault(error), memory=spent + (_spent(daemon) or Usage()))
                 finally:
                     daemon.stop()
                 failing = list(settled.failing)
-                spent += daemon.spent()
+                spent += _spent(daemon) or Usage()
                 if settled.problem:
                     break
         result = _with_problem(SessionResult("", seconds=round(time.monotonic() - started, 3)), settled)
@@ -305,6 +308,13 @@ NO_DAILY_BUDGET = {"MEMORYD_DAILY_TOKEN_BUDGET": str(MAX_NUMBER)}
 """A run replays weeks within an hour, so a user's limit of a day would leave most of them unread."""
 NO_MODEL = {"MEMORYD_DAILY_TOKEN_BUDGET": "0"}
 """What a question's session leaves behind is thrown away, so no model must be paid to read it."""
+
+
+def _spent(daemon: MemoryDaemon) -> Usage | None:
+    try:
+        return daemon.spent()
+    except ProviderError:
+        return None
 
 
 def _plugin_fault(error: ProviderError) -> StepOutcome:
