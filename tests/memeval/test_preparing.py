@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import memeval
 from memeval.cli.app import build
 from memeval.core.types import Phase, Session, Turn
+from memeval.results.store import RunStore
 from memeval.run.preparing import chunked, preprocessed
 from memeval.specs import ChunkingSpec, PreprocessingSpec
 
@@ -131,7 +132,7 @@ def test_the_limits_of_a_search_are_those_of_the_file_and_flags_go_first() -> No
 def test_sessions_come_in_batches_of_the_size_of_the_file() -> None:
     benchmark("batching: {size: 2, delay: 0.001}\n")
     assert run("eval", "-b", "team", "-p", "bm25", "--run-id", "r").exit_code == 0
-    with memeval.ResultsDir(Path("results")).open("r") as store:
+    with RunStore(memeval.ResultsDir(Path("results")).find("r") / "run.db") as store:
         assert [record.payload["batches"] for record in store.whole_records(Phase.INGEST)] == [1]
 
 
@@ -160,7 +161,7 @@ def test_a_wrong_value_is_named_with_file_and_line(more: str, said: str) -> None
 def test_a_run_of_an_older_version_whose_file_lacked_these_keys_can_be_resumed() -> None:
     benchmark("")
     assert run("eval", "-b", "team", "-p", "bm25", "--run-id", "r").exit_code == 0
-    with memeval.ResultsDir(Path("results")).open("r") as store:
+    with RunStore(memeval.ResultsDir(Path("results")).find("r") / "run.db") as store:
         kept = {
             key: value for key, value in store.meta("benchmark_spec").items() if key not in ("chunking", "search", "batching")
         }
