@@ -13,7 +13,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
@@ -361,12 +361,29 @@ def _seconds(text: str) -> float | None:
         return None
 
 
-def probe_models(client: ClaudeCode, environment: Mapping[str, str], models: Iterable[str], root: Path) -> None:
-    """Check that each model works by running a session of a few tokens. Raises ConfigError with the client's message."""
+def probe_models(
+    client: ClaudeCode,
+    environment: Mapping[str, str],
+    models: Iterable[str],
+    root: Path,
+    wait: Callable[[SessionResult], None] | None = None,
+) -> None:
+    """Check that each model works by running a session of a few tokens. Raises ConfigError with the client's message.
+
+    `wait` awaits the end of a limit.
+    """
     for model in dict.fromkeys(models):
-        with scratch(root) as state:
-            variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
-            spec = SessionSpec("OK?", state.folder, model, variables, PROBE_FLAGS, max_turns=1, timeout=PROBE_SECONDS)
-            result, _ = client.run(spec)
+        result = _probe(client, environment, model, root)
+        while wait is not None and result.error is ErrorKind.RATE_LIMIT:
+            left = limit_left(client, environment, model, root) if result.retry_after is None else result.retry_after
+            wait(replace(result, retry_after=left))
+            result = _probe(client, environment, model, root)
         if not result.ok:
             raise ConfigError(f"A first session with {model} failed: {result.message}", fix=result.fix)
+
+
+def _probe(client: ClaudeCode, environment: Mapping[str, str], model: str, root: Path) -> SessionResult:
+    with scratch(root) as state:
+        variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
+        spec = SessionSpec("OK?", state.folder, model, variables, PROBE_FLAGS, max_turns=1, timeout=PROBE_SECONDS)
+        return client.run(spec)[0]

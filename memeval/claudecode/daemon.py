@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
+import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,10 @@ def check_settings(settings: Mapping[str, str], where: str) -> None:
             raise ConfigError(error.message, fix=error.fix) from error
 
 
+class LateError(ProviderError):
+    """The daemon works but was not done in time."""
+
+
 class MemoryDaemon:
     """The daemon that serves one state. All errors are ProviderErrors with a fix."""
 
@@ -99,7 +104,11 @@ class MemoryDaemon:
         """
         started = time.monotonic()
         while True:
-            status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
+            try:
+                status = self._until(_is_idle, timeout, "finish its day dreams and indexes")
+            except LateError as late:
+                waited = time.monotonic() - started
+                return MemoryReport(self.memories(), waited=round(waited, 3), problem=f"{late.message} {late.fix}")
             waited = time.monotonic() - started
             problem = _problem(status)
             if not problem or _LASTS.search(problem) or waited >= timeout:
@@ -111,7 +120,8 @@ class MemoryDaemon:
     def spent(self) -> Usage:
         """Return what the models of memory used since the daemon was started."""
         runs = self._runs()
-        return sum((_priced(run) for run in runs[: len(runs) - self._runs_before]), Usage())
+        free = is_local(self._environment.get("MEMORYD_OPENAI_BASE_URL", ""))
+        return sum((_priced(run, free=free) for run in runs[: len(runs) - self._runs_before]), Usage())
 
     def _runs(self) -> Sequence[Run]:
         """Return the runs of day dreams and dreams, the latest first."""
@@ -169,7 +179,7 @@ class MemoryDaemon:
                         f"memoryd did not {doing}: {error.message}{_last_words(self._paths)}", fix=error.fix
                     ) from error
             if time.monotonic() > deadline:
-                raise ProviderError(f"memoryd did not {doing} within {timeout:g} s.", fix="Raise --settle-timeout.")
+                raise LateError(f"memoryd did not {doing} within {timeout:g} s.", fix="Raise --settle-timeout.")
             self._pause(PAUSE_SECONDS)
 
 
@@ -195,13 +205,23 @@ def _login(environment: Mapping[str, str]) -> dict[str, str]:
     return {f"{PREFIX}{name}": value for name, value in escaped.items()}
 
 
-def _priced(run: Run) -> Usage:
-    """Return the usage of a run, with the price of its model if its cost was not reported."""
+def is_local(address: str) -> bool:
+    """Return whether an address is on this machine."""
+    return (urllib.parse.urlsplit(address).hostname or "") in ("localhost", "127.0.0.1", "::1")
+
+
+def _priced(run: Run, *, free: bool) -> Usage:
+    """Return the usage of a run, with the price of its model if its cost was not reported.
+
+    A model without a price costs nothing if its endpoint is on this machine (`free`).
+    """
     usage = run.usage
     if usage.cost_usd is not None or not usage.calls:
         return usage
     price = load_prices().of(run.model)
-    return usage if price is None else replace(usage, cost_usd=price.cost(usage.input_tokens, usage.output_tokens))
+    if price is None:
+        return replace(usage, cost_usd=0.0) if free else usage
+    return replace(usage, cost_usd=price.cost(usage.input_tokens, usage.output_tokens))
 
 
 def check_reader(settings: Mapping[str, str], environment: Mapping[str, str], home: Path) -> None:

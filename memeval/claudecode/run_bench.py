@@ -6,7 +6,8 @@ The exit codes are those of `report.terminal`. Completed work is always kept, an
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,17 @@ from memeval.claudecode.command import (
     resolved,
     save_command,
 )
-from memeval.claudecode.contract import Arm, Family
+from memeval.claudecode.contract import Arm, Family, SessionResult
 from memeval.claudecode.daemon import check_reader
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, check, opened, with_tasks
+from memeval.claudecode.faults import Patience
 from memeval.claudecode.grid import check_arms, perform
 from memeval.claudecode.processes import Processes
 from memeval.claudecode.result import check_embedder
 from memeval.claudecode.sandbox import check_apart, check_root, default_root, interpreter, outside_path, stage
 from memeval.claudecode.sessions import SessionCache
 from memeval.claudecode.subject import Machine
-from memeval.core.calls import Budget, Stop
+from memeval.core.calls import Budget, RetryPolicy, Stop
 from memeval.core.errors import ConfigError
 from memeval.models.guarded import ModelCache
 from memeval.registry import Catalog
@@ -184,7 +186,8 @@ def _perform(
         cache = SessionCache(None if values["no_cache"] else _cache() / "sessions")
         check_embedder(asked.conditions.embedder)
         if not values["no_probe"]:
-            probe_models(client, environment, [model for _, model in asked.cells], root)
+            wait = _wait_for_limit(asked, context.stop) if values["wait"] else None
+            probe_models(client, environment, [model for _, model in asked.cells], root, wait)
             _probe_reader(asked, client, environment, root)
         if not values["resume"]:
             save_command(results, group, asked)
@@ -210,6 +213,16 @@ def _perform(
         console.show_files(results, summary)
     if (fault := console.daydream_fault(summary)) is not None:
         raise fault
+
+
+def _wait_for_limit(asked: Command, stop: Stop) -> Callable[[SessionResult], None]:
+    waits = count()
+    patience = Patience(RetryPolicy(0, asked.conditions.backoff, maximum=600.0), wait=True, tell=note)
+
+    def wait(result: SessionResult) -> None:
+        stop.sleep(patience.pause(result, 0, next(waits), 1.0) or 0.0)
+
+    return wait
 
 
 def _probe_reader(asked: Command, client: ClaudeCode, environment: Mapping[str, str], root: Path) -> None:

@@ -1,7 +1,7 @@
 """Fake client with the flags and output of the real one, controlled by words in the prompt.
 
 ANTHROPIC_FAKE names a folder: `calls` gets a line for each start; a prompt with LIMIT fails the first time only. With
-ANTHROPIC_FAKE_WELL there are no faults.
+ANTHROPIC_FAKE_WELL there are no faults. ANTHROPIC_FAKE_LIMITS is the number of first starts that hit a usage limit.
 """
 
 from __future__ import annotations
@@ -71,6 +71,12 @@ def main() -> None:
     with (FOLDER / "calls").open("a") as stream:
         stream.write(json.dumps({"argv": sys.argv[1:], "env": dict(os.environ), "pid": os.getpid()}) + "\n")
     tell({"type": "system", "subtype": "init", "model": flag("--model"), "tools": ["Read"], "plugins": []})
+    with (FOLDER / "calls").open() as stream:
+        limited = len(stream.readlines()) <= int(os.environ.get("ANTHROPIC_FAKE_LIMITS", "0"))
+    if limited:
+        tell({"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": time.time() + 0.2}})
+        result("You've hit your session limit", is_error=True, api_error_status=429)
+        sys.exit(1)
     if fault := os.environ.get("ANTHROPIC_FAKE_FAULT"):
         result(fault, is_error=True)
         sys.exit(1)

@@ -170,6 +170,19 @@ def test_what_is_wrong_is_reported_before_any_question_is_asked(
     assert not (world.folder / "results" / "ledger.jsonl").exists()
 
 
+def test_a_usage_limit_is_waited_for_from_the_first_session_on_if_the_user_asks_for_it(world: FakeWorld) -> None:
+    world.questions(2)
+    world.extra["ANTHROPIC_FAKE_LIMITS"] = "5"
+    flags = ("-b", "forty", "--mode", "off", "--base-url", world.address, "--retries", "0", "--backoff", "0.05")
+    refused = world.bench(*flags)
+    assert (refused.returncode, "session limit" in refused.stderr) == (2, True)
+    done = world.bench(*flags, "--wait", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("(--wait)") == 4
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert (cell["unscored"], cell["sessions"]["by_status"]) == ({}, {"done": 2})
+
+
 def test_an_embedder_that_is_not_there_is_reported_before_any_question_is_asked(world: FakeWorld) -> None:
     world.questions(2)
     done = world.bench("-b", "forty", "--base-url", world.address, "--embedder", "none-such")
