@@ -239,7 +239,7 @@ def run_status(ctx: Context, name: str) -> dict[str, Any]:
         questions = len(store.questions())
         result = store.meta("result_file")
         cost = cost_so_far(*store.spent())
-        if store.outdated:
+        if store.outdated and not finished:
             tell(_older(store, folder.name))
     state = "running" if is_running(folder) else "finished" if finished else "stopped"
     return {"run": folder.name, "state": state, "questions": questions, **phases, "cost": cost, "result": result}

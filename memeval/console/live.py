@@ -34,7 +34,7 @@ class RunProgress:
     """Progress of a run.
 
     `note` has the first metric so far with its interval. `cost` is the amount paid so far ("" for nothing). `parts` counts
-    ingested sessions.
+    ingested sessions. `older` says that an older version made the run.
     """
 
     run_id: str
@@ -46,6 +46,7 @@ class RunProgress:
     parts: int
     note: str
     cost: str
+    older: str = ""
 
     def plain(self) -> dict[str, Any]:
         """Convert the progress to JSON values."""
@@ -85,6 +86,7 @@ def progress(folder: Path) -> RunProgress:
             parts=sum(bool(key.part) for key in store.keys(Phase.INGEST)),
             note=_note(store),
             cost=cost_so_far(*store.spent()),
+            older=_older(store),
         )
 
 
@@ -99,6 +101,13 @@ def _stages(store: RunStore, answers: bool) -> tuple[PhaseProgress, ...]:
         total = cases if phase is Phase.INGEST else len(rows)
         stages.append(PhaseProgress(str(phase), sum(there.values()), there.get(Status.FAILED, 0), total))
     return tuple(stages)
+
+
+def _older(store: RunStore) -> str:
+    if not store.outdated:
+        return ""
+    version = (store.meta("provenance") or {}).get("memeval_version")
+    return f"Made by an older memeval{f' ({version})' if version else ''}; its run.db is shown as it is."
 
 
 def _note(store: RunStore) -> str:

@@ -347,6 +347,28 @@ def test_a_session_of_the_client_is_shown_with_what_memory_gave_it(tmp_path: Pat
     made.close()
 
 
+def test_a_run_of_another_version_is_shown_or_named_and_never_migrated(tmp_path: Path) -> None:
+    paths = {}
+    for name, step in (
+        ("older", "DELETE FROM _migrations WHERE name = 'm002_sums'"),
+        ("newer", "INSERT INTO _migrations (name) VALUES ('m999_later')"),
+    ):
+        run(tmp_path, name).close()
+        paths[name] = tmp_path / "runs" / name / "run.db"
+        db = sqlite3.connect(paths[name])
+        db.execute(step)
+        db.commit()
+        db.close()
+    before = {name: path.read_bytes() for name, path in paths.items()}
+    console = opened(tmp_path)
+    text = unhurt(console.get("/results"))
+    assert "newer memeval" in text and "Update memeval." in text and 'href="/results/older"' in text
+    older = unhurt(console.get("/results/older"))
+    assert "Made by an older memeval" in older and "eval --resume older" in older
+    assert "Update memeval." in console.get("/results/newer").text
+    assert {name: path.read_bytes() for name, path in paths.items()} == before
+
+
 def test_a_damaged_run_is_named_and_the_others_are_shown(folder: Path) -> None:
     for name in ("shredded", "odd"):
         run(folder, name).close()
