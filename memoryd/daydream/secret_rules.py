@@ -645,7 +645,7 @@ RULES: tuple[SecretRule, ...] = (
         "url-parameter",
         "<=value>",
         r"[?&#](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
-        r"appid|code|sessionid|sid|pass|hmac|ticket|(?:invite|invitation|auth|access|login|magic|verify|verification|reset|activation|confirm|unsubscribe|share|session|oauth|client|device|user)[_-]?(?:code|hash|ticket|key|id_token|link))=(?P<secret>[\w%+/=.~-]{12,2000})",
+        r"appid|code|sessionid|sid|pass|hmac|ticket|(?:invite|invitation|auth|access|login|magic|verify|verification|reset|activation|confirm|unsubscribe|share|session|oauth|client|device|user)[_-]?(?:code|hash|ticket|key|id_token|link))=(?P<secret>[\w%+/=.~-]{10,2000})",
         _accept_random,
         also="token secret api_key apikey pass pwd key auth sig appid code session sid hmac hash ticket link",
     ),
@@ -1150,6 +1150,93 @@ RULES: tuple[SecretRule, ...] = (
         "websocket-protocol",
         r"Sec-WebSocket-Protocol[\"']?:\s{0,2}[\"']?(?:[\w.-]{1,30},\s{0,2})?(?P<secret>[\w.-]{20,2000})",
         _accept_random,
+    ),
+    _rule(
+        "password",
+        "admin root user gast guest",
+        r"\b(?:use|type|enter|with|as|nimm|mit|gib|avec|con|com|usa|entre)\s{1,2}(?:admin|root|user|guest|gast|administrator|pi)\s{1,2}(?:and |und |et |y |e )?[\"'`]?(?P<secret>[A-Za-z][^\s\"'`,;()]{5,40}\d{2,6}[!?]?)(?=[\"'`]?(?:[.,;!?]?\s|$))",
+        lambda match: _accept_credentials(match) and not is_name(match["secret"]) and "/" not in match["secret"],
+        stems="use~ type~ enter~ with~ as~ nimm mit~ gib~ avec con~ com~ usa~ entre~",
+    ),
+    _rule(
+        "password",
+        "pass pw p: p=",
+        r"(?<![\w-])(?:u|un|usr|user|login|uid)\s?[:=]\s?\S{1,60}?[\s,;/|]{1,3}(?:p|pw|pwd|pass)\s?[:=]\s?[\"'`]?(?P<secret>[^\s\"'`,;]{6,100})",
+        _accept_mixed,
+        stems="u: u= un: usr user login uid u~: u~=",
+    ),
+    _rule(
+        "password",
+        "pulumi ansible chamber doppler heroku fly wrangler",
+        r"\b(?:pulumi\s{1,2}config\s{1,2}set\b[^\n]{0,60}?--secret\s{1,2}[\w:.-]{1,60}|chamber\s{1,2}write\s{1,2}\S{1,60}\s{1,2}\S{1,60})\s{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{5,200})",
+        _accept_no_lookup,
+        stems="pulumi chamber",
+    ),
+    _rule(
+        "key",
+        "secret",
+        r"secret[ _-]?id[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})",
+        stems="secret",
+    ),
+    _rule(
+        "key",
+        ".key key-file keyfile token-file secret-file _key",
+        r"(?:\.key|[_-]key|key[ -]?file|token[ -]file|secret[ -]file)\b[^\n]{0,24}?(?:contains|holds|has|is|says|reads|enthält|contient|contiene|[:=])\s{1,2}[\"'`]?(?P<secret>[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{64})(?![\w-])",
+        lambda match: (
+            any(c.isdigit() for c in match["secret"])
+            and not re.search(
+                r"cache|public|primary|hash|checksum|fingerprint",
+                match.string[max(0, match.start() - 20) : match.start()],
+                re.IGNORECASE,
+            )
+        ),
+    ),
+    _rule(
+        "assignment",
+        "auth credential",
+        r"(?:auth|credentials?)[\"']?\s{0,3}[:=]\s{0,3}[\[(]\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
+        _accept_mixed,
+        stems="auth credential",
+    ),
+    _rule(
+        "password",
+        "wlan wifi wi-fi netz network router",
+        r"\b(?:wlan|wi-?fi|netzwerk|network|router)[\w-]{0,14}\b[^\n.!?]{0,60}?[:=]\s{0,2}(?P<secret>\d{4}(?:[- ]\d{4}){3,4}|\d{16,20})(?![\d-])",
+        stems="wlan wifi wi-fi netzwerk network router",
+    ),
+    # A hexadecimal key or an identifier as the argument of a command that logs in
+    _rule(
+        "key",
+        "login auth activate authenticate authtoken set-token",
+        r"(?:^|[\s`\"'$;&|])[\w.-]{2,24}\s{1,2}(?:[a-z-]{2,12}\s{1,2})?(?:login|auth|authenticate|activate|authtoken|set-token)\s{1,2}(?:--?[\w-]{1,20}[ =]{1,2}){0,2}[\"']?(?P<secret>[0-9a-f]{32,64}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w-])",
+        lambda match: any(c.isdigit() for c in match["secret"]),
+    ),
+    _rule(
+        "key",
+        "codecov snyk coveralls bugsnag rollbar sentry-cli buildkite percy chromatic",
+        r"\b(?:codecov|snyk|coveralls|bugsnag\S{0,10}|rollbar\S{0,10}|sentry-cli|buildkite\S{0,10}|percy|chromatic)\b[^\n]{0,80}?\s(?:-t|-k|--\w{0,20}(?:token|key|auth))[ =]{1,2}[\"']?(?P<secret>[\w-]{16,100})",
+        _accept_with_digit,
+        stems="codecov snyk coveralls bugsnag rollbar sentry-cli buildkite percy chromatic",
+    ),
+    _rule(
+        "assignment",
+        "-d -p --",
+        r"(?<!\S)-[DP][\w.-]{0,60}(?:login|token|passw\w{0,6}|secret|key|auth\w{0,8})=[\"']?(?P<secret>[^\s\"']{8,300})",
+        lambda match: (
+            _accept_mixed(match) and not is_name(match["secret"]) or re.fullmatch(r"[0-9a-f]{32,64}", match["secret"]) is not None
+        ),
+    ),
+    _rule(
+        "key",
+        "username user",
+        r"[\"']user(?:name)?[\"']\s{0,3}:\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,12}[\"'](?:key|token|secret|api_?key)[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[\w+/=.-]{16,200})[\"']",
+        _accept_with_digit,
+    ),
+    _rule(
+        "one-time-code",
+        "steam",
+        r"\bsteam(?: guard)?(?: code)?(?:\sis)?\s{0,2}[:=]?\s{1,2}(?P<secret>(?-i:(?=[A-Z]{0,4}\d)[A-Z0-9]{5}))\b",
+        stems="steam",
     ),
     # Network devices, directories and accounts of the system
     _rule(
