@@ -204,7 +204,7 @@ def _brief(turn: Turn) -> Turn:
 
 
 def tool_page() -> str:
-    """What a model is told of memory in every session."""
+    """Return the instructions about memory that a model gets in every session."""
     operation = tools()["settle"]
     outcome = operation.tool.description if operation.tool else operation.summary
     schema = json.dumps(operation.input_schema(), indent=1, ensure_ascii=False)

@@ -1,6 +1,6 @@
 """Writes what the documents repeat from the code: `python docs/generate.py`, or `make docs`.
 
-A block stands between `<!-- generated: NAME -->` and `<!-- end -->`; everything else in a document is left
+A block is between `<!-- generated: NAME -->` and `<!-- end -->`; everything else in a document is left
 alone. `tests/docs` fails when a block is stale.
 """
 

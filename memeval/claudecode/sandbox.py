@@ -286,5 +286,5 @@ def check_apart(root: Path, folders: Mapping[str, Path]) -> None:
         place = folder.expanduser().absolute().resolve()
         if place.is_relative_to(root):
             raise ConfigError(
-                f"The {what} at {place} lie where sessions can see them.", fix="Name a folder outside with --work-dir."
+                f"The {what} at {place} are visible to sessions.", fix="Name a folder outside with --work-dir."
             )

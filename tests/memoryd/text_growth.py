@@ -131,7 +131,7 @@ SEEDS = (
     "\ufeff",
 )
 MIN_SECONDS = 0.02
-# Growth by 8 costs a linear function 8 times as much, a quadratic one 64 times: the bound lies between, at n to the 1.5.
+# Growth by 8 costs a linear function 8 times as much, a quadratic one 64 times: the limit is between them, at n to the 1.5.
 MAX_EXPONENT = 1.5
 MAX_SECONDS = 1.5
 INFINITE = 9.9

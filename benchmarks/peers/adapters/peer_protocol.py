@@ -20,7 +20,7 @@ Found = list[tuple[str, float]]
 
 
 class Peer:
-    """One memory system. Each scope has a folder of its own; `packages` are told with their versions."""
+    """One memory system. Each scope has a folder of its own; `packages` are reported with their versions."""
 
     packages: ClassVar[tuple[str, ...]] = ()
 

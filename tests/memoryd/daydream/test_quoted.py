@@ -191,7 +191,7 @@ SHOWN = [
     f"{FOREIGN}\n\nwhat does ole mean by this",
     f"here is what a friend texted me: {FOREIGN}",
     f"ERROR: disk full\n\n{FOREIGN}\n\nwhat happened?",
-    # A quotation that goes on below its mark, indentation by wide spaces, mappings.
+    # A quotation that continues below its mark, indentation by wide spaces, mappings.
     f"> They wrote to us.\n{FOREIGN}",
     f"　{FOREIGN}\n\nwhat is that",
     f"hooks:\n  pre: {FOREIGN}",

@@ -94,7 +94,7 @@ def test_doctor_and_the_log_name_the_line_that_was_given_up(
     noted = orjson.loads(world.state.note(GIVEN_UP))
     world.state.close()
     assert [(one["transcript"], one["line"]) for one in noted] == [(str(log.path), 2)]
-    monkeypatch.setattr("memoryd.cli.doctor.DAYS_NAMED", 100_000)  # the world's clock stands in the past
+    monkeypatch.setattr("memoryd.cli.doctor.DAYS_NAMED", 100_000)  # the test data are old
     settings.paths.state_db.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "state.db").rename(settings.paths.state_db)
     (check,) = [one for one in run_checks(settings) if one.name == "slow lines"]

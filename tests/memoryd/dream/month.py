@@ -21,7 +21,7 @@ NIGHTS = 30
 CAP = 40
 SHOP, BLOG = "shop-1", "blog-2"
 
-# The same question, answered anew twice: first day of each answer, what is said, what the answer must hold.
+# The same question with two later answers: the first day of each, what is said, and what the answer must contain.
 PORT = (
     (1, "The staging database listens on port 5432.", "5432"),
     (9, "The staging database listens on port 5544.", "5544"),
