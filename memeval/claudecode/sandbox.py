@@ -285,6 +285,4 @@ def check_apart(root: Path, folders: Mapping[str, Path]) -> None:
     for what, folder in folders.items():
         place = folder.expanduser().absolute().resolve()
         if place.is_relative_to(root):
-            raise ConfigError(
-                f"The {what} at {place} are visible to sessions.", fix="Name a folder outside with --work-dir."
-            )
+            raise ConfigError(f"The {what} at {place} are visible to sessions.", fix="Name a folder outside with --work-dir.")
