@@ -14,7 +14,7 @@ import click
 
 from memeval.claudecode import families, planning
 from memeval.claudecode.arms import MEANINGS
-from memeval.claudecode.command import Command
+from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import Arm, Family
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import lines_of
@@ -97,11 +97,13 @@ def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
         click.echo("No installed benchmark has a task for that amount. See --list-benchmarks, or plan with more.")
 
 
-def confirm_cost(total: Estimate, limit: float | None) -> None:
-    """Ask on a terminal before a command may cost more than a dollar. Raises ConfigError for a no."""
+def confirm_cost(cells: Sequence[tuple[GridRow, Estimate]], total: Estimate, limit: float | None) -> None:
+    """Say what a command would do, and ask on a terminal before it may cost more than a dollar. Raises ConfigError for a no."""
     cost = total.cost_usd
     if (cost is not None and cost <= ASK_ABOVE_USD) or not sys.stdin.isatty():
         return
+    for cell, one in cells:
+        click.echo(f"  {cell.label}: {one.sessions:,} sessions, {_amount(one.cost_usd)}, {one.hours:.2f} h", err=True)
     most = "" if limit is None else f" No session starts that could pass ${limit:,.2f}."
     if not click.confirm(f"{total.sessions:,} sessions may cost {_amount(cost)}.{most} Start?", err=True):
         raise ConfigError("Nothing was started.", fix="See --dry-run for the estimate, or plan with less by --plan USD.")

@@ -242,7 +242,7 @@ def _within_budget(
         budgets = {"": Budget(DEFAULT_BUDGET_USD, strict=False)}
     if not (values["yes"] or values["resume"]):
         sequences = {name: list(family.sequences(asked.selection)) for name, family in families.items()}
-        console.confirm_cost(planning.estimate_all(asked, sequences)[1], budgets[""].limit if "" in budgets else None)
+        console.confirm_cost(*planning.estimate_all(asked, sequences), budgets[""].limit if "" in budgets else None)
     return budgets
 
 

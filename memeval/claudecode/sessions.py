@@ -49,7 +49,7 @@ from memeval.core.text import estimate_tokens
 from memeval.core.types import EMPTY, Phase, Retrieved, Score
 from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
 from memeval.results.store import RunStore
-from memoryd.core.clock import CLOCK_ENV, to_iso
+from memoryd.core.clock import CLOCK_ENV, FILE_MARK, to_iso
 from memoryd.core.config import MAX_NUMBER
 from memoryd.core.files import write_atomic
 from memoryd.core.paths import Paths
@@ -266,30 +266,34 @@ class SessionRunner:
     def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place, *, dream: bool = False) -> StepOutcome:
         """Import logs through the plugin without a client session, each at its own time."""
         started = time.monotonic()
-        known: Mapping[str, str] | None = None
+        clock = place.state.folder / "clock"
+        dated = [at for _, at in logs if at is not None]
+        if dated:
+            write_atomic(clock, to_iso(dated[0]).encode())
+        environment = self.environment(place.state) | ({CLOCK_ENV: f"{FILE_MARK}{clock}"} if dated else {})
+        daemon = MemoryDaemon(place.state, environment)
         settled = MemoryReport()
-        failing: list[Any] = []
-        spent = Usage()
         with self._slots:
-            for number, (log, at) in enumerate(logs, 1):
-                self._stop.check()
-                daemon = MemoryDaemon(place.state, self.environment(place.state) | clock_of(at))
-                try:
-                    daemon.start()
-                    known = daemon.memories() if known is None else known
+            self._stop.check()
+            try:
+                daemon.start()
+                known = daemon.memories()
+                for number, (log, at) in enumerate(logs, 1):
+                    self._stop.check()
+                    if at is not None:
+                        write_atomic(clock, to_iso(at).encode())
                     daemon.remember_log(log)
                     settled = self._settled(daemon, dream=dream and number == len(logs))
-                except ProviderError as error:
-                    return replace(_plugin_fault(error), memory=spent + (_spent(daemon) or Usage()))
-                finally:
-                    daemon.stop()
-                failing = list(settled.failing)
-                spent += _spent(daemon) or Usage()
-                if settled.problem:
-                    break
+                    if settled.problem:
+                        break
+            except ProviderError as error:
+                return replace(_plugin_fault(error), memory=_spent(daemon) or Usage())
+            finally:
+                daemon.stop()
         result = _with_problem(SessionResult("", seconds=round(time.monotonic() - started, 3)), settled)
-        written = {"plugin": memories.changed(known or {}, settled.memories)}
-        outcome = StepOutcome(result, files=settled.memories, written=written, daydreams={"failing": failing}, memory=spent)
+        written = {"plugin": memories.changed(known, settled.memories)}
+        failing = {"failing": list(settled.failing)}
+        outcome = StepOutcome(result, files=settled.memories, written=written, daydreams=failing, memory=_spent(daemon) or Usage())
         self._charge(outcome)
         return outcome
 

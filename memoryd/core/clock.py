@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from memoryd.core.errors import InputError
 
@@ -13,6 +15,8 @@ SKEW = timedelta(minutes=5)
 
 
 CLOCK_ENV = "MEMORYD_CLOCK"
+FILE_MARK = "@"
+"""Before the path of a file that holds the time."""
 
 
 class SystemClock:
@@ -27,6 +31,9 @@ class SimulatedClock:
     """Clock that runs from a given time, so that a replayed session is remembered as of its own date."""
 
     def __init__(self, start: datetime) -> None:
+        self._restart(start)
+
+    def _restart(self, start: datetime) -> None:
         self._start = start
         self._begun = time.monotonic()
 
@@ -35,9 +42,34 @@ class SimulatedClock:
         return self._start + timedelta(seconds=time.monotonic() - self._begun)
 
 
+class FileClock(SimulatedClock):
+    """Clock that restarts at the time in a file each time the file changes. One daemon can so read sessions of many days."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._text = path.read_text("utf-8")
+        super().__init__(from_iso(self._text))
+
+    def now(self) -> datetime:
+        """Return the time in the file plus the time that has passed since it changed."""
+        with contextlib.suppress(OSError, InputError):  # the file is being replaced
+            text = self._path.read_text("utf-8")
+            if text != self._text:
+                self._restart(from_iso(text))
+                self._text = text
+        return super().now()
+
+
 def clock_from(environ: Mapping[str, str]) -> SystemClock | SimulatedClock:
     """Return the machine's clock, or the simulated one that the environment asks for. Raises InputError."""
     start = environ.get(CLOCK_ENV, "")
+    if start.startswith(FILE_MARK):
+        try:
+            return FileClock(Path(start.removeprefix(FILE_MARK)))
+        except OSError as error:
+            raise InputError(
+                f"{CLOCK_ENV} names {start[1:]}, which can't be read.", fix="Write a time into that file."
+            ) from error
     return SimulatedClock(from_iso(start)) if start else SystemClock()
 
 

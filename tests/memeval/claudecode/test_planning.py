@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from memeval.claudecode import console
 from memeval.claudecode.arms import Conditions
-from memeval.claudecode.command import primary_of
+from memeval.claudecode.command import GridRow, primary_of
 from memeval.claudecode.contract import Arm
 from memeval.claudecode.planning import Estimate, estimate, outlook
 from memeval.claudecode.run_bench import command
@@ -118,7 +118,7 @@ def test_a_dry_run_says_what_its_comparison_could_find(tmp_path: Path) -> None:
     ("cost", "terminal", "asks"), [(1.5, True, True), (None, True, True), (0.9, True, False), (9.0, False, False)]
 )
 def test_a_command_asks_on_a_terminal_before_it_may_cost_more_than_a_dollar(
-    monkeypatch: pytest.MonkeyPatch, cost: float | None, terminal: bool, asks: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cost: float | None, terminal: bool, asks: bool
 ) -> None:
     asked: list[str] = []
 
@@ -129,12 +129,14 @@ def test_a_command_asks_on_a_terminal_before_it_may_cost_more_than_a_dollar(
     monkeypatch.setattr(click, "confirm", refuse)
     monkeypatch.setattr("sys.stdin.isatty", lambda: terminal, raising=False)
     total = replace(Estimate(sessions=40), cost_usd=cost)
+    cells = [(GridRow("sample", Arm.PLUGIN, HAIKU), total)]
     if not asks:
-        console.confirm_cost(total, 20.0)
+        console.confirm_cost(cells, total, 20.0)
         assert asked == []
         return
     with pytest.raises(ConfigError, match="Nothing was started"):
-        console.confirm_cost(total, 20.0)
+        console.confirm_cost(cells, total, 20.0)
     (question,) = asked
     assert "40 sessions may cost" in question
+    assert f"sample plugin {HAIKU}: 40 sessions" in capsys.readouterr().err
     assert "could pass $20.00" in question
