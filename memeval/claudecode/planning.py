@@ -256,21 +256,20 @@ def cluster_of(sequence: StepSequence, step: Step) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What one benchmark could show for an amount. `limit` is None if all of its tasks fit."""
+    """What one benchmark could show for an amount. `selection` has the flags that choose its tasks, if not all of them fit."""
 
     outlook: Outlook
     estimate: Estimate
     arms: tuple[str, ...]
     model: str
-    limit: int | None
+    selection: tuple[str, ...]
     usd: float
 
     @property
     def command(self) -> str:
         """Return the command line that runs it."""
         words = ["python", "-m", "memeval.claudecode.run_bench", "--benchmark", self.outlook.benchmark]
-        words += ["--mode", ",".join(self.arms), "--model", self.model]
-        words += ["--limit", str(self.limit)] if self.limit else []
+        words += ["--mode", ",".join(self.arms), "--model", self.model, *self.selection]
         return shlex.join([*words, "--primary", self.outlook.primary, "--budget-usd", f"{self.usd:g}"])
 
 
@@ -281,29 +280,43 @@ def offers(command: Command, families: Mapping[str, Family], usd: float) -> list
     else:
         sides = tuple(sorted(command.primary.split(":"), key=lambda arm: arm != Arm.OFF))  # the cheapest first
     found = [one for name, family in families.items() if (one := _offer(command, name, family, sides, usd)) is not None]
-    return sorted(found, key=lambda one: (one.outlook.smallest_detectable or 2.0, one.outlook.half_width))
+    return sorted(found, key=_unsure)
+
+
+def _unsure(offer: Offer) -> tuple[float, float]:
+    return offer.outlook.smallest_detectable or 2.0, offer.outlook.half_width
+
+
+SLICES = (0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
+"""Shares of all questions. A slice is spread over the conversations, where the first questions may be of one of them."""
 
 
 def _offer(command: Command, name: str, family: Family, sides: tuple[str, ...], usd: float) -> Offer | None:
+    """Return the most telling selection that fits: all tasks, the first ones, or a slice of them."""
     model = command.cells[0][1]
 
     def effort(sequences: Sequence[StepSequence]) -> Estimate:
         return sum((_estimate_cell(Arm(arm), model, sequences, command) for arm in sides), Estimate())
 
-    def first(count: int) -> list[StepSequence]:
-        return list(family.sequences(replace(command.selection, limit=count)))
+    def offer(sequences: Sequence[StepSequence], *flags: str) -> Offer:
+        view = outlook(name, command.primary or ":".join(sides[:2]), sequences)
+        return Offer(view, effort(sequences), sides, model, flags, usd)
 
-    try:
-        whole = list(family.sequences(command.selection))
-    except MemevalError:
-        return None  # with_tasks has said why
+    def chosen(**changes: Any) -> list[StepSequence]:
+        try:
+            return list(family.sequences(replace(command.selection, **changes)))
+        except MemevalError:
+            return []  # a slice of so few tasks is empty
+
+    whole = chosen()
+    if whole and _fits(effort(whole), usd):
+        return offer(whole)
     total = sum(step.question is not None for one in whole for step in one.steps)
-    limit = total if _fits(effort(whole), usd) else _most(lambda count: _fits(effort(first(count)), usd), total)
-    if not limit:
-        return None
-    chosen = whole if limit == total else first(limit)
-    view = outlook(name, command.primary or ":".join(sides[:2]), chosen)
-    return Offer(view, effort(chosen), sides, model, None if limit == total else limit, usd)
+    limit = _most(lambda count: _fits(effort(chosen(limit=count)), usd), total)
+    found = [offer(chosen(limit=limit), "--limit", str(limit))] if limit else []
+    share = next((one for one in SLICES if (part := chosen(dev_slice=one)) and _fits(effort(part), usd)), None)
+    found += [offer(chosen(dev_slice=share), "--dev-slice", f"{share:g}")] if share else []
+    return min(found, key=_unsure, default=None)
 
 
 def _fits(one: Estimate, usd: float) -> bool:
