@@ -244,13 +244,14 @@ class SessionRunner:
         return replace(result, transcript=place.state.transcript(result.session_id)), stream
 
     def _paid(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """Run the session within the budgets. The client gets the remaining amount, so no session can exceed it."""
+        """Run the session within the budgets. The client gets a limit that is left of them, so no session can exceed it."""
         with ExitStack() as stack:
             settles = [stack.enter_context(budget.reserve(None)) for budget in self._budgets]
             left = [budget.limit - budget.spent for budget in self._budgets if budget.limit is not None]
             if left and min(left) <= 0:
                 raise BudgetError("Nothing is left of the budget for a session.", fix="Resume with a greater --budget-usd.")
-            most = max(0.0001, min(left)) if left else None
+            shares = [share_of(budget.limit) for budget in self._budgets if budget.limit is not None]
+            most = max(0.0001, min(*left, *shares)) if left else None
             result, stream = self._client.run(replace(spec, budget_usd=most))
             for settle in settles:
                 settle(result.usage.cost_usd)
@@ -331,6 +332,17 @@ def _with_problem(result: SessionResult, report: MemoryReport) -> SessionResult:
         return result
     message = f"The day dream failed: {report.problem}"
     return replace(result, error=ErrorKind.DAYDREAM, message=message, fix=FIXES[ErrorKind.DAYDREAM])
+
+
+SESSION_SHARE, LEAST_USD = 0.25, 1.0
+
+
+def share_of(limit: float) -> float:
+    """Return the limit of a session while more than that is left of a budget.
+
+    The client tells the model its limit, so what is left would differ from session to session, and most between the arms.
+    """
+    return max(SESSION_SHARE * limit, min(limit, LEAST_USD))
 
 
 def clock_of(at: datetime | None) -> dict[str, str]:

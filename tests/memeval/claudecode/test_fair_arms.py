@@ -26,7 +26,7 @@ from memeval.claudecode.conversation import ASKING, Conversations
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.memories import without_ids
 from memeval.claudecode.seeding import end_of, times_of
-from memeval.claudecode.sessions import clock_of, session_key, system_flags
+from memeval.claudecode.sessions import clock_of, session_key, share_of, system_flags
 from memeval.core.calls import Budget, Stop
 from memeval.core.errors import ConfigError
 from memeval.core.text import estimate_tokens
@@ -212,3 +212,7 @@ def test_long_instructions_go_through_a_file(tmp_path: Path) -> None:
     flag, path = system_flags(step, tmp_path)
     assert flag == "--append-system-prompt-file"
     assert Path(path).read_text("utf-8") == step.system
+
+
+def test_the_limit_that_the_client_tells_the_model_is_the_same_until_little_is_left() -> None:
+    assert [share_of(limit) for limit in (0.05, 1.0, 2.0, 4.0, 20.0, 100.0)] == [0.05, 1.0, 1.0, 1.0, 5.0, 25.0]
