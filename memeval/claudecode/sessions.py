@@ -294,7 +294,10 @@ class SessionRunner:
         result = _with_problem(SessionResult("", seconds=round(time.monotonic() - started, 3)), settled)
         written = {"plugin": memories.changed(known, settled.memories)}
         failing = {"failing": list(settled.failing)}
-        outcome = StepOutcome(result, files=settled.memories, written=written, daydreams=failing, memory=_spent(daemon) or Usage())
+        memory = _spent(daemon)
+        if memory is None:
+            return _plugin_fault(ProviderError("memoryd's state could not be read, so what memory cost is unknown."))
+        outcome = StepOutcome(result, files=settled.memories, written=written, daydreams=failing, memory=memory)
         self._charge(outcome)
         return outcome
 
