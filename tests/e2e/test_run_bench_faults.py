@@ -235,7 +235,9 @@ def test_what_memory_costs_is_counted_and_shown_apart_and_a_question_is_not_day_
     flags = ("-b", "two", "--mode", "plugin", *QUICK, "--budget-usd", "5", "--run-id", "g")
     cell = cell_of(bench(model, folder, *flags))
     parts = cell["costs"]
-    assert parts["memory"]["calls"] == len(model.readings) == 1
+    # A slow machine may read the replayed log before its closing prompt, and again after it.
+    assert parts["memory"]["calls"] == len(model.readings) > 0
+    assert not [body for body in model.readings if asks(FIRST, SECOND)(body)]
     assert parts["memory"]["cost_usd"] > 0
     assert cell["cost_usd"] == pytest.approx(sum(part["cost_usd"] for part in parts.values()))
     assert cell["tokens"] == sum(part["input_tokens"] + part["output_tokens"] for part in parts.values())
