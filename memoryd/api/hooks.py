@@ -100,7 +100,7 @@ class HookCalls:
         project = self._project_of(event)
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
         if name == "SessionStart":
-            self._catch_up()
+            self._catch_up(event.session)
         elif name == GOVERNANCE_SHOWN:
             self._state.record_injection(event.session, self._injector.governance(project.id).ids, "SessionStart")
             self._state.set_governed(event.session)
@@ -136,9 +136,14 @@ class HookCalls:
             or is_excluded(self._settings, event.cwd)
         )
 
-    def _catch_up(self) -> None:
-        """Queue the sessions that ended without an event (after a SIGKILL) and left unread text in their transcripts."""
+    def _catch_up(self, starting: str) -> None:
+        """Queue the sessions that ended without an event (after a SIGKILL) and left unread text in their transcripts.
+
+        A session that is resumed is not one of them: it is read after its next answer, whole rather than in two parts.
+        """
         for record in self._state.sessions(CATCH_UP_SESSIONS):
+            if record.session == starting:
+                continue
             if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 

@@ -244,3 +244,12 @@ def test_a_known_project_at_a_new_place_is_reported_once(desk: Desk, tmp_path: P
     result = start(tmp_path / "second")
     assert "is taken for 'shop'" in result and str(tmp_path / "first") in result and "memoryd off" in result
     assert "is taken for" not in start(tmp_path / "second")
+
+
+def test_a_resumed_session_is_not_read_before_it_goes_on_but_one_that_was_killed_is(desk: Desk) -> None:
+    for session in ("killed", "s1"):
+        log = desk.folder / f"{session}.jsonl"
+        log.write_text('{"type": "user"}\n')
+        desk.hook("SessionStart", source="startup", session_id=session, transcript_path=str(log))
+    desk.api.drain_spool_record("SessionStart", {"session_id": "s1", "cwd": str(desk.folder), "source": "resume"}, {})
+    assert [Path(job.transcript).stem for job in desk.api._state.jobs()] == ["killed"]
