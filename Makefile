@@ -33,7 +33,7 @@ test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'
 
 coverage: $(STAMP) ## the fast tests with the share of lines that they run (at least 95 %)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report term:skip-covered
+	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=thorough --cov --cov-report term:skip-covered
 
 check: $(STAMP) ## ruff, mypy --strict, layers
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +12,8 @@ from hypothesis import HealthCheck, settings
 
 # On a slow machine an example takes longer, and with other examples on each run a test passes here and fails there.
 # Look for new ones with --hypothesis-profile=default.
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("thorough"), max_examples=50)  # CI runs both
 settings.load_profile("same")
 
 OWN = ("MEMORYD_", "MEMEVAL_", "CLAUDECODE", "CLAUDE_PLUGIN_", "CLAUDE_CODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "GIT_")
@@ -24,6 +26,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["GIT_CONFIG_GLOBAL"] = os.environ["GIT_CONFIG_SYSTEM"] = os.devnull
     # The checkout may belong to another user.
     os.environ.update(GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory", GIT_CONFIG_VALUE_0="*")
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules and tests out of garbage collection, which took a third of the collection of tests."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -159,6 +159,7 @@ def test_an_interrupt_ends_a_run_tidily(tmp_path: Path, undisturbed: str) -> Non
     assert report(tmp_path) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_cell_that_cannot_go_on_does_not_hold_up_the_others(tmp_path: Path) -> None:
     done = memeval(tmp_path, "eval", "--benchmarks", "tiny", "broken", "--providers", "notes", "--run-id", "g")
     assert done.returncode == 1

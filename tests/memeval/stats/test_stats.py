@@ -210,7 +210,7 @@ def test_a_share_of_nothing_or_all_has_an_interval_that_is_not_a_point() -> None
     assert none.low == 0.0 and 0.03 < none.high < 0.15
 
 
-@pytest.mark.parametrize("clusters", [5, 10, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("clusters", [5, *(pytest.param(count, marks=pytest.mark.slow) for count in (10, 20))])
 @pytest.mark.parametrize("graded", [False, True])
 def test_intervals_keep_their_confidence_with_few_clusters(clusters: int, graded: bool) -> None:
     """Coverage over simulated conversations of unequal length, whose questions are alike: at least 93 % of 95 %."""
