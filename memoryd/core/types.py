@@ -406,6 +406,7 @@ class Extraction:
     Attributes:
         skipped: Number of rejected statements by reason.
         refused: The rejected statements that came closest to being kept.
+        retractions: Sentences in which the assistant retracts a cause that it named earlier. They end memories of it.
         handoff: Summary for whoever continues the work; empty if the reader can't write one or none was requested.
     """
 
@@ -416,6 +417,7 @@ class Extraction:
     usage: Usage = Usage()
     refused: tuple[Refused, ...] = ()
     handoff: str = ""
+    retractions: tuple[Candidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -437,6 +437,10 @@ class DayDream:
         candidates, refused = admissible(extraction, piece.turns)
         candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
         outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
+        found = [outcome.id for _, outcome in outcomes if outcome.action in WRITES]
+        taken_back, _ = admissible(replace(extraction, candidates=extraction.retractions), piece.turns)
+        ended = ((candidate, self._keeper.retract(candidate, passage, found)) for candidate in taken_back)
+        outcomes += [(candidate, outcome) for candidate, outcome in ended if outcome is not None]
         note(piece.turns, outcomes, passage.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)
         proposed = sum(c.status is Status.CANDIDATE and outcome.action is KeepAction.NEW for c, outcome in outcomes)

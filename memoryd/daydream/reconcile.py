@@ -41,10 +41,12 @@ from memoryd.core.types import (
     Turn,
 )
 from memoryd.daydream.model_answer import restrain
+from memoryd.daydream.offline.findings import is_retraction, is_wrong_cause, names_cause
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
 from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, adds, rephrases
 from memoryd.language.entities import find_entities
+from memoryd.language.stems import roots
 
 # The HEAD commit of a working folder, read from git's own files without starting a process.
 
@@ -413,6 +415,8 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
 
 NEIGHBOURS = 8
 MAX_OF_SESSION = 1_000
+TAKEN_BACK = "taken back by the assistant"
+SHARED_WITH_RETRACTION = 2
 
 
 class KeepingStore(MemoryStore, Protocol):
@@ -544,6 +548,31 @@ class Reconciler:
                     return Decision(KeepAction.SUPERSEDES, item.id, "taken back in the same session")
         return None
 
+    def retract(self, retraction: Candidate, passage: Passage, found: Collection[str] = ()) -> Outcome | None:
+        """End the memories of a cause that the assistant now says was wrong, whichever session learnt them.
+
+        What the user said or pinned is never ended. The memory written in `found` that is about the same replaces them, otherwise
+        the retraction itself, as a candidate, so that their lineage shows why they ended.
+        """
+        near = self._store.near(retraction.content, project=passage.project, k=NEIGHBOURS)
+        wrong = [item for item in near if item.id not in found and _is_retracted(item, retraction, passage)]
+        if not wrong:
+            return None
+        items = [item for item in map(self._store.get, found) if item is not None and item.status in _LIVING]
+        about = [item for item in items if names_cause(item.content) and roots(item.content) & roots(wrong[0].content)]
+        about += [item for item in items if item.content == retraction.content]
+        if about:
+            links = [Link(LinkType.SUPERSEDES, item.id) for item in wrong]
+            self._store.update(about[0].id, links=tuple(dict.fromkeys([*about[0].links, *links])))
+            self._close(item.id for item in wrong)
+            return Outcome(KeepAction.SUPERSEDES, about[0].id, wrong[0].id, TAKEN_BACK)
+        now = self._clock.now()
+        item = to_item(retraction, passage, now=now, commit=commit_for(passage.cwd, retraction.at, now))
+        links = [Link(LinkType.SUPERSEDES, other.id) for other in wrong[1:]]
+        id = self._store.supersede(wrong[0].id, replace(item, links=tuple(dict.fromkeys([*item.links, *links]))))
+        self._close(other.id for other in wrong[1:])
+        return Outcome(KeepAction.SUPERSEDES, id, wrong[0].id, TAKEN_BACK)
+
     def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
         """Turn a candidate file into a memory. If the new statement is explicit, use its speaker's wording."""
         old = self._store.get(id)
@@ -609,6 +638,18 @@ class Reconciler:
         if item and old and item.status is Status.ACTIVE and old.status is Status.ACTIVE:
             ended = item.valid_from or item.created_at
             self._store.update(old.id, status=Status.SUPERSEDED, expired_at=item.created_at, valid_to=ended)
+
+
+def _is_retracted(item: MemoryItem, retraction: Candidate, passage: Passage) -> bool:
+    """Return whether a memory of the agent names the cause that is retracted. In another session, more must be shared."""
+    if item.status not in _LIVING or item.pinned or item.source is Source.USER or item.scope is Scope.USER:
+        return False
+    if AUTHORITY[retraction.source] < AUTHORITY[item.source] or is_older(retraction, item):
+        return False
+    if set(retraction.uuids) & set(item.evidence.lines) or is_retraction(item.content):
+        return False
+    least = 1 if item.session == (passage.session or UNKNOWN_SESSION) else SHARED_WITH_RETRACTION
+    return is_wrong_cause(item.content, retraction.content, least)
 
 
 def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:

@@ -30,6 +30,7 @@ from memoryd.language.cues import (
     permits,
     retracts,
 )
+from memoryd.language.gloss import gloss
 from memoryd.language.preferences import another_choice
 from memoryd.language.reading import STATES, SUBJECTS, WEAK, Reading, canonical, canonical_terms, read_memory
 from memoryd.language.verdict import Verdict, apart, exchanged, one_word_exchanged, other_choices, rebound, strong
@@ -45,6 +46,32 @@ class Relation(StrEnum):
     REPLACES = "replaces"
     CONTRADICTS = "contradicts"
     DIFFERENT = "different"
+
+
+class Difference(StrEnum):
+    """What may distinguish two statements that otherwise mean the same."""
+
+    VALUES = "values"
+    LIST = "list"
+    EXCEPTION = "exception"
+    DENIALS = "denials"
+    ENDED = "ended"
+    NAMES = "names"
+    OPEN = "open"
+    DONE = "done"
+    IDENTIFIERS = "identifiers"
+    ORDER = "order"
+    STATES = "states"
+    ARRANGEMENT = "arrangement"
+    ADDITION = "addition"
+    TURNED = "turned"
+    EXCHANGED = "exchanged"
+    REBOUND = "rebound"
+
+
+# Signs that something ended, is open or is done. A passive ("old files are removed by a job") looks like one, so statements that
+# read the same with near certainty may differ in them. Nothing else may be on one side only.
+SIGNS = frozenset({Difference.ENDED, Difference.OPEN, Difference.DONE, Difference.STATES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +139,7 @@ _PAST, _PRESENT = frozenset({"was", "were"}), frozenset({"is", "are"})
 _POSSESSIVE = re.compile(r"['’]s?$")
 MIN_TURNED = 3
 _DIRECTED = frozenset("from to into before after over above under below".split())
+_CONVERSE = (("from", "to"), ("to", "from"), ("into", "from"), ("from", "into"), ("before", "after"), ("after", "before"))
 _COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr qa id env".split()))
 _PRECEDES = re.compile(
     r"\b(?:before|prior|first|until|without|beforehand|then|vorher|ohne|avant|sans|antes|sin|sem|без)\b", re.IGNORECASE
@@ -177,27 +205,38 @@ def may_be_same(old: Assertion, new: Assertion, a: Reading, b: Reading, most_lon
     They may not if a negation, value, name, limit or direction occurs in only one of them. `most_longer` is how many more words
     the newer statement may have.
     """
-    left, right = a.terms - b.terms, b.terms - a.terms
-    if a.values != b.values or old.dont != new.dont or has_exception(old.text) != has_exception(new.text):
-        return False
-    if not _deny_the_same(a, b) or _speaks_of(a, b.gone - a.gone) or _speaks_of(b, a.gone - b.gone):
-        return False
-    if _names_one_side(a, b) or is_open(old.text) != is_open(new.text) or is_done(old.text) != is_done(new.text):
-        return False
-    if identifiers(old.text) != identifiers(new.text):
-        return False
+    return not differences(old, new, a, b) and not is_longer(a, b, most_longer)
+
+
+def is_longer(a: Reading, b: Reading, most: int) -> bool:
+    """Return whether the newer statement `b` has more than `most` words more."""
     came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
     # Each pair of characters in a run of Chinese or Japanese counts as one word.
-    if len(came) - len(went) > most_longer * (3 if CJK.search(new.text) else 1):
-        return False
-    if _differs_in_order(old.text, new.text) or not STATES.isdisjoint(left | right):
-        return False
-    if a.terms == b.terms and _rearranged(a, b):
-        return False
-    if has_addition(old.text) != has_addition(new.text) or _turned(a, b):
-        return False
-    exchange = apart(left, right) or exchanged(left, right, SUBJECTS) or one_word_exchanged(a, b)
-    return not exchange and not rebound(a, b)
+    return len(came) - len(went) > most * (3 if CJK.search(b.statement.text) else 1)
+
+
+def differences(old: Assertion, new: Assertion, a: Reading, b: Reading) -> frozenset[Difference]:
+    """Return what occurs in only one of the statements and may therefore make them two things."""
+    left, right = a.terms - b.terms, b.terms - a.terms
+    found = {
+        Difference.VALUES: a.values != b.values,
+        Difference.LIST: old.dont != new.dont,
+        Difference.EXCEPTION: has_exception(old.text) != has_exception(new.text),
+        Difference.DENIALS: not _deny_the_same(a, b),
+        Difference.ENDED: _speaks_of(a, b.gone - a.gone) or _speaks_of(b, a.gone - b.gone),
+        Difference.NAMES: _names_one_side(a, b),
+        Difference.OPEN: is_open(old.text) != is_open(new.text),
+        Difference.DONE: is_done(old.text) != is_done(new.text),
+        Difference.IDENTIFIERS: identifiers(old.text) != identifiers(new.text),
+        Difference.ORDER: _differs_in_order(old.text, new.text),
+        Difference.STATES: not STATES.isdisjoint(left | right),
+        Difference.ARRANGEMENT: a.terms == b.terms and _rearranged(a, b),
+        Difference.ADDITION: has_addition(old.text) != has_addition(new.text),
+        Difference.TURNED: _turned(a, b),
+        Difference.EXCHANGED: bool(apart(left, right) or exchanged(left, right, SUBJECTS)) or one_word_exchanged(a, b),
+        Difference.REBOUND: rebound(a, b),
+    }
+    return frozenset(difference for difference, differs in found.items() if differs)
 
 
 def _deny_the_same(a: Reading, b: Reading) -> bool:
@@ -240,8 +279,19 @@ def _names_one_side(a: Reading, b: Reading) -> bool:
 
 def _additional_names(one: Reading, other: Reading) -> frozenset[str]:
     """Return the names of the first statement that have a part which the other statement lacks."""
-    sorts = _sorts(one.statement.text)
-    return frozenset(name for name in one.names if not other.terms.issuperset(canonical_terms(name) - sorts))
+    sorts, known = _sorts(one.statement.text), other.terms | terms_in_english(other.statement.text)
+    # A name is a stem already, and a stem of it may be shorter.
+    return frozenset(name for name in one.names - known if not known.issuperset(canonical_terms(name) - sorts))
+
+
+def terms_in_english(text: str) -> frozenset[str]:
+    """Return the meaningful stems of a text, or of its translation word by word if it is in another language."""
+    return _terms_in_english(text)
+
+
+@lru_cache(maxsize=READ_KEPT)
+def _terms_in_english(text: str) -> frozenset[str]:
+    return canonical_terms(gloss(text) or text)
 
 
 def _differs_in_order(old: str, new: str) -> bool:
@@ -315,6 +365,22 @@ def _turned(a: Reading, b: Reading) -> bool:
     return any(
         left[word].isdisjoint(right[word]) and left[word] <= b.terms and right[word] <= a.terms for word in shared & _DIRECTED
     )
+
+
+def relates_otherwise(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
+    """Return whether statements with words of their own relate them in another order or direction.
+
+    "Before a release do X" and "After a release do Y" can both be valid, like "calls from A are X" and "calls to A are Y".
+    """
+    if not {Difference.TURNED, Difference.REBOUND}.isdisjoint(differences(old, new, a, b)):
+        return True
+    if not (strong(a.terms - b.terms) and strong(b.terms - a.terms)):
+        return False
+    before, after = order_words(old.text), order_words(new.text)
+    if before and after and before != after:
+        return True
+    left, right = _bound(a), _bound(b)
+    return any(not left.get(one, set()).isdisjoint(right.get(other, set())) for one, other in _CONVERSE)
 
 
 def _bound(reading: Reading) -> dict[str, set[str]]:

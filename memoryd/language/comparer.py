@@ -15,21 +15,26 @@ from memoryd.core.text import CJK, jaccard
 from memoryd.language.classifier import ClassifierWeights, load, load_reader, states_of
 from memoryd.language.compare import (
     CONFLICTS,
+    MAX_LONGER,
     RETRACTED,
+    SIGNS,
     Assertion,
     Comparison,
     Relation,
     compare_read,
+    differences,
+    is_longer,
     may_be_same,
     plainly_same,
     reading,
+    relates_otherwise,
+    terms_in_english,
 )
 from memoryd.language.cues import has_correction, language
-from memoryd.language.features import features
-from memoryd.language.gloss import gloss
-from memoryd.language.reading import SUBJECTS, Reading, canonical_terms
+from memoryd.language.features import features, speaks_of_another_part
+from memoryd.language.reading import Reading
 from memoryd.language.stems import is_foreign
-from memoryd.language.verdict import exchanged, is_inversion, names_other_things, strong
+from memoryd.language.verdict import is_inversion, names_other_things, strong
 
 VECTORS_KEPT = 4_096
 SCORES_KEPT = 50_000
@@ -43,6 +48,8 @@ NEAR_WORDS = 0.4
 READ_COSINE = 0.6
 MIN_WORDS = 4
 AGREES = 0.45
+# Without a word of change, a likely replacement is often about another thing: it is left to the user.
+UNCUED = 0.66
 BOTH_USER = 0.55
 UNSURE = 0.3
 # A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
@@ -50,6 +57,7 @@ UNSURE = 0.3
 READ_GATE = 0.2
 # With a lower threshold, statements about different things were sometimes merged, on pairs by authors left out of training.
 SAME_THRESHOLD = 0.75
+CERTAIN = 0.86  # for statements that differ in a sign that something ended or is done
 FAR_WORDS = 4
 FAR_SAME = 0.8
 FAR_OVERLAP = 0.2
@@ -116,7 +124,11 @@ class Comparer:
         mergeable = reads_the_same(old, new, a, b, chances)
         both_user = old.by_user and new.by_user
         another = not has_correction(new.text) and speaks_of_another_part(a, b)
-        replaceable = not another and (marked or not stated_within_a_day(old, new))
+        cue = has_correction(new.text)
+        another = another or (not cue and relates_otherwise(old, new, a, b))
+        replaceable = (
+            not another and (marked or not stated_within_a_day(old, new)) and (cue or chances[Relation.REPLACES] >= UNCUED)
+        )
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable)
 
     def _cosine(self, old: str, new: str) -> float | None:
@@ -154,20 +166,6 @@ def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
     return jaccard(a.terms, b.terms) >= NEAR_WORDS
 
 
-def speaks_of_another_part(a: Reading, b: Reading) -> bool:
-    """Return whether the statements name different members of one class of things, in any language.
-
-    What is said about one member does not affect the other.
-    """
-    left, right = (_terms_in_english(reading) for reading in (a, b))
-    return bool(exchanged(left - right, right - left, SUBJECTS))
-
-
-def _terms_in_english(reading: Reading) -> frozenset[str]:
-    glossed = gloss(reading.statement.text)
-    return canonical_terms(glossed) if glossed else reading.terms
-
-
 def stated_within_a_day(old: Assertion, new: Assertion) -> bool:
     """Return whether both statements were made within a day."""
     return old.at is not None and new.at is not None and abs(new.at - old.at) < SOON
@@ -175,17 +173,23 @@ def stated_within_a_day(old: Assertion, new: Assertion) -> bool:
 
 def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
     """Return whether the checks of a merge are passed and the reader's result allows that the statements are the same."""
-    if chances[Relation.SAME] < SAME_THRESHOLD or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
+    same = chances[Relation.SAME]
+    if same < SAME_THRESHOLD or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
         return False
-    if is_inversion(a, b) or speaks_of_another_part(a, b):
+    found = differences(old, new, a, b)
+    if found - SIGNS or is_inversion(a, b) or speaks_of_another_part(a, b):
         return False
-    if chances[Relation.SAME] >= FAR_SAME:
-        return may_be_same(old, new, a, b, FAR_LONGER)
+    if found:
+        return same >= CERTAIN and not is_longer(a, b, FAR_LONGER)
     own = min(len(strong(a.terms - b.terms)), len(strong(b.terms - a.terms)))
     glossed = language(old.text) != "en" or language(new.text) != "en"
-    if own >= FAR_WORDS or (glossed and jaccard(a.terms, b.terms) < FAR_OVERLAP):
-        return False
-    return may_be_same(old, new, a, b)
+    if own >= FAR_WORDS or (glossed and _overlap_in_english(a, b) < FAR_OVERLAP):
+        return same >= FAR_SAME and not is_longer(a, b, FAR_LONGER)
+    return not is_longer(a, b, FAR_LONGER if same >= FAR_SAME else MAX_LONGER)
+
+
+def _overlap_in_english(a: Reading, b: Reading) -> float:
+    return jaccard(*(terms_in_english(reading.statement.text) for reading in (a, b)))
 
 
 def weighed(

@@ -11,9 +11,9 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from memoryd.core.protocols import FloatArray
-from memoryd.language.compare import Assertion, Comparison, Relation
+from memoryd.language.compare import Assertion, Comparison, Relation, terms_in_english
 from memoryd.language.cues import has_correction, has_exception, is_done, is_open, language, limits
-from memoryd.language.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, Reading
+from memoryd.language.reading import CHOICES, ENDS, OPPOSITES, SUBJECTS, UNIT_TERMS, Reading
 from memoryd.language.verdict import exchanged, rebound, strong
 
 _RULES = ("same", "refines", "replaces", "contradicts", "different")
@@ -134,6 +134,16 @@ def features(old: Assertion, new: Assertion, a: Reading, b: Reading, rules: Comp
         float(bool(values_left) and len(values_left) == len(values_right) and len(left) + len(right) <= 1),
     ]
     return np.array(numbers, dtype=np.float32)
+
+
+def speaks_of_another_part(a: Reading, b: Reading) -> bool:
+    """Return whether the statements name different members of one class of things, in any language.
+
+    What is said about one member does not affect the other.
+    """
+    units = UNIT_TERMS if a.values and a.values == b.values else frozenset()  # "24 hours" is "one day"
+    left, right = (terms_in_english(reading.statement.text) - units for reading in (a, b))
+    return bool(exchanged(left - right, right - left, SUBJECTS))
 
 
 def _runs(a: Sequence[str], b: Sequence[str]) -> list[float]:

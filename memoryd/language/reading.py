@@ -69,6 +69,8 @@ _SECONDS = {
     **dict.fromkeys("h hour hours hr hrs stunde stunden heure heures hora horas часа часов час".split(), 3_600),
     **dict.fromkeys("d day days tag tage tagen jour jours día días dia dias день дня дней".split(), 86_400),
     **dict.fromkeys("week weeks woche wochen semaine semaines semana semanas неделя недели недель".split(), 604_800),
+    **dict.fromkeys("month months monat monate monaten mois mes meses mês месяц месяца месяцев".split(), 2_629_746),
+    **dict.fromkeys("year years jahr jahre jahren ans année años año ano anos год года лет".split(), 31_556_952),
 }
 _UNITS = {
     **{unit: "s" for unit in _SECONDS},
@@ -94,6 +96,9 @@ _NUMBER_WORDS = {
 }
 _WRITTEN_NUMBER = re.compile(rf"\b({'|'.join(_NUMBER_WORDS)})\b(?=[ -]\w)", re.IGNORECASE)
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_ONE = r"an?|one|ein\w{0,2}|une?|un[ao]|uma?|один|одну?"
+_MONTH_NAMES = "january february march april may june july august september october november december".split()
+_MONTH_NAME = "|".join(_MONTH_NAMES)
 _FRACTIONS = {"half": 0.5, "of": 0.25, "one": 1.0}
 # Normalise quantities such as "half a minute", "two weeks", "10,000" and "5 pm".
 _QUANTITIES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
@@ -110,6 +115,33 @@ _QUANTITIES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
         ),
     ),
     (
+        re.compile(rf"\b({_ONE}|\d{{1,4}}) ({'|'.join(_SECONDS)}) and a half\b", re.IGNORECASE),
+        lambda match: f"{((float(match[1]) if match[1].isdigit() else 1) + 0.5) * _SECONDS[match[2].casefold()]:.12g} s",
+    ),
+    # Not "once a week", which is a rate.
+    (
+        re.compile(
+            rf"\b(for|after|within|lasts?|every|than|of|after|nach|für|von|après|pendant|de|por|durante|через) (?:{_ONE})"
+            r" (minute|hour|day|week|month|year|stunde|tag|woche|monat|jahr|heure|jour|semaine|hora|día|dia|semana"
+            r"|час|день|неделю|месяц|год)\b",
+            re.IGNORECASE,
+        ),
+        lambda match: f"{match[1]} 1 {match[2]}",
+    ),
+    (re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b"), lambda match: f"{match[1]}.{match[2]}.{match[3]}"),
+    (
+        re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH_NAME})(?:,? (\d{{4}}))?\b", re.IGNORECASE),
+        lambda match: _date(match[3], match[2], match[1]),
+    ),
+    (
+        re.compile(rf"\b({_MONTH_NAME}) (\d{{1,2}})(?:st|nd|rd|th)?(?:,? (\d{{4}}))?\b(?!:)", re.IGNORECASE),
+        lambda match: _date(match[3], match[1], match[2]),
+    ),
+    (
+        re.compile(r"(?<![\w.])(\d{1,6}(?:\.\d{1,6})?) ?hz\b", re.IGNORECASE),
+        lambda match: f"{1 / float(match[1]):.12g} s" if float(match[1]) else match[0],
+    ),
+    (
         re.compile(
             r"\b(\d{1,2})(?::(\d\d))? ?(?:o'clock )?(?:([ap])\.?m\b\.?|in the (morning|afternoon|evening)\b)", re.IGNORECASE
         ),
@@ -119,8 +151,8 @@ _QUANTITIES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] 
         re.compile(rf"(?<![\w.:])(\d{{1,9}}(?:\.\d{{1,6}})?)[ -]?({_UNIT})(?!\w)", re.IGNORECASE),
         lambda match: _quantity(match[1], match[2].casefold()),
     ),
-    (re.compile(r"\bk8s\b", re.IGNORECASE), lambda match: "kubernetes"),
 )
+_K8S = re.compile(r"\bk8s\b", re.IGNORECASE)
 _TIME = re.compile(r"0\d:\d\d")
 _VALUE = re.compile(r"(v?)(\d[\d.,:]*?)\s*([a-z%]*)", re.IGNORECASE)
 
@@ -156,6 +188,7 @@ CHOICES: Mapping[str, frozenset[int]] = _classes(lexicon.CHOICES)
 OPPOSITES: Mapping[str, frozenset[int]] = _classes(lexicon.OPPOSITES)
 STATES = frozenset(canonical(word) for word in lexicon.STATES)
 ENDS: Mapping[str, frozenset[int]] = _classes(lexicon.ENDS)
+UNIT_TERMS = frozenset(map(canonical, _SECONDS))  # units of time; values hold what they count
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +241,7 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
 
     `dont` means that it is listed under "don't", which denies the words that have no negation of their own.
     """
-    text = text[:READ]
+    text = _K8S.sub("Kubernetes", text[:READ])
     plain, code = _plain(text), language(text)
     clauses = _clauses(plain, dont, code)
     statement = read(text)
@@ -249,6 +282,12 @@ def _quantity(number: str, unit: str) -> str:
     return f"{float(number) * _SECONDS[unit]:.12g} s" if unit in _SECONDS else f"{number}{_UNITS[unit]}"
 
 
+def _date(year: str | None, month: str, day: str) -> str:
+    """Write a date as one value, without a year if none is given."""
+    written = f"{_MONTH_NAMES.index(month.casefold()) + 1:02}.{int(day):02}"
+    return f"{year}.{written}" if year else written
+
+
 def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
     late = half == "p" or day_part in ("afternoon", "evening")
     return f"{hour % 12 + (12 if late else 0)}:{minute}"
@@ -256,7 +295,10 @@ def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
 
 def normalise_quantities(text: str) -> str:
     """Normalise numbers and quantities in the text, so that "half a minute" and "30 sec" are the same."""
-    text = _WRITTEN_NUMBER.sub(lambda match: str(_NUMBER_WORDS[match[1].casefold()]), text)
+    portuguese = language(text) == "pt"  # "dos" is "of the" there, and "two" in Spanish
+    text = _WRITTEN_NUMBER.sub(
+        lambda match: match[0] if portuguese and match[1].casefold() == "dos" else str(_NUMBER_WORDS[match[1].casefold()]), text
+    )
     for pattern, write in _QUANTITIES:
         text = pattern.sub(write, text)
     return text

@@ -29,6 +29,7 @@ NEAR_OVERLAP = 0.8
 DOUBTFUL_COSINE = 0.86
 REBOUND = 3
 MAX_BOUND = 24
+MANY_DOTS = 3
 # These verbs don't exclude each other: "run lint" does not affect "run the tests".
 _REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
 _OPENERS = frozenset("always never please also and then you we must should first".split())
@@ -248,7 +249,14 @@ def _other_value(pair: _Pair) -> bool:
     a, b = _surplus(pair.a.values, pair.b.values), _surplus(pair.b.values, pair.a.values)
     if not a or len(a) != len(b) or len(a) > 2 or (strong(pair.left) and strong(pair.right)) or not _same_sense(pair):
         return False
+    if sorted(map(_sort_of, a)) != sorted(map(_sort_of, b)):
+        return False
     return all(_is_number(value) and not _identifies(value, pair) for value in (*a, *b))
+
+
+def _sort_of(value: str) -> tuple[str, bool]:
+    """Return the unit of a number, and whether it is an address or a version rather than a quantity."""
+    return value.lstrip("v").strip("0123456789.,:"), value.count(".") >= MANY_DOTS
 
 
 def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
@@ -259,7 +267,9 @@ def names_other_things(a: Reading, b: Reading) -> bool:
     """Return whether the statements name different things ("module 3", "PR 14", "run one") and are thus unrelated."""
     if has_correction(b.statement.text):
         return _numbers_name(a, b)
-    return _numbers_name(a, b) or _other_object(a, b) or _differs_in_label(a, b) or _two_values_differ(a, b)
+    if _numbers_name(a, b) or _other_object(a, b):
+        return True
+    return _differs_in_label(a, b) or _two_values_differ(a, b)
 
 
 def _differs_in_label(a: Reading, b: Reading) -> bool:

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.language import RULES, Assertion, Comparer, Comparison, Relation, relate
+from memoryd.language import CONFLICTS, RULES, Assertion, Comparer, Comparison, Relation, relate
 from memoryd.language.classifier import load_reader
-from memoryd.language.compare import reading
+from memoryd.language.compare import reading, relates_otherwise
 from memoryd.language.comparer import reads_the_same, stated_within_a_day, weighed
 from memoryd.language.reading import read_memory
 from memoryd.service import comparer_for
@@ -198,7 +198,7 @@ def test_a_paraphrase_with_few_words_in_common_is_the_same_when_both_are_read_to
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("write the tutorials in Danish", "tutorials in Norwegian please"),
+        ("write the tutorials in Danish", "from now on the tutorials are in Norwegian"),
         ("the mirror is at port 8085", "you reach the mirror on port 9443 since Tuesday"),
         ("ask Ruth about the payroll", "Viktor has taken over the payroll"),
     ],
@@ -207,6 +207,11 @@ def test_another_answer_of_the_user_replaces_the_older_one_when_both_are_read_to
     reader: Comparer, old: str, new: str
 ) -> None:
     assert reader.compare(Assertion(old), Assertion(new)).relation is Relation.REPLACES
+
+
+def test_a_less_certain_replacement_without_a_word_of_change_is_put_before_the_user(reader: Comparer) -> None:
+    found = reader.compare(Assertion("write the tutorials in Danish"), Assertion("tutorials in Norwegian please"))
+    assert (found.relation, found.doubtful) == (Relation.CONTRADICTS, True)
 
 
 @pytest.mark.parametrize(("old", "new"), OPPOSED)
@@ -257,3 +262,34 @@ def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_cha
 def test_fragments_neither_replace_nor_contradict_each_other(reader: Comparer, old: str, new: str) -> None:
     for source in (True, False):
         assert reader.compare(Assertion(old, by_user=source), Assertion(new, by_user=source)).relation is Relation.DIFFERENT
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Purge the cache before a rollout.", "Warm the pool after a rollout."),
+        ("Parcels from Oslo come in by rail.", "Parcels to Oslo leave by truck."),
+    ],
+)
+def test_another_order_or_direction_with_words_of_its_own_is_not_a_replacement(old: str, new: str) -> None:
+    first, second = Assertion(old), Assertion(new)
+    assert relates_otherwise(first, second, reading(first), reading(second))
+
+
+def test_values_agree_however_a_date_a_length_of_time_or_a_frequency_is_written() -> None:
+    same = [
+        ("on 4 March 2027", "on March 4, 2027", "on 2027-03-04"),
+        ("for a minute and a half", "for 90 seconds"),
+        ("for two years", "for 24 months", "zwei Jahre lang"),
+        ("polls at 5 Hz", "polls every 0.2 s"),
+        ("lasts a week", "lasts 7 days"),
+    ]
+    for spellings in same:
+        assert len({read_memory(text).values for text in spellings}) == 1, spellings
+    assert read_memory("on 4 March").values != read_memory("on 3 April").values
+    assert read_memory("os logs dos clientes").values == ()
+
+
+def test_an_address_is_no_other_value_of_a_quantity() -> None:
+    old, new = Assertion("The gateway answers at 10.0.0.7."), Assertion("The gateway answers within 7 s.")
+    assert RULES.compare(old, new).relation not in CONFLICTS

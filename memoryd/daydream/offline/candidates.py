@@ -184,6 +184,24 @@ def of_finding(finding: Finding, turn: Turn) -> Candidate:
     )
 
 
+def of_retraction(text: str, turn: Turn) -> Candidate:
+    """Create the candidate for a sentence in which the assistant retracts a cause.
+
+    It is never given to a session unasked, and is only written as the successor of a memory that it ends.
+    """
+    return Candidate(
+        content=worded(text),
+        kind=Kind.FACT,
+        polarity=Polarity.KNOW,
+        source=Source.AGENT_STEP,
+        confidence=0.7,
+        importance=2,
+        status=Status.CANDIDATE,
+        reason="takes back a cause",
+        **_evidence(text, turn),
+    )
+
+
 def of_choice(turn: Turn) -> Candidate:
     """Create the candidate for an option that the user chose."""
     text = decided(turn)

@@ -248,6 +248,17 @@ def is_retraction(text: str) -> bool:
     return bool(_TAKES_BACK.search(text))
 
 
+def is_wrong_cause(claim: str, taken_back: str, least: int = 1) -> bool:
+    """Return whether a claim names a cause that a later sentence retracts.
+
+    Both must share `least` words other than those of any cause.
+    """
+    return names_cause(claim) and len(roots(claim) & (roots(taken_back) - _OF_CAUSES)) >= least
+
+
+_OF_CAUSES = roots("root cause wrong real really actual actually earlier earliest previous problem issue")
+
+
 def is_unsure(text: str) -> bool:
     """Return whether a sentence is a guess or a plan."""
     return bool(_UNSURE.search(text))

@@ -20,13 +20,15 @@ from memoryd.core.protocols import Embedder, FloatArray
 from memoryd.core.text import dice, keywords, overlap_coefficient
 from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Status, Turn, TurnKind
 from memoryd.daydream.offline.acts import Act, acts_of
-from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, proposal
+from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, of_retraction, proposal
 from memoryd.daydream.offline.findings import (
     find_fix,
     findings,
     is_echo,
     is_retraction,
     is_root_cause,
+    is_unsure,
+    is_wrong_cause,
     names_cause,
     refuted,
     stands_alone,
@@ -198,7 +200,13 @@ class HeuristicExtractor:
                     for score, unit in best(scored, session.words(), room(session.proposed), skipped)
                 )
             )
-        return Extraction(session.statements(), MappingProxyType(skipped.counts), self.name, refused=skipped.nearest())
+        return Extraction(
+            session.statements(),
+            MappingProxyType(skipped.counts),
+            self.name,
+            refused=skipped.nearest(),
+            retractions=tuple(session.retractions),
+        )
 
 
 class _Session:
@@ -207,6 +215,7 @@ class _Session:
     def __init__(self, passage: Passage, judge: ActClassifier | None) -> None:
         self._judge = judge
         self.proposed = len(passage.given)
+        self.retractions: list[Candidate] = []
         self._given = passage.given
         self._kept: list[Candidate] = []
         self._taken_back: list[str] = []
@@ -272,8 +281,9 @@ class _Session:
             parts = statements(turn.text)
             revised: list[str] = []
             for text in (one.text for one in parts if is_retraction(one.text)):
-                found = [one for one in found if not _is_wrong_cause(one.content, text)]
+                found = [one for one in found if not is_wrong_cause(one.content, text)]
                 revised += self._take_back(text)
+                self.retractions += [of_retraction(text, turn)] if MARK not in text and not is_unsure(text) else []
             new = list(_confirmed_findings(turn, parts, turns[:number], turns[number + 1 :]))
             found = [one for one in found if not any(roots(one.content) & roots(other.content) for other in new)]
             found += [replace(one, revises=tuple(revised)) for one in new]
@@ -281,14 +291,14 @@ class _Session:
         self._kept += [of_observation(one) for one in observations(turns, self._commands)]
 
     def _is_retracted(self, claim: str) -> bool:
-        return any(_is_wrong_cause(claim, text) for text in self._taken_back)
+        return any(is_wrong_cause(claim, text) for text in self._taken_back)
 
     def _take_back(self, text: str) -> list[str]:
         """Drop the causes that a sentence of the assistant retracts. Return the texts of those that were already written."""
         self._taken_back.append(text)
-        wrong = [one for one in self._kept if one.source is not Source.USER and _is_wrong_cause(one.content, text)]
+        wrong = [one for one in self._kept if one.source is not Source.USER and is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
-        return [given for given in self._given if _is_wrong_cause(given, text)]
+        return [given for given in self._given if is_wrong_cause(given, text)]
 
 
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
@@ -312,14 +322,6 @@ def _is_new_wording(act: Act, said: Act) -> bool:
     Both must have the same subject, and must not be opposites.
     """
     return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(roots(act.text) & roots(said.text))
-
-
-def _is_wrong_cause(claim: str, taken_back: str) -> bool:
-    """Return whether a claim names a cause that a later sentence retracts."""
-    return names_cause(claim) and bool(roots(claim) & (roots(taken_back) - _OF_CAUSES))
-
-
-_OF_CAUSES = roots("root cause wrong real really actual actually earlier earliest previous problem issue")
 
 
 def _confirmed_findings(

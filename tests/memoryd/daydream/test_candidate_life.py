@@ -13,6 +13,7 @@ from memoryd.core import candidates
 from memoryd.core.config import load_settings
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Query, Source, Status
 from memoryd.daydream.reconcile import KeepAction, Reconciler
+from memoryd.lineage import replaced_ids
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock, HashEmbedder
 
@@ -128,3 +129,50 @@ def test_what_the_speaker_takes_back_in_the_same_session_is_replaced(service: Or
         replace(rule, content="Name branches after their owner's team.", revises=(newer.content,)), said_in("two")
     )
     assert elsewhere.superseded != second.id
+
+
+CAUSE = "Checkout is slow because `PriceService` loads each discount on its own; loading them at once fixes it."
+NOT_THE_CAUSE = "Loading each discount on its own was not the root cause of the slow checkout."
+RETRACTION = Candidate(NOT_THE_CAUSE, Kind.FACT, source=Source.AGENT_STEP, status=Status.CANDIDATE)
+
+
+def test_a_cause_that_the_assistant_takes_back_in_a_later_session_is_withdrawn_and_its_lineage_says_why(
+    service: Orchestrator, keeper: Reconciler
+) -> None:
+    cause = keeper.keep(Candidate(CAUSE, Kind.FIX, source=Source.AGENT_STEP), said_in("one"))
+    outcome = keeper.retract(RETRACTION, said_in("two"))
+    assert outcome is not None and outcome.superseded == cause.id
+    assert status_of(service, cause.id) is Status.SUPERSEDED and status_of(service, outcome.id) is Status.CANDIDATE
+    assert replaced_ids(service.require(outcome.id)) == (cause.id,)
+    assert keeper.retract(RETRACTION, said_in("two")) is None
+
+
+def test_the_new_cause_replaces_the_one_that_was_taken_back(service: Orchestrator, keeper: Reconciler) -> None:
+    cause = keeper.keep(Candidate(CAUSE, Kind.FIX, source=Source.AGENT_STEP), said_in("one"))
+    found = Candidate(
+        "Checkout is slow because the tax table has no index on `region`; adding one fixes it.",
+        Kind.FIX,
+        source=Source.AGENT_STEP,
+    )
+    better = keeper.keep(found, said_in("two"))
+    outcome = keeper.retract(RETRACTION, said_in("two"), [better.id])
+    assert status_of(service, cause.id) is Status.SUPERSEDED and status_of(service, better.id) is Status.ACTIVE
+    assert outcome is None or outcome.id == better.id
+    assert cause.id in replaced_ids(service.require(better.id))
+
+
+@pytest.mark.parametrize(
+    ("known", "pinned"),
+    [
+        (Candidate(CAUSE, Kind.FIX, source=Source.USER), False),
+        (Candidate(CAUSE, Kind.FIX, source=Source.AGENT_STEP), True),
+        (Candidate("Images load late because the CDN has no discount plan; a plan fixes it.", Kind.FIX), False),
+    ],
+    ids=["said by the user", "pinned", "another cause"],
+)
+def test_a_retraction_ends_neither_what_the_user_holds_nor_another_cause(
+    service: Orchestrator, keeper: Reconciler, known: Candidate, pinned: bool
+) -> None:
+    kept = keeper.keep(known, said_in("one"), pinned=pinned)
+    assert keeper.retract(RETRACTION, said_in("two")) is None
+    assert status_of(service, kept.id) is Status.ACTIVE

@@ -16,10 +16,12 @@ from memoryd.core.state import Job, Run, State
 from memoryd.core.text import jaccard, keywords
 from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
 from memoryd.daydream.model_reader import ModelExtractor
+from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import models_of
 from memoryd.daydream.reconcile import commit_for, head_commit
 from memoryd.language import RULES
+from memoryd.lineage import replaced_ids
 from memoryd.testing import FakeClock, ScriptedLLM
 
 
@@ -71,6 +73,8 @@ class FakeStore:
         self.update(old_id, status=Status.SUPERSEDED, expired_at=new.created_at, valid_to=ended)
         return id
 
+    def make_room(self, project: str) -> None: ...
+
     def contents(self, status: Status = Status.ACTIVE) -> list[str]:
         return sorted(item.content for item in self.items.values() if item.status is status)
 
@@ -105,6 +109,9 @@ class Log:
     def say(self, *texts: str) -> None:
         for text in texts:
             self._append("user", {"role": "user", "content": text})
+
+    def reply(self, text: str) -> None:
+        self._append("assistant", {"role": "assistant", "content": [{"type": "text", "text": text}]})
 
     def tool(self, text: str) -> None:
         self._append(
@@ -173,6 +180,23 @@ SAID = (
     "The API listens on port 9090",
     "Always run make check before a commit.",
 )
+
+
+def test_a_cause_of_an_earlier_session_ends_when_the_assistant_finds_that_it_was_wrong(
+    world: World, log: Log, tmp_path: Path
+) -> None:
+    cause = "The import hangs because `csv_reader` waits for a lock; closing the cursor fixes it."
+    later = Log(tmp_path, "s2")
+    later.say("The import still hangs, please look again.")
+    later.tool("profile of the import")
+    later.reply("The lock of `csv_reader` was not the root cause: the import hangs with the lock released, too.")
+    log.say(SAID[0])
+    world.run(log)
+    project = next(item.project for item in world.store.all())
+    id = world.store.write(MemoryItem(cause, kind=Kind.FIX, source=Source.AGENT_STEP, project=project, session="s1"))
+    world.run(later, HeuristicExtractor())
+    assert world.store.items[id].status is Status.SUPERSEDED
+    assert any(id in replaced_ids(item) for item in world.store.all())
 
 
 def proposals(*pairs: tuple[str, int]) -> str:
