@@ -160,6 +160,7 @@ def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mappi
     for cell in cells:
         by_benchmark[cell.benchmark].append(cell)
     ordered = sorted(by_benchmark.items(), key=lambda pair: -_tasks_of(pair[1]))
+    yield el("h2", "In short")
     yield el("div", [_answer(name, members, _comparisons(summary, name)) for name, members in ordered], cls="grid")
     yield from _faults(cells)
     for name, members in ordered:
@@ -220,7 +221,7 @@ def _faults(cells: Sequence[CellView]) -> Iterator[Html]:
 
 def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
     columns = ("arm", "model", "accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "sessions",
-               "tokens", "cost", "of it memory", "trajectories")  # fmt: skip
+               "tokens", "cost", "of it memory")  # fmt: skip
     parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS, stacked=True)]
     if comparisons:
         parts.append(_verdicts(comparisons))
@@ -239,6 +240,7 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
     name = cell.arm + (f" #{cell.repeat}" if cell.repeat > 1 else "")
     four = cell.client.get("four_metrics")
     metrics = four if isinstance(four, Mapping) else {}
+    sessions = _sessions(cell.client.get("sessions"))
     return (
         el("a", name, href=links[cell.run_id]) if cell.run_id in links else esc(name),
         cell.model,
@@ -246,11 +248,10 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
         interval(*cell.interval),
         points(_delta(cell, cells)),
         *(metric_text(metrics.get(one)) for one in ("recency", "efficiency", "relevancy")),
-        _sessions(cell.client.get("sessions")),
+        el("a", sessions, href=cell.trajectories) if cell.trajectories else sessions,
         f"{cell.tokens:,.0f}",
         dollars(cell.cost),
         dollars(memory_cost(cell.client)),
-        el("a", "sessions", href=cell.trajectories) if cell.trajectories else NONE,
     )
 
 
