@@ -1,7 +1,7 @@
 """The journal on disk. Each dream, acceptance, undo and forgotten project has a folder with all that is needed to undo it.
 
     dream-0007/
-      plan.json    changed memories, before and after, with the reason
+      plan.json    changed memories, before and after, with the reason, one per line
       before.zip   previous content of the files
       target.zip   for an undo: the content to be written
       after.json   written once all files are changed: their paths and hashes
@@ -19,6 +19,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -93,6 +94,7 @@ def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
 _NAME = re.compile(r"(dream|accept|undo|forget)-(\d{4,})")
 _UNFINISHED = ".tmp-"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+MIN_PLAN_LINES = 3  # the opening, one record or none, the closing
 SEE_JOURNAL = "See 'memoryd journal'."
 
 
@@ -200,11 +202,27 @@ class Journal:
 
     def history(self, memory: str) -> Iterator[tuple[EntrySummary, JournalRecord]]:
         """Yield what the entries did to one memory, oldest first."""
-        needle = memory.encode()
         for name in self.names():
-            if needle not in (self._folder / name / "plan.json").read_bytes():
-                continue
-            yield from ((self.head(name), record) for record in self.records(name) if record.id == memory)
+            found = [_record(values) for values in self._plan_lines(name, memory) if values["id"] == memory]
+            if found:
+                head = self.head(name)
+                yield from ((head, record) for record in found)
+
+    def _plan_lines(self, name: str, memory: str) -> list[dict[str, Any]]:
+        """Return the records of an entry whose text contains the id.
+
+        An entry can have thousands of records. Each has a line of its own, so that only these few are decoded.
+        """
+        path, needle = self._folder / name / "plan.json", memory.encode()
+        with _readable(path):
+            data = path.read_bytes()
+        if needle not in data:
+            return []
+        lines = data.split(b"\n")
+        if len(lines) < MIN_PLAN_LINES:  # written before November 2026
+            return list(self._json(name, "plan.json")["records"])
+        with _readable(path):
+            return [orjson.loads(line.rstrip(b",")) for line in lines[1:-1] if needle in line]
 
     def places(self, name: str) -> dict[str, FileVersion]:
         """Return where the files of an entry were when it was done."""
@@ -225,10 +243,8 @@ class Journal:
 
     def _json(self, name: str, file: str) -> dict[str, Any]:
         path = self._folder / name / file
-        try:
+        with _readable(path):
             values: dict[str, Any] = orjson.loads(path.read_bytes())
-        except (OSError, orjson.JSONDecodeError) as error:
-            raise StoreError(f"{path} can't be read: {error}", fix="Delete that journal entry's folder.") from error
         return values
 
     # Writing
@@ -250,7 +266,7 @@ class Journal:
             f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, EntryStep.READY, of, len(records), _counts(records)
         )
         draft = make_private_dir(self._folder / f"{_UNFINISHED}{head.name}")
-        write_atomic(draft / "plan.json", orjson.dumps({"records": [_record_to_dict(record) for record in records]}))
+        write_atomic(draft / "plan.json", _plan_bytes(records))
         write_atomic(draft / "before.zip", _zipped(before))
         if target is not None:
             write_atomic(draft / "target.zip", _zipped(target))
@@ -295,7 +311,7 @@ class Journal:
             if (folder / file).exists():
                 kept = {path: data for path, data in _unzipped(folder / file).items() if path not in without}
                 write_atomic(folder / file, _zipped(kept))
-        write_atomic(folder / "plan.json", orjson.dumps({"records": [_record_to_dict(record) for record in records]}))
+        write_atomic(folder / "plan.json", _plan_bytes(records))
         ids = {record.id for record in records}
         head = self.head(name)
         undone = tuple(id for id in head.undone if id in ids)
@@ -321,6 +337,20 @@ def _counts(records: Sequence[JournalRecord]) -> dict[str, int]:
 
 def _head_bytes(head: EntrySummary) -> bytes:
     return orjson.dumps(asdict(replace(head, counts=dict(head.counts))), option=orjson.OPT_INDENT_2)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Raise StoreError if the file is missing or damaged."""
+    try:
+        yield
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise StoreError(f"{path} can't be read: {error}", fix="Delete that journal entry's folder.") from error
+
+
+def _plan_bytes(records: Sequence[JournalRecord]) -> bytes:
+    """Return a JSON object with one record per line."""
+    return b'{"records":[\n' + b",\n".join(orjson.dumps(_record_to_dict(record)) for record in records) + b"\n]}"
 
 
 def _record_to_dict(record: JournalRecord) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def test_a_session_with_a_shell_is_led_to_no_gold(tmp_path: Path) -> None:
         result = "\n".join(conversation(body) for body in server.requests)
     finally:
         server.close()
-    seen = re.sub(r"CLAUDE_CODE_EXECPATH=\S*", "", result)
+    seen = re.sub(r"(CLAUDE_CODE_EXECPATH|MEMORYD_CLAUDE_COMMAND)=\S*", "", result)
     assert "CLAUDE_CONFIG_DIR=" in seen
     for place in (ROOT, ROOT / "memeval", tmp_path / "results", sample.DATA):
         assert f"{place}/" not in seen and f"{place}\n" not in seen, place
