@@ -1,0 +1,284 @@
+"""Which commands a line of shell runs, as words without quotes, with the files that it redirects to.
+
+Wrappers are looked through: variables in front, `env`, `sudo`, `timeout`, `xargs`, `sh -c`, `find -exec`, substitutions and
+subshells. Nothing is run or expanded. The only importer of tree-sitter.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+import tree_sitter
+import tree_sitter_bash
+
+MAX_BYTES = 20_000  # of a line; what comes after is not looked at
+MAX_DEPTH = 4  # of `sh -c` in `sh -c`
+MAX_COMMANDS = 500
+_WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})
+_SHELLS = frozenset("sh bash dash zsh ksh ash fish".split())
+_SHELL_SCRIPT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*$")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+# Programs that run the rest of their words, with those of their options that take a value of their own.
+_WRAPPERS: Mapping[str, frozenset[str]] = {
+    name: frozenset(options.split())
+    for name, options in {
+        "env": "-u --unset -C --chdir -S --split-string",
+        "sudo": "-u --user -g --group -h --host -p --prompt -C -r -t -T -U -D --chdir",
+        "doas": "-u -C",
+        "nohup": "",
+        "time": "-f --format -o --output",
+        "command": "",
+        "builtin": "",
+        "exec": "-a",
+        "nice": "-n --adjustment",
+        "ionice": "-c -n -p",
+        "timeout": "-s --signal -k --kill-after",
+        "stdbuf": "-i -o -e",
+        "setsid": "",
+        "chronic": "",
+        "unbuffer": "",
+        "watch": "-n --interval",
+        "caffeinate": "-t -w",
+        "xargs": "-I -n -P -L -d -a -s -E --max-args --max-procs --delimiter --replace --arg-file",
+        "npx": "-p --package -c",
+        "bunx": "",
+        "pnpx": "",
+        "uvx": "--from --with -p --python",
+        "pipx": "",
+    }.items()
+}
+_VALUE_FIRST = frozenset({"timeout"})  # its first own word is no command
+_RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "npm": (("exec", "--"), ("exec",), ("x",)),
+    "pnpm": (("dlx",), ("exec",)),
+    "yarn": (("dlx",), ("exec",)),
+    "uv": (("run",), ("tool", "run")),
+    "poetry": (("run",),),
+    "pipenv": (("run",),),
+    "hatch": (("run",),),
+    "bundle": (("exec",),),
+    "docker": (),
+    "busybox": ((),),
+}
+_RUNNER_VALUES = frozenset({"--with", "--python", "-p", "--from", "--package", "--directory", "--project", "--extra", "--group"})
+
+
+@dataclass(frozen=True, slots=True)
+class ShellCommand:
+    """One command that would run.
+
+    Attributes:
+        words: The program as it is written and its arguments, without quotes. What a variable or substitution gives is `$`.
+        writes: Files that its output is redirected to.
+        reads: Files that its input comes from.
+        here: The text of its here-document.
+        folder: The folder in which it runs, as `cd` in front of it says; "" is where the line starts, None is unknown.
+    """
+
+    words: tuple[str, ...]
+    writes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    here: str = ""
+    folder: str | None = ""
+
+    @property
+    def program(self) -> str:
+        """The name of the program without its folder."""
+        return posixpath.basename(self.words[0]) if self.words else ""
+
+
+@dataclass(slots=True)
+class _Walk:
+    source: bytes
+    depth: int
+    folder: str | None = ""
+    found: list[ShellCommand] = field(default_factory=list)
+
+
+@cache
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def parse_shell(line: str, *, depth: int = 0, folder: str | None = "") -> list[ShellCommand]:
+    """Return the commands of a line in the order in which they are written. An unfinished line gives what can be read of it."""
+    source = line.encode("utf-8", "replace")[:MAX_BYTES]
+    walk = _Walk(source, depth, folder)
+    _visit(walk, _parser().parse(source).root_node)
+    return walk.found
+
+
+def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
+    """Collect the commands below a node, without recursion: a line may be nested deeply."""
+    pending: list[tree_sitter.Node | tuple[str | None]] = [root]
+    while pending and len(walk.found) < MAX_COMMANDS:
+        node = pending.pop()
+        if isinstance(node, tuple):  # the end of a subshell: `cd` inside has no effect outside
+            walk.folder = node[0]
+            continue
+        if node.type == "redirected_statement":
+            body = node.child_by_field_name("body")
+            redirects = [child for child in node.children if child.type.endswith("redirect")]
+            alone = body is not None and body.type == "command"
+            # The parser puts the redirection of the last command of a list around the whole list.
+            _add(walk, body if body is not None and alone else node, redirects)
+            pending += [child for child in reversed(node.children) if not alone or body is None or child.id != body.id]
+            pending += _inside(body) if body is not None and alone else []
+        elif node.type == "command":
+            _add(walk, node, ())
+            pending += _inside(node)
+        else:
+            if node.type in ("subshell", "command_substitution", "process_substitution"):
+                pending.append((walk.folder,))
+            pending += reversed(node.children)
+
+
+def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """Return the substitutions within a command's words."""
+    return [node for node in reversed(command.children) if node.children]
+
+
+def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.Node]) -> None:
+    words = tuple(_word(walk.source, child) for child in _words(node)) if node.type == "command" else ()
+    writes, reads, here = [], [], ""
+    own = [child for child in node.children if child.type.endswith("redirect")] if node.type == "command" else []
+    for redirect in (*redirects, *own):
+        if redirect.type == "heredoc_redirect":
+            here += "".join(_text(walk.source, part) for part in redirect.children if part.type == "heredoc_body")
+        elif redirect.type == "file_redirect":
+            target = redirect.child_by_field_name("destination")
+            sign = next((child.type for child in redirect.children if child.type in _WRITES or child.type == "<"), "")
+            if target is not None and sign:
+                (reads if sign == "<" else writes).append(_word(walk.source, target))
+    command = ShellCommand(words, tuple(writes), tuple(reads), here, walk.folder)
+    walk.found += unwrap(command, walk.depth)
+    if command.program == "cd":
+        walk.folder = _moved(walk.folder, command.words[1:])
+
+
+def _words(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """Yield the name and the arguments of a command. Variables in front of it and redirections are none."""
+    for child in node.children:
+        if child.type == "command_name":
+            yield from child.children
+        elif child.is_named and not child.type.endswith("redirect") and child.type not in ("variable_assignment", "comment"):
+            yield child
+
+
+def _text(source: bytes, node: tree_sitter.Node) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _word(source: bytes, node: tree_sitter.Node) -> str:
+    """Return a word as the shell would pass it on. `$` stands for what is only known when it runs."""
+    text = _text(source, node)
+    if node.type == "raw_string":
+        return text[1:-1]
+    if node.type == "ansi_c_string":
+        return text[2:-1]
+    if node.type in ("simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"):
+        return "$"
+    if node.type == "string":
+        return _unescaped("".join(_joined(source, node)), in_quotes=True)
+    if node.type == "concatenation":
+        return "".join(_word(source, child) for child in node.children)
+    return _unescaped(text, in_quotes=False)
+
+
+def _joined(source: bytes, node: tree_sitter.Node) -> Iterator[str]:
+    """Yield the parts of a string in double quotes. The parser leaves blanks at its ends out of all parts."""
+    at = node.start_byte + 1
+    for child in node.children[1:-1]:
+        yield source[at : child.start_byte].decode("utf-8", "replace")
+        yield _text(source, child) if child.type == "string_content" else _word(source, child)
+        at = child.end_byte
+    yield source[at : node.end_byte - 1].decode("utf-8", "replace")
+
+
+def _unescaped(text: str, *, in_quotes: bool) -> str:
+    text = text.replace("\\\n", "")
+    return re.sub(r'\\(["$`\\])' if in_quotes else r"\\(.)", r"\1", text)
+
+
+def _moved(folder: str | None, arguments: Sequence[str]) -> str | None:
+    targets = [word for word in arguments if not word.startswith("-") or word == "-"]
+    if folder is None or len(targets) != 1 or "$" in targets[0] or targets[0].startswith(("-", "~")):
+        return None
+    return posixpath.normpath(posixpath.join(folder, targets[0]))
+
+
+def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
+    """Return the command, and those that it runs in turn: of `sudo`, `sh -c`, `xargs`, `find -exec`, `npx` and their like."""
+    found = [command]
+    words = command.words
+    for _ in range(8):
+        inner = _wrapped(words)
+        if not inner:
+            break
+        words = inner
+        found.append(replace(command, words=words))
+    last = found[-1]
+    program = last.program
+    if depth < MAX_DEPTH:
+        if program in _SHELLS or program == "eval" or (program == "env" and "-S" in last.words):
+            for script in _scripts(last):
+                found += parse_shell(script, depth=depth + 1, folder=command.folder)
+        if program in _SHELLS and last.here:
+            found += parse_shell(last.here, depth=depth + 1, folder=command.folder)
+        if program == "find":
+            found += [inner for words in _executed(last.words) for inner in unwrap(replace(last, words=words), depth + 1)]
+    return found
+
+
+def _wrapped(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of the command that a wrapper runs, or none."""
+    program = posixpath.basename(words[0]) if words else ""
+    if program in _WRAPPERS:
+        rest = _after_options(words[1:], _WRAPPERS[program])
+        if program in _VALUE_FIRST:
+            rest = rest[1:]
+        if program == "pipx":
+            rest = _after_options(rest[1:], frozenset({"--spec"})) if rest[:1] == ("run",) else ()
+        while rest and _ASSIGNMENT.match(rest[0]):
+            rest = rest[1:]
+        return rest
+    for start in _RUNNERS.get(program, ()):
+        if words[1 : 1 + len(start)] == start:
+            return _after_options(words[1 + len(start) :], _RUNNER_VALUES)
+    return ()
+
+
+def _after_options(words: tuple[str, ...], with_value: frozenset[str]) -> tuple[str, ...]:
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "-":
+        if words[at] == "--":
+            return words[at + 1 :]
+        at += 2 if words[at] in with_value else 1
+    return words[at:]
+
+
+def _scripts(command: ShellCommand) -> Iterator[str]:
+    if command.program == "eval":
+        yield " ".join(command.words[1:])
+        return
+    words = command.words[1:]
+    for at, word in enumerate(words[:-1]):
+        if _SHELL_SCRIPT.match(word):
+            yield words[at + 1]
+            return
+
+
+def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the commands of find's `-exec` and its like."""
+    at = 0
+    while at < len(words):
+        if words[at] in ("-exec", "-execdir", "-ok", "-okdir"):
+            end = next((i for i in range(at + 1, len(words)) if words[i] in (";", "+")), len(words))
+            if end > at + 1:
+                yield tuple(words[at + 1 : end])
+            at = end
+        at += 1
