@@ -52,12 +52,17 @@ def _line(link: "socket", deadline: float) -> bytes:
 
 
 def own_answer(answer: bytes, event: str) -> bytes:
-    """Reduce an answer to what memoryd may send for this event: the context and a line for the user."""
+    """Reduce an answer to what memoryd may send for this event: the context, a line for the user, a question or a refusal."""
     value = json.loads(answer)
     kept = {}
     output = value.get("hookSpecificOutput")
-    if isinstance(output, dict) and output.get("hookEventName") == event and isinstance(output.get("additionalContext"), str):
-        kept["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": output["additionalContext"]}
+    if isinstance(output, dict) and output.get("hookEventName") == event:
+        names = ["additionalContext"]
+        if event == "PreToolUse" and output.get("permissionDecision") in ("ask", "deny"):  # never "allow"
+            names += ["permissionDecision", "permissionDecisionReason"]
+        texts = {name: output[name] for name in names if isinstance(output.get(name), str)}
+        if texts:
+            kept["hookSpecificOutput"] = {"hookEventName": event, **texts}
     if isinstance(value.get("systemMessage"), str):
         kept["systemMessage"] = value["systemMessage"]
     return json.dumps(kept).encode() if kept else b""

@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from memoryd.api.reviews import count_waiting, last_look
 from memoryd.core.clock import from_iso
 from memoryd.core.config import OPTION_PREFIX, Settings, load_settings
@@ -15,12 +17,14 @@ from memoryd.core.errors import ConfigError
 from memoryd.core.project import ProjectRegistry, name_of
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
+from memoryd.core.tool_calls import Responder, ToolCall, joined, tool_output
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
 from memoryd.recall.injection import Injector, SessionEvent, hook_output
 from memoryd.service import Orchestrator
 
+TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUseFailure"})
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
 _BEGINS = frozenset({"startup", "resume", ""})
 GOVERNANCE_SHOWN = "GovernanceShown"
@@ -55,8 +59,28 @@ def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
     )
 
 
+def _call(event: _Event, payload: Mapping[str, Any], project: Project) -> ToolCall:
+    texts = {key: value for key, value in payload.items() if isinstance(value, str)}
+    given = payload.get("tool_input")
+    return ToolCall(
+        tool=texts.get("tool_name", ""),
+        input=given if isinstance(given, dict) else {},
+        cwd=event.cwd,
+        root=project.root,
+        session=event.session,
+        project=project.id,
+        subagent=texts.get("agent_id", ""),
+        id=texts.get("tool_use_id", ""),
+        error=texts.get("error", ""),
+    )
+
+
 class HookCalls:
-    """Answers the SessionStart and UserPromptSubmit hooks, and records every event."""
+    """Answers hooks, and records every event.
+
+    Args:
+        responders: Asked in this order about each tool call (PreToolUse) and each failed one (PostToolUseFailure).
+    """
 
     def __init__(
         self,
@@ -66,8 +90,10 @@ class HookCalls:
         registry: ProjectRegistry,
         service: Orchestrator,
         clock: Clock,
+        responders: Sequence[Responder] = (),
     ) -> None:
         self._service = service
+        self._responders = responders
         self._clock = clock
         self._injector = injector
         self._state = state
@@ -77,6 +103,8 @@ class HookCalls:
     def answer(self, name: str, payload: Mapping[str, Any]) -> bytes:
         """Return the output of the hook."""
         event = _event(name, payload)
+        if event is not None and name in TOOL_EVENTS:
+            return self._tool_call(event, payload)
         if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
             return b""
         places = self._registry.anchors(self._registry.known_project(event.cwd)) if name == "SessionStart" else []
@@ -91,6 +119,17 @@ class HookCalls:
         notice = self._notice(event, project)  # must run before session_start, which makes this session the project's last one
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
+
+    def _tool_call(self, event: _Event, payload: Mapping[str, Any]) -> bytes:
+        """Ask all responders about a tool call. Nothing is recorded here, since there may be thousands of calls."""
+        if not self._responders or self._is_own(event.cwd):
+            return b""
+        project = self._project_of(event)
+        if self._is_off(event, project):
+            return b""
+        call = _call(event, payload, project)
+        output = tool_output(event.name, joined(respond(call) for respond in self._responders))
+        return orjson.dumps(output) if output else b""
 
     def note(self, name: str, payload: Mapping[str, Any]) -> None:
         """Record the event durably, and queue a day dream when the transcript has grown."""

@@ -1,1 +1,1 @@
-"""Checks of the user's rules on what an agent is about to do: compiled from rules, evaluated on tool calls, counted in a ledger."""
+"""The guard: checks compiled from the user's rules, evaluated on tool calls, counted in a ledger."""

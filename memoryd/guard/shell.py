@@ -144,7 +144,9 @@ def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
 
 def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.Node]) -> None:
     words = tuple(_word(walk.source, child) for child in _words(node)) if node.type == "command" else ()
-    writes, reads, here = [], [], ""
+    writes: list[str] = []
+    reads: list[str] = []
+    here = ""
     own = [child for child in node.children if child.type.endswith("redirect")] if node.type == "command" else []
     for redirect in (*redirects, *own):
         if redirect.type == "heredoc_redirect":

@@ -16,9 +16,11 @@ from typing import Any
 from tests.waiting import HANGS_SECONDS as BOUND_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-PATIENT = {"ASK_SECONDS": dict.fromkeys(("SessionStart", "UserPromptSubmit"), 60.0), "POKE_SECONDS": 60.0, "READ_SECONDS": 60.0}
+ASKED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure")
+EVENTS = (*ASKED, "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+PATIENT = {"ASK_SECONDS": dict.fromkeys(ASKED, 60.0), "POKE_SECONDS": 60.0, "READ_SECONDS": 60.0}
 __all__ = [
+    "ASKED",
     "BOUND_SECONDS",
     "EVENTS",
     "ROOT",

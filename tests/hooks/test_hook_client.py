@@ -21,14 +21,14 @@ from memoryd.daemon.endpoint import proof
 from memoryd.daemon.hook_events import parse_record
 from memoryd.llm.claude import NAMES, PREFIX, PREFIXES, login_of
 from tests.hooks.conftest import Hooks
-from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon, read_request
+from tests.hooks.fake_daemon import ASKED, BOUND_SECONDS, EVENTS, FakeDaemon, read_request
 
 ROOT = Path(__file__).parents[2]
 Make = Callable[..., FakeDaemon]
 ANSWER = b'{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"caf\xc3\xa9"}}'
 
 
-@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
+@pytest.mark.parametrize("event", ASKED)
 def test_the_answer_of_the_daemon_is_printed(hooks: Hooks, daemon: Make, event: str) -> None:
     fake = daemon(answer=ANSWER)
     assert hooks.run(event) == ANSWER + b"\n"
@@ -83,9 +83,10 @@ def test_a_session_start_is_on_disk_before_the_daemon_is_asked(hooks: Hooks, dae
     assert seen == [1]
 
 
-def test_a_prompt_is_not_written_to_disk(hooks: Hooks, daemon: Make) -> None:
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PreToolUse"])
+def test_a_prompt_or_tool_call_is_not_written_to_disk(hooks: Hooks, daemon: Make, event: str) -> None:
     daemon(answer=ANSWER)
-    hooks.run("UserPromptSubmit")
+    hooks.run(event)
     assert hooks.spooled() == []
 
 

@@ -1,84 +1,19 @@
-"""Checks: the part of a rule that can be decided from a tool call alone, and its evaluation.
-
-A check forbids something or requires something. It is data: it runs nothing, opens no file and calls no model.
-
-| kind | forbids | fields |
-|---|---|---|
-| command | running a command | `words`, `unless` (flags that make it right), `instead` |
-| path | changing (or with `access: read` even reading) files | `paths` |
-| content | adding words or calls to files | `words`, `call`, `files`, `paths` |
-| companion | running a command before another one ran | `words`, `first` |
-| message | commit messages that do not match | `form`, `example` |
-"""
+"""Evaluation of checks on tool calls. Nothing is run, opened or expanded."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from enum import StrEnum
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from memoryd.core.errors import InputError
+from memoryd.core.checks import Access, Check, CheckKind, Form
+from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import code_words
 from memoryd.guard.shell import ShellCommand, parse_shell
 
 MAX_TEXT = 200_000  # characters of a file's new content that are looked at
-MAX_ENTRIES = 20
-MAX_ENTRY_CHARS = 120
-
-
-class CheckKind(StrEnum):
-    """What a check looks at."""
-
-    COMMAND = "command"
-    PATH = "path"
-    CONTENT = "content"
-    COMPANION = "companion"
-    MESSAGE = "message"
-
-
-class Access(StrEnum):
-    """What must not be done with a path."""
-
-    WRITE = "write"
-    READ = "read"  # neither read nor written
-
-
-class Form(StrEnum):
-    """Forms of commit messages."""
-
-    TICKET = "ticket"  # begins with a ticket such as the example
-    CONVENTIONAL = "conventional"  # feat: …, fix(parser)!: …
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check. Which fields it uses depends on its kind (see the module)."""
-
-    kind: CheckKind
-    words: tuple[str, ...] = ()
-    unless: tuple[str, ...] = ()
-    instead: str = ""
-    first: str = ""
-    paths: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    call: bool = False
-    access: Access = Access.WRITE
-    form: Form | None = None
-    example: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call as the client reports it before it is made. `cwd` is the session's folder, `root` that of the project."""
-
-    tool: str
-    input: Mapping[str, Any]
-    cwd: str = ""
-    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,62 +41,6 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = ()) -> Result
             return _companion(check, call, before)
         case CheckKind.MESSAGE:
             return _message(check, call)
-
-
-# Reading and writing checks
-
-_LISTS = ("words", "unless", "paths", "files")
-
-
-def check_from_dict(value: Any) -> Check:
-    """Read a check from a memory file. Raises InputError that names the field."""
-    if not isinstance(value, Mapping):
-        raise InputError("'check' must be a mapping.", fix="Write 'check:' with the fields of docs/guard.md, or remove it.")
-    known = {each.name for each in fields(Check)}
-    if unknown := sorted(map(str, set(value) - known - {"mode"})):
-        raise InputError(f"'check' has unknown fields: {', '.join(unknown)}.", fix=f"It may have: {', '.join(sorted(known))}.")
-    try:
-        found: dict[str, Any] = {name: _entries(name, value[name]) for name in _LISTS if name in value}
-        found |= {name: _entry(name, value[name]) for name in ("instead", "first", "example") if name in value}
-        form = Form(value["form"]) if value.get("form") else None
-        check = Check(CheckKind(value.get("kind")), **found, call=value.get("call") is True, form=form,
-                      access=Access(value.get("access", Access.WRITE)))  # fmt: skip
-    except ValueError as error:
-        raise InputError(f"'check': {error}.", fix="See docs/guard.md for its fields.") from error
-    _refuse_empty(check)
-    return check
-
-
-def _entries(name: str, value: Any) -> tuple[str, ...]:
-    entries = [value] if isinstance(value, str) else value
-    if not isinstance(entries, list) or len(entries) > MAX_ENTRIES:
-        raise InputError(f"'check.{name}' must be a list of at most {MAX_ENTRIES} texts.", fix="See docs/guard.md.")
-    return tuple(_entry(name, entry) for entry in entries)
-
-
-def _entry(name: str, value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > MAX_ENTRY_CHARS:
-        raise InputError(f"'check.{name}' must be a text of 1 to {MAX_ENTRY_CHARS} characters.", fix="See docs/guard.md.")
-    return value.strip()
-
-
-def _refuse_empty(check: Check) -> None:
-    needed = {
-        CheckKind.COMMAND: check.words, CheckKind.PATH: check.paths, CheckKind.CONTENT: check.words,
-        CheckKind.COMPANION: check.words and check.first, CheckKind.MESSAGE: check.form is not None,
-    }[check.kind]  # fmt: skip
-    if not needed:
-        raise InputError(f"A check of kind '{check.kind.value}' lacks what it forbids.", fix="See docs/guard.md for its fields.")
-
-
-def check_to_dict(check: Check) -> dict[str, Any]:
-    """Return the fields of a check that differ from their defaults, as plain values."""
-    out: dict[str, Any] = {"kind": check.kind.value}
-    for each in fields(Check):
-        value = getattr(check, each.name)
-        if each.name != "kind" and value != each.default:
-            out[each.name] = list(value) if isinstance(value, tuple) else value.value if isinstance(value, StrEnum) else value
-    return out
 
 
 # Commands
@@ -258,7 +137,8 @@ def _module(words: tuple[str, ...]) -> tuple[str, ...]:
 def _arguments(words: Sequence[str]) -> list[str]:
     """Return the words without flags. Values of the program's global options are left out."""
     with_value = _GLOBAL_VALUES.get(_program(words[0]), frozenset())
-    out, skip = [], False
+    out: list[str] = []
+    skip = False
     for word in words[1:]:
         if skip:
             skip = False
@@ -341,9 +221,7 @@ def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
         arguments = _arguments(command.words)
         if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]):
             yield from arguments[1:]
-    elif program in _CHANGES_ALL:
-        yield from arguments
-    elif program == "mv":
+    elif program in _CHANGES_ALL or program == "mv":
         yield from arguments
     elif program in _CHANGES_LAST:
         yield from arguments[-1:]
@@ -479,5 +357,11 @@ def _has_form(check: Check, message: str) -> bool:
     if check.form is Form.CONVENTIONAL:
         return _CONVENTIONAL.match(message) is not None
     key, _, number = check.example.rpartition("-")
-    wanted = rf"{re.escape(key)}-\d" if key and number.isdigit() else r"#?\d" if check.example.lstrip("#").isdigit() else r"[A-Z][A-Z\d]{1,9}-\d"
+    wanted = (
+        rf"{re.escape(key)}-\d"
+        if key and number.isdigit()
+        else r"#?\d"
+        if check.example.lstrip("#").isdigit()
+        else r"[A-Z][A-Z\d]{1,9}-\d"
+    )
     return re.match(rf"[\[(]?{wanted}", message) is not None
