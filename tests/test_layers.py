@@ -43,7 +43,7 @@ SHARED = ("memoryd.core.types", "memoryd.core.files", "memoryd.core.errors", "me
 """What both packages are built on: values of model calls, durable files, the root of errors, child processes, statistics."""
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
                 "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "pydantic", "snowballstemmer", "rich",
-                "starlette", "uvicorn", "jinja2", "markdown_it", "ray", "tree_sitter_bash"}  # fmt: skip
+                "starlette", "uvicorn", "jinja2", "markdown_it", "ray", "tree_sitter_bash", "psycopg"}  # fmt: skip
 MAY_SHARE = {"rich"}
 
 

@@ -7,7 +7,8 @@ MemorydError
 ├── ConflictError          the target changed in the meantime
 ├── StoreError             memories could not be read or written
 │   ├── BrokenFileError    a memory file can't be parsed (names path and line)
-│   └── IndexDamagedError  a derived index is unusable and will be rebuilt
+│   ├── IndexDamagedError  a derived index is unusable and will be rebuilt
+│   └── DatabaseUnavailable the server of the memories can't be reached
 ├── EmbeddingError         the embedder could not be loaded or failed
 ├── ModelError             a language model failed; `transient` says whether to retry
 ├── TranscriptError        a session log can't be read
@@ -87,6 +88,12 @@ class IndexDamagedError(StoreError):
     """A derived index is unusable and has to be deleted and rebuilt."""
 
     code = "index_damaged"
+
+
+class DatabaseUnavailable(StoreError):
+    """The server that holds the memories can't be reached. Writes wait on this machine."""
+
+    code = "database_unavailable"
 
 
 class EmbeddingError(MemorydError):

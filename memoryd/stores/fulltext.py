@@ -231,7 +231,7 @@ Ranks = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Term:
+class QueryTerm:
     """A query word: its `stems` in the index, the number of items `found` with the word, and the word's weight `idf`."""
 
     word: str
@@ -280,7 +280,7 @@ class FullTextSearch:
         condition, parameters = _lasting(query)
         return self._db.value(f"SELECT 1 FROM memory WHERE {condition} LIMIT 1", parameters) is not None
 
-    def _best(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
+    def _best(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
         return self._with_substrings(query, k, terms, self._by_words(query, k, terms)) if self.holds(query) else {}
 
     def _items(self, ids: Sequence[str]) -> dict[str, MemoryItem]:
@@ -311,14 +311,14 @@ class FullTextSearch:
 
     # Words
 
-    def _terms(self, text: str) -> list[_Term]:
+    def _terms(self, text: str) -> list[QueryTerm]:
         total = self.size()
-        out: dict[tuple[str, ...], _Term] = {}
+        out: dict[tuple[str, ...], QueryTerm] = {}
         for word in query_words(text):
             stems = tuple(self._tokens(word))
             if stems and stems not in out:
                 found = self._frequency(word, stems)
-                out[stems] = _Term(word, stems, found, inverse_frequency(total, min(found, total)))
+                out[stems] = QueryTerm(word, stems, found, inverse_frequency(total, min(found, total)))
         return list(out.values())
 
     def document_frequency(self, word: str) -> int:
@@ -345,15 +345,15 @@ class FullTextSearch:
             known[key] = int(self._db.value(sql, parameters) or 0)
         return known[key]
 
-    def _by_words(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
+    def _by_words(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
         indexed = sorted((term for term in terms if term.found), key=lambda term: (term.found, term.word))
-        chosen = _affordable(indexed)
+        chosen = affordable(indexed)
         found = self._ranked(query, k, chosen)
         if len(found) < k and len(chosen) < len(indexed):
             return self._ranked(query, k, indexed)
         return found
 
-    def _ranked(self, query: Query, k: int, terms: Sequence[_Term]) -> dict[str, float]:
+    def _ranked(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
         """Return the ids and scores of the k best items.
 
         The ranking is only read as far as filters and ties can change the result.
@@ -372,7 +372,7 @@ class FullTextSearch:
                 break
         return {id: -rank for rank, id in found[:k]}
 
-    def _ranking(self, query: Query, terms: Sequence[_Term]) -> tuple[Rows, Ranks]:
+    def _ranking(self, query: Query, terms: Sequence[QueryTerm]) -> tuple[Rows, Ranks]:
         """Return the positions and ranks of rows in the query's project that contain one of the words, in no particular order."""
         words = _match(terms)
         found = [
@@ -415,7 +415,9 @@ class FullTextSearch:
 
     # Parts of words
 
-    def _with_substrings(self, query: Query, k: int, terms: Sequence[_Term], by_words: Mapping[str, float]) -> dict[str, float]:
+    def _with_substrings(
+        self, query: Query, k: int, terms: Sequence[QueryTerm], by_words: Mapping[str, float]
+    ) -> dict[str, float]:
         bonus: dict[int, float] = {}
         ids: dict[int, str] = {}
         for term in terms:
@@ -451,7 +453,7 @@ class FullTextSearch:
         sql = "SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?"
         return [place for first, last in ranges(self._db, query) for (place,) in self._db.execute(sql, (match, first, last))]
 
-    def _scores(self, places: Iterable[int], terms: Sequence[_Term]) -> dict[int, float]:
+    def _scores(self, places: Iterable[int], terms: Sequence[QueryTerm]) -> dict[int, float]:
         wanted = list(places)
         if not wanted or not terms:
             return {}
@@ -463,19 +465,21 @@ class FullTextSearch:
 
     # Hits
 
-    def _hit(self, item: MemoryItem, score: float, terms: Sequence[_Term]) -> Hit:
-        parts = {"bm25": score, "coverage": self._coverage(item, terms)}
-        return Hit(item, score, Backend.MARKDOWN, MappingProxyType(parts))
+    def _hit(self, item: MemoryItem, score: float, terms: Sequence[QueryTerm]) -> Hit:
+        return word_hit(item, score, terms, self._tokens)
 
-    def _coverage(self, item: MemoryItem, terms: Sequence[_Term]) -> float:
-        text = searchable(item)
-        held = set(self._tokens(index_text(text)))
-        folded = text.casefold()
-        weight = covered = 0.0
-        for term in terms:
-            weight += term.idf
-            covered += term.idf * _presence(term, held, folded)
-        return min(1.0, covered / weight) if weight else 0.0
+
+def word_hit(item: MemoryItem, score: float, terms: Sequence[QueryTerm], tokens: Callable[[str], list[str]]) -> Hit:
+    """Return a hit by words, with its `bm25` and the idf-weighted share of the query's words that it covers."""
+    text = searchable(item)
+    held = set(tokens(index_text(text)))
+    folded = text.casefold()
+    weight = covered = 0.0
+    for term in terms:
+        weight += term.idf
+        covered += term.idf * _presence(term, held, folded)
+    coverage = min(1.0, covered / weight) if weight else 0.0
+    return Hit(item, score, Backend.MARKDOWN, MappingProxyType({"bm25": score, "coverage": coverage}))
 
 
 def _lasting(query: Query) -> tuple[str, list[Any]]:
@@ -483,16 +487,16 @@ def _lasting(query: Query) -> tuple[str, list[Any]]:
     return rows.where(Query(project=query.project, session=query.session, statuses=()))
 
 
-def _presence(term: _Term, held: set[str], folded: str) -> float:
+def _presence(term: QueryTerm, held: set[str], folded: str) -> float:
     if held.issuperset(term.stems) or (is_single_cjk(term.word) and term.word in folded):
         return 1.0
     inside = not term.found and len(term.word) >= MIN_SUBSTRING and term.word in folded
     return SUBSTRING_WEIGHT if inside else 0.0
 
 
-def _affordable(terms: Sequence[_Term]) -> list[_Term]:
+def affordable(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
     """Return the rarest words that fit the budget of postings, but at least one. `terms` must be sorted by frequency."""
-    out: list[_Term] = []
+    out: list[QueryTerm] = []
     spent = 0
     for term in terms:
         spent += term.found
@@ -515,7 +519,7 @@ def _json(values: Iterable[Any]) -> str:
     return orjson.dumps(list(values)).decode()
 
 
-def _match(terms: Sequence[_Term]) -> str:
+def _match(terms: Sequence[QueryTerm]) -> str:
     return " OR ".join(phrase(term.word) for term in terms)
 
 

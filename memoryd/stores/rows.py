@@ -1,4 +1,4 @@
-"""Items as database rows: the item table and the query filter that all SQLite-backed stores share.
+"""Items as database rows: the item table of the SQLite-backed stores, and the query filter that all stores share.
 
 A store creates its table with `create_table_sql`, writes `to_row` and filters with `where`. The columns besides
 `payload` exist only so that SQLite can evaluate the filters.
@@ -7,6 +7,7 @@ A store creates its table with `create_table_sql`, writes `to_row` and filters w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -107,14 +108,28 @@ def from_payload(payload: str) -> MemoryItem:
         raise IndexDamagedError(problem, fix="The index is rebuilt automatically.") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a database spells the parts of a filter that differ: a parameter, a memory's source, and the search for a tag."""
+
+    mark: str = "?"
+    source: str = "payload ->> 'source'"
+    has_tag: str = "EXISTS (SELECT 1 FROM json_each(@tags) WHERE value = ?)"
+    everything: str = "1"
+
+
+SQLITE = Dialect()
+
+
 class _Conditions:
-    def __init__(self, alias: str) -> None:
+    def __init__(self, alias: str, mark: str) -> None:
+        self._mark = mark
         self.prefix = f"{alias}." if alias else ""
         self.clauses: list[str] = []
         self.parameters: list[Any] = []
 
     def add(self, clause: str, *parameters: Any) -> None:
-        self.clauses.append(clause.replace("@", self.prefix))
+        self.clauses.append(clause.replace("@", self.prefix).replace("?", self._mark))
         self.parameters += parameters
 
     def one_of(self, column: str, values: Sequence[Any]) -> None:
@@ -145,17 +160,17 @@ def _add_time(where: _Conditions, query: Query) -> None:
         where.add("@created_at < ?", seconds(query.created_before))
 
 
-def where(query: Query, alias: str = "") -> tuple[str, list[Any]]:
+def where(query: Query, alias: str = "", dialect: Dialect = SQLITE) -> tuple[str, list[Any]]:
     """Return a WHERE condition, which is never empty, and its parameters for all filters of the query except its text."""
-    out = _Conditions(alias)
+    out = _Conditions(alias, dialect.mark)
     if query.project is not None:
         out.add(f"(@project = ? OR @scope = '{Scope.USER}')", query.project)
     out.one_of("scope", query.scopes)
     out.one_of("kind", query.kinds)
-    out.one_of("payload ->> 'source'", query.sources)
+    out.one_of(dialect.source, query.sources)
     if query.session is not None:
         out.add("@session = ?", query.session)
     for tag in query.tags:
-        out.add("EXISTS (SELECT 1 FROM json_each(@tags) WHERE value = ?)", tag)
+        out.add(dialect.has_tag, tag)
     _add_time(out, query)
-    return " AND ".join(out.clauses) or "1", out.parameters
+    return " AND ".join(out.clauses) or dialect.everything, out.parameters

@@ -1,0 +1,98 @@
+"""Changes that wait for the database. A small SQLite file, durable and readable only by its owner.
+
+Each change has an id of its own. The database records the ids that it has applied, so a change whose confirmation was lost is
+sent again and is still applied once.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.core.codec import item_from_dict, item_to_dict
+from memoryd.core.db import Database, Migrations
+from memoryd.core.types import MemoryItem
+
+SCHEMA = Migrations("outbox")
+
+
+@SCHEMA.step
+def m001_create(db: Database) -> None:
+    """Create the table of waiting changes."""
+    db.execute("CREATE TABLE waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, body BLOB NOT NULL)")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Memories that were written, and ids of memories that were deleted, together.
+
+    Attributes:
+        at: Time of the change by this machine's clock, in seconds since 1970.
+        fresh: Whether the ids of the written memories were just made up, so none of them can exist already.
+        number: Position in the outbox; 0 if the change has not been there.
+    """
+
+    at: float
+    items: tuple[MemoryItem, ...] = ()
+    deleted: tuple[str, ...] = ()
+    fresh: bool = False
+    operation: str = field(default_factory=lambda: str(uuid.uuid4()))
+    number: int = 0
+
+    def to_json(self) -> bytes:
+        """Serialise everything but the number."""
+        values = {
+            "operation": self.operation,
+            "items": [item_to_dict(item) for item in self.items],
+            "deleted": list(self.deleted),
+            "fresh": self.fresh,
+        }
+        return orjson.dumps(values)
+
+
+def _from_row(number: int, at: float, body: bytes) -> Change:
+    values: dict[str, Any] = orjson.loads(body)
+    items = tuple(item_from_dict(item) for item in values["items"])
+    return Change(at, items, tuple(values["deleted"]), bool(values["fresh"]), values["operation"], number)
+
+
+class Outbox:
+    """The waiting changes of one home folder, oldest first. Thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = SCHEMA.open(path)
+
+    def add(self, changes: Sequence[Change]) -> None:
+        """Append changes. They are durable when the call returns."""
+        with self.db.transaction():
+            for change in changes:
+                self.db.execute("INSERT INTO waiting (at, body) VALUES (?, ?)", (change.at, change.to_json()))
+
+    def waiting(self, limit: int = 100) -> list[Change]:
+        """Return the oldest changes."""
+        return [
+            _from_row(*row) for row in self.db.execute("SELECT number, at, body FROM waiting ORDER BY number LIMIT ?", (limit,))
+        ]
+
+    def everything(self) -> list[Change]:
+        """Return all changes."""
+        return self.waiting(-1)
+
+    def remove(self, change: Change) -> None:
+        """Remove a change that was applied. Its text is erased when the last one has left."""
+        self.db.execute("DELETE FROM waiting WHERE number = ?", (change.number,))
+        if not self.count():
+            self.db.scrub()
+
+    def count(self) -> int:
+        """Return the number of waiting changes."""
+        return int(self.db.value("SELECT count(*) FROM waiting"))
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
