@@ -100,7 +100,9 @@ class Postgres:
         return shown_address(self._url)
 
     def run(self, work: Callable[[Session], T], *, patient: bool = False) -> T:
-        """Run `work` in a transaction and return its result. After a deadlock it is tried again.
+        """Run `work` in a transaction and return its result.
+
+        It is tried again after a deadlock, and if an idle connection turns out to be dead, so it has to be idempotent.
 
         Args:
             work: Receives the transaction.
@@ -111,7 +113,7 @@ class Postgres:
             StoreError: The server refused a statement.
         """
         for attempt in range(TRIES):
-            connection = self._take(patient)
+            connection, pooled = self._take(patient)
             try:
                 with connection.transaction():
                     result = work(Session(connection))
@@ -121,21 +123,25 @@ class Postgres:
                 time.sleep(0.01 * 2**attempt)
                 continue
             except self._driver.Error as error:
-                raise self._translated(connection, error) from error
+                problem = self._translated(connection, error)
+                if pooled and isinstance(problem, DatabaseUnavailable):  # the server may have been restarted since
+                    continue
+                raise problem from error
             finally:
                 self._give(connection)
             return result
-        raise AssertionError("unreachable")
+        raise self._unavailable("the connection was lost again and again")
 
-    def _take(self, patient: bool) -> psycopg.Connection[Row]:
+    def _take(self, patient: bool) -> tuple[psycopg.Connection[Row], bool]:
+        """Return a connection, and whether it has been idle for a while."""
         with self._lock:
             if self._closed:
                 raise StoreError("The store is closed.", fix="Open it again.")
             if self._idle:
-                return self._idle.pop()
+                return self._idle.pop(), True
             if time.monotonic() < self._down_until and not patient:
                 raise self._unavailable("it could not be reached a moment ago")
-        return self.connect()
+        return self.connect(), False
 
     def connect(self) -> psycopg.Connection[Row]:
         """Open a connection that the caller closes.

@@ -129,14 +129,13 @@ class PostgresStore:
 
     def run(self, work: Callable[[Session], T], *, patient: bool = False) -> T:
         """Run work in a transaction, after the database was prepared and the spaces of the user were opened."""
-        if not self._spaces:
+        while not self._spaces:
             self.db.run(self._prepare, patient=patient)
         return self.db.run(work, patient=patient)
 
     def _prepare(self, session: Session) -> None:
-        done = postgres_schema.version(session)
-        if done != len(postgres_schema.MIGRATIONS):
-            postgres_schema.migrate(session, self._dimensions)
+        if not postgres_schema.migrate(session, self._dimensions):
+            return
         user = str(session.value("SELECT session_user"))
         spaces = [f"user:{user}", *([f"team:{self._team}"] if self._team else [])]
         for space in spaces:

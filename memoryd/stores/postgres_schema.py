@@ -231,6 +231,11 @@ GRANT SELECT, INSERT, DELETE ON memoryd.applied TO PUBLIC;
 MIGRATIONS = (CREATE,)
 _VERSION = "SELECT value::int FROM memoryd.facts WHERE name = 'version'"
 _IS_THERE = "SELECT to_regclass('memoryd.facts') IS NOT NULL"
+# The same from the catalog itself, because another client's new schema may be missing from this session's caches.
+_IS_NEW = (
+    "SELECT EXISTS (SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
+    " WHERE nspname = 'memoryd' AND relname = 'facts')"
+)
 _EXTENSION = "SELECT nspname FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace WHERE extname = 'vector'"
 
 
@@ -239,8 +244,8 @@ def version(session: Session) -> int:
     return int(session.value(_VERSION) or 0) if session.value(_IS_THERE) else 0
 
 
-def migrate(session: Session, dimensions: int = DIMENSIONS) -> int:
-    """Run the missing migrations, one client at a time. Return their number.
+def migrate(session: Session, dimensions: int = DIMENSIONS) -> bool:
+    """Run the missing migrations, one client at a time. Return False if another client did, which the next transaction sees.
 
     Args:
         session: A transaction of a role that may create schemas; it owns the tables from then on.
@@ -250,8 +255,10 @@ def migrate(session: Session, dimensions: int = DIMENSIONS) -> int:
         StoreError: The database was written by a newer version, or the role may not create the schema.
     """
     if (done := version(session)) == len(MIGRATIONS):
-        return 0
+        return True
     session.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+    if done == 0 and session.value(_IS_NEW):
+        return False
     done = version(session)  # another client may have migrated meanwhile
     if done > len(MIGRATIONS):
         raise StoreError("The database was made by a newer memoryd.", fix="Update memoryd on this machine.")
@@ -261,7 +268,7 @@ def migrate(session: Session, dimensions: int = DIMENSIONS) -> int:
         "INSERT INTO memoryd.facts VALUES ('version', %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (str(len(MIGRATIONS)),),
     )
-    return len(MIGRATIONS) - done
+    return True
 
 
 def _run(session: Session, script: str, dimensions: int) -> None:

@@ -115,7 +115,7 @@ class Server:
         import psycopg
 
         with psycopg.connect(self.url(user, database), autocommit=True) as connection:
-            done = connection.execute(sql)  # type: ignore[call-overload]
+            done = connection.execute(sql)
             return list(done.fetchall()) if done.description else []
 
     def close(self) -> None:
