@@ -324,7 +324,10 @@ class PagingSpec:
 
 @spec
 class EndpointSpec:
-    """A call of an API. Texts in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`)."""
+    """A call of an API. Texts in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`).
+
+    `each_id` is for clear. It makes the call once for each id that the system assigned, with the id as `$.id`.
+    """
 
     path: str
     method: Annotated[str, AfterValidator(_is_method)] = "POST"
@@ -337,6 +340,13 @@ class EndpointSpec:
     ready_values: tuple[str, ...] = ()
     failed_values: tuple[str, ...] = ()
     ignore_status: tuple[Whole, ...] = ()
+    each_id: Flag = False
+
+    @property
+    def names_scope(self) -> bool:
+        """Return whether a text of the call contains the scope, so that it need not be added."""
+        texts = f"{self.path} {self.body!r} {dict(self.query)!r} {dict(self.headers)!r}"
+        return "runTag" in texts or "setup" in texts
 
 
 @spec
@@ -482,8 +492,10 @@ class ProviderSpec:
             yield "docker", "is needed for type docker"
         if self.auth.type is not AuthType.NONE and not self.auth.env_var:
             yield "auth.envVar", f"is needed for auth type {self.auth.type}"
-        if self.scoping.type is ScopeType.CUSTOM and remote and not self.scoping.field:
-            yield "scoping.field", "is needed for scoping type custom"
+        calls = (self.endpoints.add, self.endpoints.search) if self.endpoints is not None else ()
+        named = bool(calls) and all(call.names_scope for call in calls)
+        if self.scoping.type is ScopeType.CUSTOM and remote and not self.scoping.field and not named:
+            yield "scoping.field", "is needed for scoping type custom, unless add and search contain ${runTag}"
         if self.capabilities.async_indexing and self.endpoints is not None and self.endpoints.status is None:
             yield "endpoints.status", "is needed when capabilities.asyncIndexing is true"
 

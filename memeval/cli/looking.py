@@ -6,7 +6,8 @@ import asyncio
 import json
 import webbrowser
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -340,48 +341,61 @@ def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_
         provider_options=key_values(options, "--provider-option"),
         model_options=key_values(model_options, "--model-option"),
     )
-    system = make_provider(plan, context)
-    if system.capabilities.check:
-        system.check()
-    scope = f"memeval-check-{token_hex(4)}"
     with TemporaryDirectory(prefix="memeval-check-") as folder:
-        try:
-            system.open(Path(folder))
-            found, left = _probe(system, scope, plan.settings.index_timeout)
-        finally:
-            system.close()
+        found, left = _probe(lambda: make_provider(plan, context), Path(folder), plan.settings.index_timeout)
     for problem in _problems(found, left):
         click.echo(f"Note: {problem}", err=True)
     if not found:
         raise ProviderError(
             f"{provider} found nothing of what was just added.",
-            fix="Compare the raw answers with response.* in its file, or with what its class returns.",
+            fix="Compare the raw answers with response.* in its file, or with what its class returns. "
+            "A system is closed after adding and opened again to search: what it adds has to be stored by then.",
         )
 
 
-def _probe(system: Provider, scope: str, seconds: float) -> tuple[list[Retrieved], list[Retrieved]]:
-    """Search once after adding a session and once after clearing, and print each answer."""
-    if system.capabilities.gold:
-        system.use_gold(scope, Case(scope, (PROBE,), (PROBE_QUESTION,)))
-    watch = getattr(system, "watch", None)
-    if watch is not None:
-        watch(_show_raw)
-    click.echo("add: one session of two turns")
-    response = dict(system.ingest(scope, [PROBE]) or {})
-    system.await_indexed(scope, seconds)
-    click.echo(f"  read {dumps(response)}")
-    found = _asked(system, scope, PROBE_QUESTION.text, watched=watch is not None)
-    if not found and (found := _asked(system, scope, PROBE_WORD, watched=watch is not None)):
-        click.echo("Note: a word finds what was added, a whole question does not.", err=True)
-    click.echo("clear")
-    system.clear(scope)
-    return found, system.search(scope, SearchRequest(PROBE_QUESTION.text, 5, PROBE.at))
+def _probe(make: Callable[[], Provider], folder: Path, seconds: float) -> tuple[list[Retrieved], list[Retrieved]]:
+    """Search once after adding a session and once after clearing, and print each answer.
+
+    The provider is opened again for the search, as in a run: what a system did not store by then is not found.
+    """
+    scope = f"memeval-check-{token_hex(4)}"
+    with _opened(make(), scope, folder) as system:
+        click.echo("add: one session of two turns")
+        response = dict(system.ingest(scope, [PROBE]) or {})
+        system.await_indexed(scope, seconds)
+        click.echo(f"  read {dumps(response)}")
+    with _opened(make(), scope, folder) as system:
+        found = _asked(system, scope, PROBE_QUESTION.text)
+        if not found and (found := _asked(system, scope, PROBE_WORD)):
+            click.echo("Note: a word finds what was added, a whole question does not.", err=True)
+        click.echo("clear")
+        system.clear(scope)
+        click.echo("search again")
+        remaining: Callable[[str, SearchRequest], list[Retrieved]] = getattr(system, "remaining", system.search)
+        left = remaining(scope, SearchRequest(PROBE_QUESTION.text, 5, PROBE.at))
+        click.echo(f"  read {len(left)} results")
+    return found, left
 
 
-def _asked(system: Provider, scope: str, query: str, *, watched: bool) -> list[Retrieved]:
+@contextmanager
+def _opened(system: Provider, scope: str, folder: Path) -> Iterator[Provider]:
+    if system.capabilities.check:
+        system.check()
+    try:
+        system.open(folder)
+        if system.capabilities.gold:
+            system.use_gold(scope, Case(scope, (PROBE,), (PROBE_QUESTION,)))
+        if (watch := getattr(system, "watch", None)) is not None:
+            watch(_show_raw)
+        yield system
+    finally:
+        system.close()
+
+
+def _asked(system: Provider, scope: str, query: str) -> list[Retrieved]:
     click.echo(f"search: {query}")
     found = system.search(scope, SearchRequest(query, 5, PROBE.at))
-    if not watched:  # code in this process returns these values directly, so there is no raw answer
+    if not hasattr(system, "watch"):  # code in this process returns these values directly, so there is no raw answer
         for piece in found:
             _show_raw("search", repr(piece).encode())
     for rank, piece in enumerate(found, start=1):
@@ -402,7 +416,7 @@ def _problems(found: Sequence[Retrieved], left: Sequence[Retrieved]) -> Iterator
     if found and not any("Trondheim" in piece.text for piece in found):
         yield "no result holds the text that was added."
     if left:
-        yield "the scope still holds something after it was cleared."
+        yield "the scope still holds something after it was cleared. Correct the clear call, or repeated runs will mix."
 
 
 COMMANDS = (list_parts, describe, show_question, status, serve_pages, state, check_provider)

@@ -17,7 +17,7 @@ from memeval.core.errors import ConfigError
 from memeval.core.protocols import Capabilities
 from memeval.core.types import EMPTY
 from memeval.providers.docker import ComposeService
-from memeval.providers.http_client import JsonClient, fill, texts_of
+from memeval.providers.http_client import JsonClient, fill
 from memeval.providers.remote import RemoteProvider
 from memeval.specs import EndpointSpec, ProviderSpec, ScopeType
 
@@ -92,8 +92,7 @@ class HttpProvider(RemoteProvider):
         )
 
     def _scoped(self, end: EndpointSpec, scope: str, body: Any, query: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        mentioned = " ".join([end.path, *texts_of(end.body), *texts_of(dict(end.query)), *texts_of(dict(end.headers))])
-        if "runTag" in mentioned or "setup" in mentioned:
+        if end.names_scope:
             return body, query
         scoping = self.spec.scoping
         field = scoping.field or _FIELDS.get(scoping.type, "")

@@ -149,6 +149,7 @@ class JsonClient:
         except urllib.error.HTTPError as error:
             with error:
                 if error.code in ignore:
+                    self.see(where, f"HTTP {error.code} {error.reason}, in ignoreStatus".encode())
                     return None
                 raise self._status_error(error, where) from None
         except _NETWORK as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sysconfig
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -53,7 +54,7 @@ class McpProvider(RemoteProvider):
     def check(self) -> None:
         """Raise ConfigError if the program is missing, or if cases could be mixed."""
         command = self._how.command[0]
-        if "${folder}" not in command and shutil.which(command) is None:
+        if "${folder}" not in command and _program(command) is None:
             raise ConfigError(
                 f"{self.spec.origin.where('mcp.command')}: there is no program {command}.", fix="Install it, or correct the path."
             )
@@ -146,8 +147,8 @@ class McpProvider(RemoteProvider):
             return text.replace("${folder}", str(folder))
 
         launch = Launch(
-            [put(part) for part in self._how.command],
-            [put(part) for part in self._how.stop],
+            _startable([put(part) for part in self._how.command]),
+            _startable([put(part) for part in self._how.stop]),
             {name: put(value) for name, value in self._how.environment.items()},
             Path(put(self._how.cwd)) if self._how.cwd else None,
             self._workdir / "mcp.log",
@@ -183,3 +184,12 @@ def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
         return ""
     read = response.status_field if kind == "status" else response.results.removeprefix("$") or response.content_field
     return "" if "text" in read else "plain words where data should be"
+
+
+def _program(name: str) -> str | None:
+    """Return the path of a program: on PATH, or beside this Python, whose environment need not be active."""
+    return shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
+
+
+def _startable(command: list[str]) -> list[str]:
+    return [_program(command[0]) or command[0], *command[1:]] if command else command

@@ -270,6 +270,21 @@ class RemoteProvider(Provider):
         """Return at most k results in the order of the system. They are requested page by page."""
         if request.k <= 0 or (not self.log.units(scope) and self.log.setup(scope) is None):
             return []
+        return self._search(scope, request)
+
+    def remaining(self, scope: str, request: SearchRequest) -> list[Retrieved]:
+        """Return what the system still finds in a scope after `clear`, where a file says how to clear it.
+
+        An ordinary search answers from the log, which is empty by then. A refusal counts as nothing: the scope is gone.
+        """
+        if self._calls.clear is None or self._calls.setup is not None:
+            return []
+        try:
+            return self._search(scope, request)
+        except ProviderError:
+            return []
+
+    def _search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         found: list[Retrieved] = []
         for answer in self._pages(scope, request):
             found += self._results(scope, answer)
@@ -378,7 +393,7 @@ class RemoteProvider(Provider):
         self.log.clear(scope)
 
     def _clear(self, call: EndpointSpec | ToolSpec, scope: str, ids: Sequence[str]) -> None:
-        if isinstance(call, ToolSpec) and call.each_id:
+        if call.each_id:
             for id in ids:
                 self.call(call, "clear", scope, {"id": id, "ids": [id]})
         else:

@@ -442,7 +442,12 @@ def test_a_dead_provider_ends_the_run_early_and_it_continues_once_it_is_back(
 def test_check_shows_one_add_one_search_and_one_clear_of_a_provider(memeval: Invoke) -> None:
     done = memeval("check", "notes")
     assert done.exit_code == 0, done.output
-    assert [line.partition(":")[0] for line in done.stdout.splitlines() if not line.startswith(" ")] == ["add", "search", "clear"]
+    assert [line.partition(":")[0] for line in done.stdout.splitlines() if not line.startswith(" ")] == [
+        "add",
+        "search",
+        "clear",
+        "search again",
+    ]
     assert "s1:1" in done.stdout and "Trondheim" in done.stdout
     empty = memeval("check", "notes", "--provider-option", "failSearch=Ines")
     assert empty.exit_code != 0 and "index is broken" in empty.stderr

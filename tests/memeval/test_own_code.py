@@ -325,3 +325,16 @@ def test_a_memory_that_never_finds_anything_is_named() -> None:
     done = run("eval", "-b", "sample", "-p", "mine", "--limit", "3")
     assert "mine found nothing for any question" in " ".join(done.output.split())
     assert "found nothing of what was just added" in run("check", "mine").output
+
+
+def test_check_tells_that_a_class_does_not_store_what_it_adds(tmp_path: Path) -> None:
+    (tmp_path / "forgetful.py").write_text(
+        "class Memory:\n"
+        "    def __init__(self, folder): self.notes = []\n"
+        "    def add(self, text): self.notes.append(text)\n"
+        "    def search(self, query, k): return self.notes[:k]\n"
+    )
+    (tmp_path / "forgetful.yaml").write_text("name: forgetful\ntype: local\nadapter: ./forgetful.py:Memory\n")
+    done = run("check", "forgetful.yaml")
+    assert done.exit_code != 0
+    assert "has to be stored by then" in done.stderr

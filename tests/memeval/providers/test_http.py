@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from memeval.cli.app import build
 from memeval.core.calls import Stop
 from memeval.core.errors import ConfigError, ProviderError, StoppedError
 from memeval.core.types import SearchRequest
@@ -458,3 +460,57 @@ def test_answers_can_be_watched_as_they_come(api: FakeApi, tmp_path: Path) -> No
     provider.search("s", REQUEST)
     assert [where.split("/")[-1] for where, _ in seen] == ["add", "search"]
     assert seen[-1][1] == b'{"hits": []}'
+
+
+# Clearing
+
+
+class Shelf:
+    """Documents that can only be deleted one by one."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def __call__(self, asked: Asked) -> Reply:
+        if asked.method == "POST" and asked.path == "/docs":
+            ids = [f"d{len(self.kept) + number}" for number in range(len(asked.body["docs"]))]
+            self.kept |= dict(zip(ids, asked.body["docs"], strict=True))
+            return Reply({"created": ids})
+        if asked.method == "DELETE":
+            return Reply({}, 200 if self.kept.pop(asked.path.rpartition("/")[2], None) else 404)
+        return Reply([{"key": key, **doc} for key, doc in self.kept.items()])
+
+
+SHELF = """\
+name: general
+type: hosted
+connection: {baseUrl: "URL", timeout: 5}
+endpoints:
+  add:
+    path: /docs
+    unit: batch
+    body: {shelf: "${runTag}", docs: {each: $.items, item: {body: $.item.content}}}
+    response: {idField: "$.created[*]"}
+  search: {path: /find, body: {shelf: "${runTag}", q: $.query}, response: {results: $, contentField: $.body, idField: $.key}}
+  clear: {method: DELETE, path: "/docs/${id}", eachId: true, ignoreStatus: [404]}
+"""
+
+
+def test_documents_that_are_deleted_one_by_one_are_cleared(api: FakeApi, tmp_path: Path) -> None:
+    api.behaviour = shelf = Shelf()
+    provider, _ = general(api, tmp_path, SHELF)
+    provider.ingest("run-1", garden()[:1])
+    assert len(shelf.kept) == 4
+    provider.clear("run-1")
+    assert not shelf.kept
+    assert provider.remaining("run-1", REQUEST) == []
+
+
+def test_check_names_a_clear_call_that_leaves_everything_behind(api: FakeApi, tmp_path: Path) -> None:
+    api.behaviour = Shelf()
+    path = tmp_path / "general.yaml"
+    path.write_text(SHELF.replace("URL", api.url).replace("/docs/${id}", "/wrong").replace("eachId: true, ", ""))
+    done = CliRunner().invoke(build(), ["check", str(path)])
+    assert done.exit_code == 0, done.output
+    assert "HTTP 404 Not Found, in ignoreStatus" in done.stdout
+    assert "still holds something after it was cleared" in done.stderr

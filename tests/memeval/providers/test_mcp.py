@@ -221,6 +221,18 @@ def test_a_program_that_is_not_installed_is_reported_before_any_work(tmp_path: P
         McpProvider(load_provider_spec(path), {}).check()
 
 
+def test_a_program_beside_this_python_is_found_without_an_active_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "notes-server"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {SERVER} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
+    with opened(tmp_path, changes={json.dumps(sys.executable): '"notes-server"', f"{json.dumps(str(SERVER))}, ": ""}) as provider:
+        provider.check()
+        assert provider.ingest("one", garden())["calls"] == 10
+
+
 def test_check_and_a_run_need_nothing_but_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = str(written(tmp_path))
