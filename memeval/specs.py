@@ -206,6 +206,13 @@ class ScopeType(StrEnum):
     CUSTOM = "custom"
 
 
+class SpeakerRole(StrEnum):
+    """Who speaks in a turn."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
 class AddUnit(StrEnum):
     """What one call of the add endpoint contains."""
 
@@ -538,7 +545,8 @@ class SchemaSpec:
     """The JSONPath of each part, for data that doesn't need a loader of its own.
 
     Paths within a session, turn or question are relative to it. Without `questions`, each record is one case that has one
-    question, and the paths of the question are relative to the record.
+    question, and the paths of the question are relative to the record. `roles` says which of the data's own roles are the
+    user's and which the assistant's.
     """
 
     sessions: str
@@ -561,6 +569,7 @@ class SchemaSpec:
     evidence_sessions: str = ""
     evidence_turns: str = ""
     date_formats: tuple[str, ...] = ()
+    roles: Frozen[SpeakerRole] = field(default_factory=lambda: EMPTY)
 
 
 @spec

@@ -17,7 +17,7 @@ from memeval import registry
 from memeval.benchmarks import reading
 from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session, file_records, role_of
 from memeval.benchmarks.reading import Field, JsonPath, read_date
-from memeval.core.errors import ConfigError
+from memeval.core.errors import ConfigError, DataError
 from memeval.core.types import EMPTY, Case, Question, QuestionType, Session
 from memeval.specs import BenchmarkSpec, SchemaSpec, key_of
 
@@ -50,6 +50,7 @@ class SchemaBenchmark(FileBenchmark):
                 f"{spec.origin.where('format')}: there is no format {spec.format!r}.", fix=f"Known: {', '.join(_FORMATS)}."
             )
         self._formats = spec.schema.date_formats
+        self._roles = {name.lower(): str(role) for name, role in spec.schema.roles.items()}
         self._paths = dict(_parsed(spec, spec.schema))
 
     def _cases(self) -> Iterator[Case]:
@@ -58,7 +59,15 @@ class SchemaBenchmark(FileBenchmark):
             for whole in file_records(path):
                 for record in self._all("records", whole):
                     number += 1
-                    yield self._case(record, number)
+                    try:
+                        case = self._case(record, number)
+                    except DataError as error:
+                        raise DataError(error.message, fix=f"Repair that record, or correct the schema: {self._hint}.") from None
+                    yield case
+
+    @property
+    def _hint(self) -> str:
+        return f"{self.spec.origin.where('schema')} (roles maps roles of the data's own, dateFormats names forms of dates)"
 
     def _case(self, record: Field, number: int) -> Case:
         name = self._text("case_id", record)
@@ -97,9 +106,8 @@ class SchemaBenchmark(FileBenchmark):
         if text is None:
             raise turn.error(f"a turn with a text at {self._paths['text'].text}")
         role = self._one("role", turn) if isinstance(turn.value, dict) else None
-        return RawTurn(
-            role_of(role) if role else "user", text.scalar(), self._text("speaker", turn), self._date("turn_date", turn)
-        )
+        who = "user" if role is None else self._roles.get(role.scalar().strip().lower()) or role_of(role)
+        return RawTurn(who, text.scalar(), self._text("speaker", turn), self._date("turn_date", turn))
 
     def _question(self, name: str, item: Field, memory: _Memory) -> Question:
         text = self._one("question", item)
@@ -156,7 +164,7 @@ def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, Json
     """Parse the given paths and return them by field name. Raises a ConfigError that names the file, the line and the key."""
     for part in dataclasses.fields(schema):
         text = getattr(schema, part.name)
-        if part.name == "date_formats" or not text:
+        if part.name in ("date_formats", "roles") or not text:
             continue
         try:
             yield part.name, JsonPath.parse(text)

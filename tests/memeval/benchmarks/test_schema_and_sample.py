@@ -178,3 +178,21 @@ def test_describe_says_what_locomos_numbers_mean() -> None:
     assert facts["categories"]["1"]["type"] == "multi_hop" and "multi-hop" in facts["categories"]["1"]["meaning"]
     assert facts["categories"]["4"]["type"] == "fact_recall" and "single-hop" in facts["categories"]["4"]["meaning"]
     assert any("vendors number them otherwise" in note for note in facts["notes"])
+
+
+def test_roles_of_the_datas_own_are_mapped_and_others_are_errors_that_name_the_schema(tmp_path: Path) -> None:
+    says = [{"who": "Customer", "what": "a"}, {"who": "agent", "what": "b"}, {"who": "user", "what": "c"}]
+    put(tmp_path / "toy.json", {"data": [{"name": "one", "chats": [{"says": says}], "asks": [{"the question": "Q"}]}]})
+    path = tmp_path / "toy.yaml"
+    path.write_text(YAML.replace("  role: $.who\n", "  role: $.who\n  roles: {customer: user, Agent: assistant}\n"))
+    (case,) = open_benchmark(load_benchmark_spec(path), tmp_path / "toy.json").cases()
+    assert [turn.role for turn in case.sessions[0].turns] == ["user", "assistant", "user"]
+
+    path.write_text(YAML)
+    with pytest.raises(DataError, match="expected a role: user or assistant, found 'Customer'") as error:
+        list(open_benchmark(load_benchmark_spec(path), tmp_path / "toy.json").cases())
+    assert f"{path}:4: schema (roles maps" in error.value.fix
+
+    path.write_text(YAML.replace("  role: $.who\n", "  role: $.who\n  roles: {customer: client}\n"))
+    with pytest.raises(ConfigError, match=r"roles"):
+        load_benchmark_spec(path)
