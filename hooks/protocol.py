@@ -115,7 +115,7 @@ def event_record(env: "Mapping[str, str]", body: bytes) -> bytes:
     """Return the event's record for the socket and the spool: KEY=VALUE lines, an empty line, and the hook's input."""
     lines = []
     for key in sorted(env):
-        if key.startswith(OPTION_PREFIX) or key == "CLAUDE_PROJECT_DIR":
+        if key.startswith(OPTION_PREFIX) or key in ("CLAUDE_PROJECT_DIR", "MEMORYD_CLIENT"):
             lines.append(key + "=" + " ".join(env[key].splitlines()) + "\n")
     return os.fsencode("".join(lines)) + b"\n" + body
 

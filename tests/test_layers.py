@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
         {"core"},
-        {"language", "lineage", "guard"},
+        {"clients", "language", "lineage", "guard"},
         {"stores", "embed", "llm"},
         {"retrieval", "testing"},
         {"service"},

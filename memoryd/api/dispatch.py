@@ -20,6 +20,8 @@ from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
 from memoryd.api.runtime import Runtime
 from memoryd.api.settings import AT_START
+from memoryd.clients.base import CLIENT_KEY
+from memoryd.clients.registry import client_named
 from memoryd.core.codec import is_id
 from memoryd.core.config import CLAUDE, IN_CLIENT, Settings, load_settings, options_problem
 from memoryd.core.errors import ConfigError, InputError
@@ -38,7 +40,7 @@ from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.llm.claude import Logins, login_of
-from memoryd.recall.injection import Injector, hook_output
+from memoryd.recall.injection import Injector
 from memoryd.service import EVERY_PROJECT, Orchestrator
 
 log = logging.getLogger(__name__)
@@ -172,9 +174,10 @@ class Api:
         """Return the output of a hook."""
         self._take_options(options)
         self._take_login(str(payload.get("session_id", "")), login_of(options))
+        client = client_named(options.get(CLIENT_KEY, ""))
         if event == "UserPromptSubmit" and (reply := self._handle_command(payload, ATTENDED in options)):
-            return hook_output(event, *reply)
-        return self._parts.hooks.answer(event, payload)
+            return client.write_answer(event, *reply)
+        return self._parts.hooks.answer(event, payload, client)
 
     def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
         """Handle a prompt that is a memoryd command, which either gives consent to model runs or switches memory on or off."""
@@ -214,7 +217,7 @@ class Api:
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
         """Record an event durably."""
         self._take_options(options)
-        self._parts.hooks.note(event, payload)
+        self._parts.hooks.note(event, payload, client_named(options.get(CLIENT_KEY, "")))
 
     def warm(self) -> None:
         """Synchronise the indexes with the files, watch the files and load the embedder."""

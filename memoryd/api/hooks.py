@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import orjson
 
 from memoryd.api.reviews import count_waiting, last_look
+from memoryd.clients.base import Client, HookEvent
+from memoryd.clients.registry import CLAUDE_CODE, log_status
 from memoryd.core.clock import from_iso
 from memoryd.core.config import OPTION_PREFIX, Settings, load_settings
 from memoryd.core.errors import ConfigError
@@ -21,7 +22,7 @@ from memoryd.core.tool_calls import Responder, ToolCall, joined, tool_output
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
-from memoryd.recall.injection import Injector, SessionEvent, hook_output
+from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUseFailure"})
@@ -32,34 +33,7 @@ CATCH_UP_SESSIONS = 200
 READER_SHOWN = "reader told"
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    name: str
-    session: str
-    cwd: str
-    transcript: str
-    source: str
-    prompt: str
-
-
-def _event(name: str, payload: Mapping[str, Any]) -> _Event | None:
-    """Parse the payload. Return None if the session or the folder is missing or contains a NUL."""
-    texts = {key: value for key, value in payload.items() if isinstance(value, str)}
-    if any("\0" in texts.get(key, "") for key in ("session_id", "cwd", "transcript_path")):
-        return None
-    if not texts.get("session_id") or not texts.get("cwd"):
-        return None
-    return _Event(
-        name,
-        texts["session_id"],
-        texts["cwd"],
-        texts.get("transcript_path", ""),
-        texts.get("source", ""),
-        texts.get("prompt", ""),
-    )
-
-
-def _call(event: _Event, payload: Mapping[str, Any], project: Project) -> ToolCall:
+def _call(event: HookEvent, payload: Mapping[str, Any], project: Project) -> ToolCall:
     texts = {key: value for key, value in payload.items() if isinstance(value, str)}
     given = payload.get("tool_input")
     return ToolCall(
@@ -100,27 +74,27 @@ class HookCalls:
         self._settings = settings
         self._registry = registry
 
-    def answer(self, name: str, payload: Mapping[str, Any]) -> bytes:
-        """Return the output of the hook."""
-        event = _event(name, payload)
+    def answer(self, name: str, payload: Mapping[str, Any], client: Client = CLAUDE_CODE) -> bytes:
+        """Return the output of the hook, in the client's form."""
+        event = client.read_event(name, payload)
         if event is not None and name in TOOL_EVENTS:
             return self._tool_call(event, payload)
         if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
             return b""
         places = self._registry.anchors(self._registry.known_project(event.cwd)) if name == "SessionStart" else []
         project = self._project_of(event)
-        self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
+        self._touch(event, project, client)
         if self._is_off(event, project):
             self._injector.cache_governance(project, off=True)
             return b""
-        asked = SessionEvent(event.session, project, event.source, event.prompt, subagent=bool(payload.get("agent_id")))
+        asked = SessionEvent(event.session, project, event.source, event.prompt, subagent=event.subagent)
         if name == "UserPromptSubmit":
-            return hook_output(name, self._injector.prompt(asked))
+            return client.write_answer(name, self._injector.prompt(asked))
         notice = self._notice(event, project)  # must run before session_start, which makes this session the project's last one
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
-        return hook_output(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
+        return client.write_answer(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
-    def _tool_call(self, event: _Event, payload: Mapping[str, Any]) -> bytes:
+    def _tool_call(self, event: HookEvent, payload: Mapping[str, Any]) -> bytes:
         """Ask all responders about a tool call. Nothing is recorded here, since there may be thousands of calls."""
         if not self._responders or self._is_own(event.cwd):
             return b""
@@ -131,13 +105,13 @@ class HookCalls:
         output = tool_output(event.name, joined(respond(call) for respond in self._responders))
         return orjson.dumps(output) if output else b""
 
-    def note(self, name: str, payload: Mapping[str, Any]) -> None:
+    def note(self, name: str, payload: Mapping[str, Any], client: Client = CLAUDE_CODE) -> None:
         """Record the event durably, and queue a day dream when the transcript has grown."""
-        event = _event(name, payload)
+        event = client.read_event(name, payload)
         if event is None or self._is_own(event.cwd):
             return
         project = self._project_of(event)
-        self._state.touch_session(event.session, project.id, event.cwd, event.transcript)
+        self._touch(event, project, client)
         if name == "SessionStart":
             self._catch_up(event.session)
         elif name == GOVERNANCE_SHOWN:
@@ -148,6 +122,10 @@ class HookCalls:
         if name == "SessionEnd":
             self._state.end_session(event.session)
 
+    def _touch(self, event: HookEvent, project: Project, client: Client) -> None:
+        name = "" if client is CLAUDE_CODE else client.name
+        self._state.touch_session(event.session, project.id, event.cwd, event.transcript, name)
+
     def _new_place(self, project: Project, places: Sequence[str]) -> str:
         """Return a warning when a known project appears in a new folder, since a repository's files can be forged."""
         here = project.common_dir or project.root
@@ -157,7 +135,7 @@ class HookCalls:
         known = elsewhere[0].removesuffix("/.git")
         return f"memoryd: {project.root} is taken for '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
 
-    def _project_of(self, event: _Event) -> Project:
+    def _project_of(self, event: HookEvent) -> Project:
         """Return the project of the event's folder. A folder deleted during the session keeps its project."""
         record = self._state.session(event.session)
         if record is not None and record.project and not _exists(event.cwd):
@@ -167,7 +145,7 @@ class HookCalls:
     def _is_own(self, cwd: str) -> bool:
         return Path(cwd).is_relative_to(self._settings.home)
 
-    def _is_off(self, event: _Event, project: Project) -> bool:
+    def _is_off(self, event: HookEvent, project: Project) -> bool:
         record = self._state.session(event.session)
         return (
             self._state.is_off(project.id, event.cwd)
@@ -186,7 +164,7 @@ class HookCalls:
             if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 
-    def _notice(self, event: _Event, project: Project) -> str:
+    def _notice(self, event: HookEvent, project: Project) -> str:
         """Return a line for the user. It reports the memories that are new since the last review, or that memory is on."""
         if event.source not in _BEGINS or self._settings.start_notice == "off":
             return ""
@@ -198,7 +176,7 @@ class HookCalls:
             return f"memoryd: {', '.join(parts)} (memoryd review)"
         return "memoryd: memory is on" if self._settings.start_notice == "always" else ""
 
-    def _last_start(self, event: _Event, project: Project) -> datetime:
+    def _last_start(self, event: HookEvent, project: Project) -> datetime:
         records = self._state.sessions(CATCH_UP_SESSIONS)
         earlier = (r.started_at for r in records if r.project == project.id and r.session != event.session)
         return max((from_iso(at) for at in earlier if at), default=EPOCH)
@@ -239,6 +217,6 @@ def _exists(path: str) -> bool:
 
 def _size(path: str) -> int:
     try:
-        return Path(path).stat().st_size
+        return log_status(Path(path)).size
     except OSError:
         return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from memoryd.api.parameters import NoParameters, request, share, text
 from memoryd.api.registry import Caller, operation
 from memoryd.api.sessions import is_closed
+from memoryd.clients.registry import log_status
 from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _measured(runtime: Runtime, session: TrialSession) -> Measures:
     if record is None or not record.transcript or is_closed(runtime.state, runtime.settings, session.session, session.project):
         return session.measures
     try:
-        size = Path(record.transcript).stat().st_size
+        size = log_status(Path(record.transcript)).size
         if size == session.size:
             return session.measures
         measures = measure(Path(record.transcript)).as_dict()

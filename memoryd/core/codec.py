@@ -80,6 +80,7 @@ def _evidence_to_dict(evidence: Evidence) -> dict[str, Any]:
         "lines": list(evidence.lines),
         "commit": evidence.commit,
         "paths": list(evidence.paths),
+        "client": evidence.client,
     }
 
 
@@ -142,6 +143,7 @@ def _evidence(value: Any, field: str) -> Evidence:
         lines=_strings(value.get("lines"), f"{field}.lines"),
         commit=str(value.get("commit") or ""),
         paths=_strings(value.get("paths"), f"{field}.paths"),
+        client=str(value.get("client") or ""),
     )
 
 
@@ -260,7 +262,13 @@ def _own_item(values: dict[str, Any]) -> MemoryItem:
         expired_at=_own_time(values["expired_at"]),
         valid_from=_own_time(values["valid_from"]),
         valid_to=_own_time(values["valid_to"]),
-        evidence=Evidence(evidence["transcript"], tuple(evidence["lines"]), evidence["commit"], tuple(evidence["paths"]))
+        evidence=Evidence(
+            evidence["transcript"],
+            tuple(evidence["lines"]),
+            evidence["commit"],
+            tuple(evidence["paths"]),
+            evidence.get("client", ""),  # absent from rows of earlier versions
+        )
         if any(evidence.values())
         else _NO_EVIDENCE,
         pinned=values["pinned"],

@@ -30,6 +30,7 @@ from memoryd.core.files import make_private_dir
 
 Row = tuple[Any, ...]
 WAIT_SECONDS = 10.0
+READ_WAIT_MS = 2_000
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
 # application_id of a database with page checksums: the header byte that says so may itself be damaged.
@@ -309,6 +310,19 @@ class Database:
         """Close the connection. It is safe to call this twice."""
         with self._lock:
             self._connection.close()
+
+
+def read_only(path: Path, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+    """Return the rows of a query on another program's database, which is opened for reading only. Raises StoreError."""
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            connection.set_busy_timeout(READ_WAIT_MS)
+            return connection.execute(sql, tuple(parameters)).fetchall()
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise StoreError(f"Can't read {path}: {error}", fix="Check that the file exists and is readable.") from error
 
 
 def remove_database(path: Path) -> None:

@@ -127,6 +127,12 @@ def m011_trial(db: Database) -> None:
     trial.create_table(db)
 
 
+@SCHEMA.step
+def m012_clients(db: Database) -> None:
+    """Add the client to sessions. It is empty for Claude Code."""
+    db.execute("ALTER TABLE session ADD COLUMN client TEXT NOT NULL DEFAULT ''")
+
+
 GIVEN_UP = "given up"  # key of the note that holds the log lines that took too long, as JSON
 # Reason of a job that waits until its log has enough text for a model call, or until its session is idle.
 GATHERING = "gathering"
@@ -219,12 +225,13 @@ class SessionRecord:
     last_at: str
     governed: bool
     off: bool
+    client: str = ""
 
 
 _CURSOR = "transcript, session, offset, line, fingerprint, context"
 _JOB = "transcript, session, cwd, reason, generation, due, attempts, error"
 _HELD = "transcript, session, cwd, reason, due, attempts, error, offset, line, fingerprint, context"
-_SESSION = "session, project, cwd, transcript, started_at, ended_at, last_at, governed, off"
+_SESSION = "session, project, cwd, transcript, started_at, ended_at, last_at, governed, off, client"
 _RUN = (
     "session, transcript, project, at, start, stop, turns, kept, known, skipped, error, extractor, model,"
     " calls, input_tokens, output_tokens, cost_usd"
@@ -435,15 +442,23 @@ class State:
 
     # Sessions and injections
 
-    def touch_session(self, session: str, project: str, cwd: str, transcript: str) -> None:
-        """Record activity of the session. This does not wait for the disk, because a hook waits for the call."""
+    def touch_session(self, session: str, project: str, cwd: str, transcript: str, client: str = "") -> None:
+        """Record activity of the session. This does not wait for the disk, because a hook waits for the call.
+
+        Args:
+            session: The session's id.
+            project: Its project.
+            cwd: Its folder.
+            transcript: The path of its log.
+            client: The name of its client; empty for Claude Code.
+        """
         now = self._now()
         with self._db.unsynced():
             self._db.execute(
-                "INSERT INTO session (session, project, cwd, transcript, started_at, ended_at, last_at)"
-                " VALUES (?, ?, ?, ?, ?, '', ?) ON CONFLICT(session) DO UPDATE SET project = excluded.project,"
+                "INSERT INTO session (session, project, cwd, transcript, started_at, ended_at, last_at, client)"
+                " VALUES (?, ?, ?, ?, ?, '', ?, ?) ON CONFLICT(session) DO UPDATE SET project = excluded.project,"
                 " cwd = excluded.cwd, transcript = excluded.transcript, last_at = excluded.last_at, ended_at = ''",
-                (session, project, cwd, transcript, now, now),
+                (session, project, cwd, transcript, now, now, client),
             )
 
     def end_session(self, session: str) -> None:
@@ -460,7 +475,7 @@ class State:
 
     def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
         rows = self._db.execute(f"SELECT {_SESSION} FROM session {rest}", parameters)
-        return [SessionRecord(*(*row[:7], bool(row[7]), bool(row[8]))) for row in rows]
+        return [SessionRecord(*(*row[:7], bool(row[7]), bool(row[8]), row[9])) for row in rows]
 
     def set_governed(self, session: str, governed: bool = True) -> None:
         """Record whether the session has received its governance."""

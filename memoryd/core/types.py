@@ -157,12 +157,17 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Provenance of a memory. Empty fields are unknown."""
+    """Provenance of a memory. Empty fields are unknown.
+
+    Attributes:
+        client: The name of the client in which it was said. Empty for Claude Code.
+    """
 
     transcript: str = ""
     lines: tuple[str, ...] = ()
     commit: str = ""
     paths: tuple[str, ...] = ()
+    client: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from memoryd.clients.registry import open_log
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.handoff import is_test_run
 from memoryd.daydream.transcript import ReadLimits, read_all, read_lines
@@ -86,7 +87,7 @@ def _count_turns(found: SessionMeasures, turns: Iterable[Turn]) -> None:
 
 
 def _entries(path: Path, limits: ReadLimits) -> Iterator[Mapping[str, Any]]:
-    with path.open("rb") as stream:
+    with open_log(path) as stream:
         for line in read_lines(stream, 0, 0, limit=limits.line_bytes, block_bytes=limits.block_bytes):
             entry = None
             if line.data is not None:

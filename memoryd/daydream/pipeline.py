@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from memoryd.clients.registry import log_status
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import candidate_to_dict
 from memoryd.core.config import ASKS_A_MODEL, ENDPOINT, OFFLINE, Settings
@@ -510,7 +511,7 @@ class DayDream:
         if job.reason not in FINAL_REASONS or not self._state.trial.has(job.session) or self._why_not_opened(job):
             return
         path = Path(job.transcript)
-        self._state.trial.save(job.session, path.stat().st_size, measure(path, apart=self._is_apart).as_dict())
+        self._state.trial.save(job.session, log_status(path).size, measure(path, apart=self._is_apart).as_dict())
 
     # Pieces that wait for a model
 

@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from memoryd.clients.registry import log_status
 from memoryd.core.clock import local_midnight, to_iso
 from memoryd.core.config import ASKS_A_MODEL, CLAUDE, ENDPOINT, OFFLINE, READS_BY_RULES, SESSION, Settings
 from memoryd.core.errors import ConfigError, InputError, MemorydError, ModelError
@@ -55,7 +56,7 @@ class BatchPolicy:
             return False
         size = -1
         with suppress(OSError):  # the reader reports the error
-            size = Path(job.transcript).stat().st_size
+            size = log_status(Path(job.transcript)).size
         return 0 <= size - cursor.offset < self._least_bytes(cursor)
 
     def is_small(self, job: Job, piece: LogChunk) -> bool:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
+from memoryd.clients.registry import foreign_client
 from memoryd.core import decision_log
 from memoryd.core.clock import SKEW, to_iso
 from memoryd.core.decision_log import LoggedDecision
@@ -336,7 +337,13 @@ def to_item(
         links=links,
         created_at=now,
         valid_from=candidate.at or now,
-        evidence=Evidence(passage.transcript, candidate.uuids, commit, candidate.paths or _paths_in(entities)),
+        evidence=Evidence(
+            passage.transcript,
+            candidate.uuids,
+            commit,
+            candidate.paths or _paths_in(entities),
+            foreign_client(passage.transcript),
+        ),
     )
 
 

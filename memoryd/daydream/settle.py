@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from memoryd.clients.registry import log_status
 from memoryd.core import candidates
 from memoryd.core.candidates import OfferedCandidate
 from memoryd.core.errors import TranscriptError
@@ -227,7 +228,7 @@ def _turns_of(path: Path) -> Iterable[Turn]:
     The result is empty if the log was deleted, or is too large to read while a model waits.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
+        if log_status(path).size > MAX_BYTES:
             return
         pieces = list(read_all(path))
         left = frozenset().union(*(piece.left for piece in pieces))  # lines that the user rewound don't count

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-import stat
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -24,6 +23,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from memoryd.clients.registry import client_of_log, log_status, open_log
 from memoryd.core.errors import TooSlowError, TranscriptError
 from memoryd.core.state import Cursor
 from memoryd.core.text import one_line, shorten, token_count
@@ -279,9 +279,7 @@ def read_transcript(
         TranscriptError: if the log is not a regular file or can't be read.
     """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # reading from a pipe would block, and a device has no end
-            raise OSError("not a regular file")
-        with path.open("rb", buffering=0) as stream:
+        with open_log(path) as stream:
             return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart, pass_over)
     except (OSError, ValueError) as error:  # ValueError: the path contains a NUL
         raise TranscriptError(
@@ -293,7 +291,7 @@ def read_transcript(
 def cursor_at_end(transcript: str, session: str) -> Cursor | None:
     """Return a cursor at the end of a log that must not be opened. Return None if there is no such file."""
     try:
-        size = Path(transcript).stat().st_size
+        size = log_status(Path(transcript)).size
     except (OSError, ValueError):
         return None
     return Cursor(transcript, session, offset=size)
@@ -301,10 +299,11 @@ def cursor_at_end(transcript: str, session: str) -> Cursor | None:
 
 def first_folder(transcript: str) -> str:
     """Return the folder that the first lines of a log name, or an empty text. Nothing else of these lines is used."""
+    path = Path(transcript)
     try:
-        if not stat.S_ISREG(Path(transcript).stat().st_mode):
-            return ""
-        with Path(transcript).open("rb") as stream:
+        if folder := client_of_log(path).log_folder(path):
+            return folder
+        with open_log(path) as stream:
             found = _FOLDER.search(stream.read(_HEAD_BYTES))
         return str(orjson.loads(found[1])) if found else ""
     except (OSError, ValueError):
@@ -315,9 +314,7 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
     """Return the turns of single lines by line number. Each line is read separately. Raises TranscriptError."""
     bounds, last, out = limits or ReadLimits(), max(lines, default=0), dict[int, list[Turn]]()
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError("not a regular file")
-        with path.open("rb", buffering=0) as stream:
+        with open_log(path) as stream:
             for line in read_lines(stream, 0, 0, limit=bounds.line_bytes, block_bytes=_COUNTED_BYTES):
                 if line.number > last:
                     break
@@ -432,10 +429,10 @@ def _text_limits(limits: ReadLimits) -> TextLimits:
 def _written_by(path: Path) -> datetime | None:
     """Return the time by which all lines of the log were written. A day is added, since clocks may differ."""
     try:
-        status = path.stat()
+        changed_at = log_status(path).changed_at
     except (OSError, ValueError):  # the log was deleted in the meantime
         return None
-    return datetime.fromtimestamp(max(status.st_mtime, status.st_ctime), UTC) + CLOCKS_DIFFER
+    return datetime.fromtimestamp(changed_at, UTC) + CLOCKS_DIFFER
 
 
 class _Reading:
@@ -610,7 +607,7 @@ def is_log(path: Path) -> bool:
     It may if it is empty, or if a line in its first 64 kB starts a JSON object.
     """
     try:
-        with path.open("rb") as stream:
+        with open_log(path) as stream:
             head = stream.read(_HEAD_BYTES)
     except OSError:
         return False

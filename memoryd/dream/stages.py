@@ -123,6 +123,7 @@ def _evidence(best: MemoryItem, members: Iterable[MemoryItem]) -> Evidence:
         lines=tuple(dict.fromkeys(line for item in ordered for line in item.evidence.lines)),
         commit=best.evidence.commit,
         paths=tuple(dict.fromkeys(path for item in ordered for path in item.evidence.paths)),
+        client=next((item.evidence.client for item in ordered if item.evidence.transcript), ""),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from memoryd.clients.registry import CLAUDE_CODE
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.ledger import Ledger, Use, UseKind
@@ -52,6 +53,7 @@ def _origin(item: MemoryItem) -> dict[str, Any]:
         "lines": list(evidence.lines),
         "commit": evidence.commit,
         "paths": list(evidence.paths),
+        "client": evidence.client or (CLAUDE_CODE.name if evidence.transcript else ""),
     }
 
 

@@ -13,8 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
+from memoryd.clients.registry import CLAUDE_CODE
 from memoryd.core.clock import SKEW, from_iso
 from memoryd.core.config import Settings
 from memoryd.core.files import write_atomic
@@ -64,12 +63,7 @@ def hook_output(event: str, context: str, message: str = "") -> bytes:
 
     Only additionalContext reaches the model; systemMessage is for the user.
     """
-    out: dict[str, object] = {}
-    if context:
-        out["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
-    if message:
-        out["systemMessage"] = message
-    return orjson.dumps(out) if out else b""
+    return CLAUDE_CODE.write_answer(event, context, message)
 
 
 class Injector:

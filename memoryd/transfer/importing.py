@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import orjson
 
+from memoryd.clients.claude_code import logs_below
 from memoryd.core.codec import item_digest, item_from_dict
 from memoryd.core.errors import BrokenFileError, InputError
 from memoryd.core.project import ProjectRegistry
@@ -153,8 +154,7 @@ def find_transcripts(folder: Path) -> list[Path]:
     """Return Claude Code's session logs under a folder, oldest first. Logs of subagents are excluded."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", fix="Give Claude Code's projects folder, e.g. ~/.claude/projects.")
-    found = [path for path in folder.rglob("*.jsonl") if "subagents" not in path.parts and not path.name.startswith("agent-")]
-    return sorted(found, key=lambda path: (path.stat().st_mtime, str(path)))
+    return logs_below(folder)
 
 
 def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folder: Path, clock: Clock) -> dict[str, Any]:

@@ -1,0 +1,34 @@
+"""Claude Code, whose form of events and logs is the inner one. `memoryd install-claude` connects it, by `claude plugin`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from memoryd.clients.base import Client, Installed, System
+
+
+class ClaudeCode(Client):
+    """Claude Code."""
+
+    name = "claude-code"
+    title = "Claude Code"
+
+    def past_logs(self, system: System) -> Iterable[Path]:
+        """Return the logs below the folder of projects."""
+        return logs_below(self._folder(system) / "projects")
+
+    def find(self, system: System) -> Installed | None:
+        """Find the program `claude` or the client's folder."""
+        program, folder = system.which("claude"), self._folder(system)
+        return Installed(program or "", folder) if program or folder.is_dir() else None
+
+    @staticmethod
+    def _folder(system: System) -> Path:
+        return system.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+
+def logs_below(folder: Path) -> list[Path]:
+    """Return Claude Code's session logs under a folder, oldest first."""
+    found = [path for path in folder.rglob("*.jsonl") if "subagents" not in path.parts and not path.name.startswith("agent-")]
+    return sorted(found, key=lambda path: (path.stat().st_mtime, str(path)))

@@ -1,0 +1,55 @@
+"""OpenCode: a plugin passes its events to the daemon, and its database holds the sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from memoryd.clients import opencode_log
+from memoryd.clients.base import Client, Installed, LogStatus, System
+
+DATABASE = "opencode.db"
+
+
+class OpenCode(Client):
+    """OpenCode (`opencode-ai`)."""
+
+    name = "opencode"
+    title = "OpenCode"
+
+    def owns_log(self, path: Path) -> bool:
+        """Return whether the path is that of a session in a database."""
+        return path.parent.suffix == ".db" and path.parent.name.startswith("opencode") and path.name.startswith("ses_")
+
+    def open_log(self, path: Path) -> BinaryIO:
+        """Return the session's complete messages as lines of Claude Code's form. Raises OSError."""
+        return opencode_log.open_session(path)
+
+    def log_status(self, path: Path) -> LogStatus:
+        """Return the size of the session's complete messages. Raises OSError."""
+        return opencode_log.session_status(path)
+
+    def log_folder(self, path: Path) -> str:
+        """Return the session's folder from the database."""
+        return opencode_log.session_folder(path)
+
+    def past_logs(self, system: System) -> Iterable[Path]:
+        """Return the sessions in the user's database, oldest first. Raises OSError."""
+        database = self.database(system)
+        return opencode_log.sessions_of(database) if database.is_file() else []
+
+    def find(self, system: System) -> Installed | None:
+        """Find the program `opencode` or the folder of its settings."""
+        program, folder = system.which("opencode"), self._config(system)
+        return Installed(program or "", folder) if program or folder.is_dir() else None
+
+    @staticmethod
+    def database(system: System) -> Path:
+        """Return the path of the database. OPENCODE_DB names another one, below the same folder unless it is absolute."""
+        data = system.folder("XDG_DATA_HOME", ".local/share") / "opencode"
+        return data / (system.env.get("OPENCODE_DB") or DATABASE)
+
+    @staticmethod
+    def _config(system: System) -> Path:
+        return system.folder("XDG_CONFIG_HOME", ".config") / "opencode"

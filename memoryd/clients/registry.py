@@ -1,0 +1,39 @@
+"""The known clients, and access to the logs of any of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+from memoryd.clients.base import Client, LogStatus
+from memoryd.clients.claude_code import ClaudeCode
+from memoryd.clients.opencode import OpenCode
+
+CLAUDE_CODE = ClaudeCode()
+CLIENTS: tuple[Client, ...] = (CLAUDE_CODE, OpenCode())
+
+
+def client_named(name: str) -> Client:
+    """Return the client with this name. An empty or unknown name is Claude Code's, whose hooks send none."""
+    return next((client for client in CLIENTS if client.name == name), CLAUDE_CODE)
+
+
+def client_of_log(path: Path) -> Client:
+    """Return the client that wrote a log."""
+    return next((client for client in CLIENTS if client.owns_log(path)), CLAUDE_CODE)
+
+
+def open_log(path: Path) -> BinaryIO:
+    """Open a session's log as lines of Claude Code's form. Raises OSError."""
+    return client_of_log(path).open_log(path)
+
+
+def log_status(path: Path) -> LogStatus:
+    """Return the size of a log, and when it was last written. Raises OSError."""
+    return client_of_log(path).log_status(path)
+
+
+def foreign_client(transcript: str) -> str:
+    """Return the name of the client that wrote a log, or an empty text for Claude Code and for no log."""
+    client = client_of_log(Path(transcript)) if transcript else CLAUDE_CODE
+    return "" if client is CLAUDE_CODE else client.name
