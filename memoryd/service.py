@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from typing import Any
 from memoryd.core import candidates
 from memoryd.core.clock import SKEW
 from memoryd.core.config import Settings
-from memoryd.core.errors import EmbeddingError, NotFoundError
+from memoryd.core.errors import DatabaseUnavailable, EmbeddingError, NotFoundError
 from memoryd.core.files import remove_stale_temporaries
 from memoryd.core.ledger import Ledger
 from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
@@ -34,9 +34,21 @@ from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import CandidateSources, Ranker
 from memoryd.stores.fulltext import key_of, parse_key
 from memoryd.stores.graph import GraphStore, Subgraph
-from memoryd.stores.indexing import BackgroundIndexer, DerivedIndex, IndexHealth, LateIndex, MeaningIndex, T, synchronise_index
+from memoryd.stores.indexing import (
+    BackgroundIndexer,
+    DerivedIndex,
+    IndexHealth,
+    LateIndex,
+    MeaningIndex,
+    T,
+    Vectors,
+    synchronise_index,
+)
 from memoryd.stores.manual_edits import ManualEdits
-from memoryd.stores.markdown import MarkdownStore, SyncReport
+from memoryd.stores.memory_file import StoredFile
+from memoryd.stores.postgres import PostgresVectors
+from memoryd.stores.primary import open_primary
+from memoryd.stores.sync import SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
 
@@ -44,6 +56,7 @@ log = logging.getLogger(__name__)
 EVERY_PROJECT = "*"
 CHECK_NEWEST = 50
 HAD_MEMORIES_NOTE = "had memories"
+_OFFLINE = Route(Backend.GRAPH, "offline", "the database can't be reached, so the copy on this machine was searched")
 MERGE_LINKS = "links of merges"  # name under which the ledger records the one-time conversion
 # For a larger batch, the call returns once it is durable and searchable by words. Its links follow in the background.
 LINKED_AT_ONCE = 100
@@ -84,14 +97,16 @@ class Orchestrator:
         self._listing_due = False
         self._embedder_error = ""
         self._loaded = False
-        self._markdown = MarkdownStore(settings.paths, clock)
+        primary = open_primary(settings, clock, self._embedder)
+        self._markdown, self._database = primary.store, primary.database
+        self._offline = ""
         self._graph = DerivedIndex(self._index_path("graph"), GraphStore, self._refill_graph, self._rebuilt)
-        self._vector: MeaningIndex | None = None
-        if self._embedder is not None:
-            self._vector = MeaningIndex(self._index_path("vector"), self._open_vector, self._refill_vector, self._rebuilt)
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
+        self._vector: Vectors | None = self._make_vectors()
         self._late: LateIndex | None = None
-        if encoder is not None and self._embedder is not None and settings.rank == "maxsim":
+        # Token vectors take a hundred times the space of a memory, so a shared database has none.
+        local = self._database is None
+        if local and encoder is not None and self._embedder is not None and settings.rank == "maxsim":
             self._late = LateIndex(self._index_path("tokens"), encoder, self._markdown, self._indexer.add, self._rebuilt)
         self.comparer = comparer_for(self._embedder)
         self.ranker = Ranker(settings, self._embedder.name if self._embedder else "")
@@ -100,10 +115,19 @@ class Orchestrator:
 
     # Lifecycle
 
+    def _make_vectors(self) -> Vectors | None:
+        if self._embedder is None:
+            return None
+        if self._database is not None:
+            return PostgresVectors(self._database, self._embedder, self._indexer.add, self._key_reader())
+        return MeaningIndex(self._index_path("vector"), self._open_vector, self._refill_vector, self._rebuilt)
+
+    def _key_reader(self) -> Callable[[str], str]:
+        return in_english if self._embedder is not None and load_model().knows(self._embedder.name) else str
+
     def _open_vector(self, path: Path) -> VectorStore:
         assert self._embedder is not None
-        read_key = in_english if load_model().knows(self._embedder.name) else str
-        return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold, read_key=read_key)
+        return VectorStore(path, self._embedder, ann_threshold=self._settings.ann_threshold, read_key=self._key_reader())
 
     def _refill_graph(self, graph: GraphStore) -> None:
         synchronise_index(self._markdown, graph.digests(), graph.write_many, graph.delete)
@@ -115,17 +139,30 @@ class Orchestrator:
         return self._settings.paths.index / f"{name}.db"
 
     def catch_up(self) -> SyncReport:
-        """Bring every index up to date with the Markdown files. Embedding continues in the background."""
+        """Bring every index up to date with the Markdown files. Embedding continues in the background.
+
+        If the memories are in a database that can't be reached, this is done when it is back (see `listen`).
+        """
+        try:
+            return self._catch_up()
+        except DatabaseUnavailable as error:
+            self._note_offline(error)
+            self.caught_up = True
+            return SyncReport()
+
+    def _catch_up(self) -> SyncReport:
         remove_stale_temporaries(self.folder)
         report = self.sync()
         self._complete_supersessions()
         self._migrate_merges()
         self._graph.use(self._refill_graph)
         if self._vector is not None:
-            self._vector.use(self._refill_vector)
+            with self._embedding():
+                self._vector.catch_up()
         if self._late is not None:
             self._late.catch_up()
         self.caught_up = True
+        self._offline = ""
         return report
 
     def _enqueue(self, items: Sequence[MemoryItem]) -> None:
@@ -140,7 +177,7 @@ class Orchestrator:
 
     def _migrate_merges(self) -> None:
         """Convert the merges that older versions recorded to their own link type. This is done once."""
-        if self._ledger is None or self._ledger.is_done(MERGE_LINKS):
+        if self._database is not None or self._ledger is None or self._ledger.is_done(MERGE_LINKS):
             return
         with self._writing:
             old = self._markdown.all()
@@ -167,7 +204,8 @@ class Orchestrator:
         """Stop background work and close all stores."""
         self._indexer.close()
         if self._scrub_due:
-            self.scrub()
+            with self._unless_offline():
+                self.scrub()
         self.ranker.close()
         self._markdown.flush()
         self._markdown.close()
@@ -184,7 +222,7 @@ class Orchestrator:
             return
         found = self._markdown.fetch(ids)
         items = [found[id] for id in ids if id in found]
-        self._vector.use(lambda vector: vector.write_many(items))
+        self._vector.write_many(items)
         if self._late is not None:
             self._late.write(found)
         self._drop_purged(ids)
@@ -210,6 +248,33 @@ class Orchestrator:
                 log.warning("embedder failed, words only: %s", error)
             self._embedder_error = str(error)
 
+    @contextmanager
+    def _unless_offline(self) -> Iterator[None]:
+        """Skip work that can be done later if the database can't be reached."""
+        try:
+            yield
+        except DatabaseUnavailable as error:
+            self._note_offline(error)
+
+    def _note_offline(self, error: DatabaseUnavailable) -> None:
+        if not self._offline:
+            log.warning("working with what reached this machine: %s", error)
+        self._offline = error.message
+
+    def listen(self, on_change: Callable[[], object]) -> bool:
+        """Follow what other machines write to the database, and call `on_change` afterwards. False without a database."""
+        if self._database is None:
+            return False
+
+        def follow() -> None:
+            if self._offline:
+                self.catch_up()
+            self.sync(by_hand=False)
+            on_change()
+
+        self._database.listen(follow)
+        return True
+
     # MemoryStore
 
     def writing(self) -> AbstractContextManager[object]:
@@ -227,10 +292,18 @@ class Orchestrator:
         """
         stamped = [self._stamped(item) for item in items]
         with self._writing:
-            self._touch(self._markdown.fetch([item.id for item in stamped if item.id]).values())
+            self._touch_known([item.id for item in stamped if item.id])
             ids = self._markdown.write_many(stamped)
             self._index([replace(item, id=id) for item, id in zip(stamped, ids, strict=True)])
         return ids
+
+    def _touch_known(self, ids: Sequence[str]) -> None:
+        """Touch the projects of memories before they are changed."""
+        try:
+            self._touch(self._markdown.fetch(ids).values())
+        except DatabaseUnavailable as error:
+            self._note_offline(error)
+            self._touched.add(EVERY_PROJECT)
 
     def _stamped(self, item: MemoryItem) -> MemoryItem:
         if item.id or item.created_at.timestamp() > 0:
@@ -260,8 +333,20 @@ class Orchestrator:
                 del self._unlinked[id]
 
     def get(self, id: str) -> MemoryItem | None:
-        """Return the item, or None if it does not exist."""
-        return self._markdown.get(id)
+        """Return the item, or None if it does not exist.
+
+        While the database can't be reached, this is the last version that reached this machine.
+
+        Raises:
+            DatabaseUnavailable: It can't be reached, and the item has never reached this machine.
+        """
+        try:
+            return self._markdown.get(id)
+        except DatabaseUnavailable as error:
+            self._note_offline(error)
+            if (known := self._graph.use(lambda graph: graph.get(id))) is None:
+                raise
+            return known
 
     def all(self) -> Iterable[MemoryItem]:
         """Yield every item, ordered by id."""
@@ -292,7 +377,7 @@ class Orchestrator:
         for id in ids:
             self._graph.use(partial(GraphStore.delete, id=id))
             if self._vector is not None:
-                self._vector.use(partial(VectorStore.delete, id=id))
+                self._vector.delete(id)
             if self._late is not None:
                 self._late.delete(id)
 
@@ -308,6 +393,16 @@ class Orchestrator:
         return route, [hit for hit in hits if asked.as_of is not None or not candidates.is_faded(hit.item, now)]
 
     def _explained(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
+        try:
+            found = self._ranked(asked, k)
+        except DatabaseUnavailable as error:
+            # The graph holds a copy of everything that reached this machine.
+            self._note_offline(error)
+            return _OFFLINE, self._search_graph(asked, k)
+        self._offline = ""
+        return found
+
+    def _ranked(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
         if asked.backend is not Backend.MARKDOWN or self._loaded:  # a query by words does not wait for a model to load
             with self._embedding():
                 found = self.ranker.search(
@@ -404,7 +499,7 @@ class Orchestrator:
         self._markdown.scrub()
         self._graph.use(GraphStore.scrub)
         if self._vector is not None:
-            self._vector.use(VectorStore.scrub)
+            self._vector.scrub()
         if self._late is not None:
             self._late.use(TokenStore.scrub)
 
@@ -499,7 +594,7 @@ class Orchestrator:
         query = Query(text=content, project=project, statuses=settled, backend=Backend.HYBRID)
         found = [hit.item for hit in self.search(query, k)]
         waiting = replace(query, statuses=(Status.CANDIDATE,))
-        if len(settled) < len(statuses) and self.count(waiting):
+        if len(settled) < len(statuses) and not self._offline and self.count(waiting):
             found += [hit.item for hit in self.search(waiting, k)]  # a separate search: they are many and would hide the others
         return [*found, *self._manual_edits.forbidden(content, project)]
 
@@ -516,7 +611,7 @@ class Orchestrator:
     def make_room(self, project: str) -> None:
         """Delete the least promising candidates of a project that has too many."""
         query = Query(project=project, statuses=(Status.CANDIDATE,))
-        if self.count(query) > candidates.MAX_CANDIDATES:
+        if not self._offline and self.count(query) > candidates.MAX_CANDIDATES:
             for item in candidates.surplus(self._markdown.page(query, 2 * candidates.MAX_CANDIDATES)):
                 self.delete(item.id)
 
@@ -543,7 +638,7 @@ class Orchestrator:
 
     def vectors(self) -> dict[str, FloatArray]:
         """Return the unit vectors of all embedded memories, by id."""
-        return self._vector.use(VectorStore.vectors) if self._vector is not None else {}
+        return self._vector.vectors() if self._vector is not None else {}
 
     # Listing
 
@@ -588,6 +683,19 @@ class Orchestrator:
         """Return a digest of the item's file on disk. The digest is empty if there is no file."""
         return self._markdown.fingerprint(id)
 
+    def file_of(self, id: str) -> StoredFile | None:
+        """Return the item's file with its present content."""
+        return self._markdown.file_of(id)
+
+    def read_file(self, relative: str) -> bytes | None:
+        """Return the content of a memory file, given its path below `folder`, or None if there is none."""
+        return self._markdown.read_file(relative)
+
+    def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> SyncReport:
+        """Write the contents of memory files and index them. A content of None deletes the file."""
+        with self._writing:
+            return self.sync(self._markdown.put_files(files, mtimes_ns), by_hand=False)
+
     def subgraph(self, about: str, query: Query, *, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
         """Return the neighbourhood of a memory or an entity, for display."""
         return self._in_graph(lambda graph: graph.subgraph(about, query, types=types, depth=depth, most=most))
@@ -599,6 +707,10 @@ class Orchestrator:
     def count(self, query: Query) -> int:
         """Return the number of items that pass the filters. The query's text is ignored."""
         return self._markdown.count(query)
+
+    def unembedded(self) -> int:
+        """Return the number of memories that wait to be embedded."""
+        return self._indexer.waiting()
 
     # Files and health
 
@@ -614,7 +726,7 @@ class Orchestrator:
         """
         with self._writing:
             report = self._markdown.sync(paths)
-            if by_hand:
+            if by_hand and self._database is None:
                 self._link_waiting(list(self._unlinked))
                 self._graph.use(lambda graph: self._manual_edits.note(report, graph.get))
             self._unindex(report.removed)
@@ -656,16 +768,26 @@ class Orchestrator:
         """Do deferred work: write inverted_index.json, scrub the indexes, and rebuild the HNSW index of a large store."""
         self._markdown.flush()
         if self._scrub_due:
-            self.scrub()
+            with self._unless_offline():
+                self.scrub()
         if self._vector is not None and not self._indexer.waiting():
-            self._vector.use(_keep_ann)
+            with self._embedding(), self._unless_offline():
+                self._vector.maintain()
 
     def health(self) -> IndexHealth:
-        """Return the figures that `status` and `doctor` show."""
+        """Return the figures that `status` and `doctor` show. Without the database, they count what reached this machine."""
+        unsent = self._database.waiting() if self._database is not None else 0
+        try:
+            counts = self.count(Query(statuses=tuple(Status))), self.count(Query())
+            broken = tuple(str(error) for error in self._markdown.broken())
+        except DatabaseUnavailable as error:
+            counts = (len(self._graph.use(lambda graph: graph.digests())),) * 2
+            broken = (str(error), f"{unsent} changes wait for the database. Fix: They are sent when it is back.")
         return IndexHealth(
-            memories=self.count(Query(statuses=tuple(Status))),
-            active=self.count(Query()),
-            broken=tuple(str(error) for error in self._markdown.broken()),
+            memories=counts[0],
+            active=counts[1],
+            broken=broken,
+            unsent=unsent,
             waiting=self._indexer.waiting(),
             embedder=self._embedder.name if self._embedder is not None else "none",
             embedder_error=self._embedder_error,
@@ -675,7 +797,7 @@ class Orchestrator:
 
     def _is_vault_missing(self) -> bool:
         """Return whether the folder of memories is gone although there were memories. It may have been moved by mistake."""
-        if self.folder.is_dir():
+        if self._database is not None or self.folder.is_dir():
             return False
         return self._had_memories or (self._ledger is not None and self._ledger.is_done(HAD_MEMORIES_NOTE))
 
@@ -688,8 +810,3 @@ def comparer_for(embedder: Embedder | None) -> Comparer:
     if not isinstance(embedder, OnnxEmbedder):
         return Comparer()
     return Comparer(embedder, reader=CrossEncoder())
-
-
-def _keep_ann(vector: VectorStore) -> None:
-    if vector.ann_missing():
-        vector.rebuild_ann()

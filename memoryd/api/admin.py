@@ -220,7 +220,10 @@ def jobs(runtime: Runtime, request: NoParameters, caller: Caller) -> Jobs:
 
 
 class Rebuilt(TypedDict):
-    """The state of the indexes. `waiting` is the number of memories that have no vector yet."""
+    """The state of the indexes.
+
+    `waiting` is the number of memories that have no vector yet, `unsent` that of changes that wait for the database.
+    """
 
     memories: int
     active: int
@@ -230,6 +233,7 @@ class Rebuilt(TypedDict):
     embedder_error: str
     rebuilt: list[str]
     missing_vault: bool
+    unsent: int
 
 
 @operation(NoParameters, Rebuilt, form="Rebuild the indexes")

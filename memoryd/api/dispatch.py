@@ -223,7 +223,8 @@ class Api:
         """Synchronise the indexes with the files, watch the files and load the embedder."""
         self.catch_up()
         self._propagate_changes()
-        self._watcher.start()
+        if not self._service.listen(self._propagate_changes):
+            self._watcher.start()
         self._service.warm()
 
     def catch_up(self) -> None:
@@ -281,7 +282,7 @@ class Api:
     def busy(self) -> bool:
         """Return whether a day dream is running or pending without an error, or vectors are being computed."""
         ready = any(not job.error for job in (*self._state.jobs(), *(held.job for held in self._state.held())))
-        return self._working.is_set() or ready or self._service.health().waiting > 0
+        return self._working.is_set() or ready or self._service.unembedded() > 0
 
     def close(self) -> None:
         """Stop watching files and close all stores."""

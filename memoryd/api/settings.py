@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 # Settings that are only read when the daemon starts.
 AT_START = frozenset(
-    """embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
+    """store team embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
     tool_budget dream_time lease_minutes log_level listen console_port""".split()
 )
-SECRET = frozenset({"openai_api_key", "embedding_api_key"})
+SECRET = frozenset({"openai_api_key", "embedding_api_key", "store"})  # the address of a database can hold a password
 OVERRULED = {"option": "an option of the plugin", "environment": "the environment"}
 _KINDS: Mapping[type, str] = {bool: "flag", int: "count", float: "number", str: "text", tuple: "paths"}
 
@@ -67,7 +67,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "recency_days",
         "ann_threshold",
     ),
-    "The daemon": ("home", "lease_minutes", "console_port", "listen", "log_level"),
+    "The daemon": ("home", "store", "team", "lease_minutes", "console_port", "listen", "log_level"),
 }
 COSTS: Mapping[str, str] = {
     "reader": "offline costs nothing and sends nothing; session adds at most 350 tokens to every third prompt. endpoint and "
@@ -106,6 +106,8 @@ COSTS: Mapping[str, str] = {
     "weight_recency": "No tokens: only affects the order of results.",
     "recency_days": "No tokens: only affects the order of results.",
     "ann_threshold": "Lower: more memory, for search in large stores.",
+    "store": "Memories are sent to this database, and stay there.",
+    "team": "Memories with the scope team can be read by its members.",
     "home": "Disk space for the memories and their indexes.",
     "lease_minutes": "Memory of this machine until then; afterwards, the next use restarts the daemon.",
     "console_port": "Nothing; if the port is in use, the console is not available.",

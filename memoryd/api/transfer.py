@@ -40,6 +40,40 @@ def export(runtime: Runtime, request: Export, caller: Caller) -> Exported:
 
 
 @request
+class Migrate:
+    """The store to which all memories are copied."""
+
+    target: str = text(required=True, argument=True, help="files, or postgres://user@host/database.")
+    prepare: bool = flag(help="Only create or update the tables of the database, as their owner.")
+    dry_run: bool = flag(help="Only count.")
+
+
+class Migrated(TypedDict):
+    """What the target holds now, and how many memories were copied."""
+
+    target: str
+    memories: int
+    copied: int
+
+
+@operation(Migrate, Migrated, person_only=True)
+def migrate(runtime: Runtime, request: Migrate, caller: Caller) -> Migrated:
+    """Copy all memories to another store, which is used once `store` names it."""
+    from memoryd.transfer import migrating
+
+    done = migrating.migrate(
+        runtime.service,
+        runtime.started,
+        runtime.clock,
+        runtime.embedder,
+        request.target,
+        prepare=request.prepare,
+        dry_run=request.dry_run,
+    )
+    return cast("Migrated", done)
+
+
+@request
 class ImportFile:
     """The file to import."""
 

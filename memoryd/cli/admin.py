@@ -327,6 +327,20 @@ def export(context: Context, /, target: str, **options: Any) -> None:
         context.output.line(f"{result['memories']} memories, {result['bytes']} bytes: {result['path']}")
 
 
+@click.command()
+@takes(transfer.migrate)
+@json_option
+@pass_context
+def migrate(context: Context, /, target: str, **options: Any) -> None:
+    """Copy all memories to TARGET: files, or postgres://…"""
+    result = context.call("migrate", timeout=LONG, target=target, **options)
+    if context.show(result):
+        return
+    context.output.line(f"{result['copied']} memories copied; {result['target']} holds {result['memories']}")
+    if result["copied"]:
+        context.output.line(f"To use it: memoryd config store {target}, then memoryd daemon --stop.")
+
+
 def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
     folder = options["folder"]
     if folder == "":  # an empty path is probably an unset shell variable and must not mean this folder
@@ -390,4 +404,4 @@ def move(context: Context, /, old: str, new: str) -> None:
         context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}{twice}")
 
 
-COMMANDS = (status, doctor, daydream, reindex, log, import_, export, off, on, projects)
+COMMANDS = (status, doctor, daydream, reindex, log, import_, export, migrate, off, on, projects)

@@ -20,7 +20,7 @@ MODULES = {
     "graph": "graph",
     "router": "router",
     "dreams": "dream proposals undo journal why",
-    "admin": "status doctor daydream reindex log import export off on projects",
+    "admin": "status doctor daydream reindex log import export migrate off on projects",
     "sessions": "sessions",
     "trial": "ab",
     "settings": "config setup",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -43,6 +44,16 @@ NOTICES = ("new", "always", "off")
 LEVELS = ("debug", "info", "warning", "error")
 LISTENS = ("auto", "tcp")
 HOME = "home"
+FILES = "files"  # the value of `store` for Markdown files in the home folder
+
+
+_TEAM = re.compile(r"[\w.-]{1,60}")
+SCHEMES = ("postgres", "postgresql")
+
+
+def is_address(store: str) -> bool:
+    """Return whether the setting `store` names a Postgres database."""
+    return store.partition("://")[0] in SCHEMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,8 @@ class Settings:
     """All settings with their final values. Token budgets are in estimated model tokens."""
 
     home: Path
+    store: str = FILES
+    team: str = ""
     reader: str = "auto"
     use_claude: bool = False
     openai_base_url: str = ""
@@ -187,6 +200,20 @@ def _reader(value: Any) -> str:
     return _choice(*READERS)(OLD_READERS.get(value, value) if isinstance(value, str) else value)
 
 
+def _store(value: Any) -> str:
+    text = _text(value)
+    if text != FILES and not is_address(text):
+        raise ValueError("expected files or the address of a Postgres database")
+    return text
+
+
+def _team(value: Any) -> str:
+    text = _text(value)
+    if text and not _TEAM.fullmatch(text):
+        raise ValueError("expected at most 60 letters, digits, dots, dashes and underscores")
+    return text
+
+
 def _clock_time(value: Any) -> str:
     hour, _, minute = _text(value).partition(":")
     if not (hour.isdigit() and minute.isdigit() and int(hour) < 24 and int(minute) < 60):
@@ -205,6 +232,12 @@ KEYS: dict[str, Setting] = {
     key.name: key
     for key in (
         Setting("home", "Folder for everything memoryd stores.", lambda value: Path(_text(value)).expanduser().absolute()),
+        Setting(
+            "store",
+            "files (Markdown files in the home folder) or postgres://user@host/database (extra `postgres`, docs/postgres.md).",
+            _store,
+        ),
+        Setting("team", "Team whose memories are read and written besides your own, in a Postgres store.", _team),
         Setting(
             "reader",
             "Who decides what is kept: auto, endpoint (a model behind openai_base_url), claude (`claude -p`), "

@@ -20,7 +20,6 @@ from memoryd.core.protocols import FloatArray
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgres", "postgresql")
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
 RETRY_SECONDS = 2.0
@@ -30,11 +29,6 @@ IDLE_CONNECTIONS = 8
 OPTIONS = f"-c search_path=memoryd,public -c statement_timeout={STATEMENT_SECONDS}s -c client_encoding=utf8 -c jit=off"
 T = TypeVar("T")
 Row = tuple[Any, ...]
-
-
-def is_address(store: str) -> bool:
-    """Return whether the setting `store` names a Postgres database."""
-    return urlsplit(store).scheme in SCHEMES
 
 
 def shown_address(url: str) -> str:
@@ -248,6 +242,13 @@ def _first_line(error: object) -> str:
 def vector_text(vector: FloatArray) -> str:
     """Return a vector in the form that pgvector reads."""
     return "[" + ",".join(map(_short, vector.astype(np.float16).tolist())) + "]"
+
+
+def read_vector(text: str) -> FloatArray:
+    """Parse a vector as pgvector writes it. Half precision rounds its length, which is set to 1 again."""
+    vector = np.array(text[1:-1].split(","), dtype=np.float32)
+    unit: FloatArray = vector / max(float(np.linalg.norm(vector)), 1e-6)
+    return unit
 
 
 def _short(number: float) -> str:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memoryd.core.codec import item_digest
 from memoryd.core.errors import BrokenFileError, InputError, MemorydError, StoreError
-from memoryd.core.files import replace_all
 from memoryd.core.protocols import Clock
 from memoryd.core.types import MemoryItem
 from memoryd.dream.journal import SEE_JOURNAL, EntryKind, EntryStep, EntrySummary, FileVersion, Journal, JournalRecord
@@ -24,7 +22,6 @@ from memoryd.lineage import as_before_merged
 from memoryd.service import Orchestrator
 from memoryd.stores import memory_file
 from memoryd.stores.layout import canonical_path
-from memoryd.stores.markdown import remove_empty_parents
 
 log = logging.getLogger(__name__)
 
@@ -153,11 +150,8 @@ class Applier:
         self._journal.set_step(name, EntryStep.DONE)
 
     def _now(self, id: str) -> _CurrentFile:
-        path = self._service.path_of(id)
-        if path is None or not path.is_file():
-            return _CurrentFile("", None)
-        relative = path.relative_to(self._service.folder).as_posix()
-        return _CurrentFile(relative, path.read_bytes(), path.stat().st_mtime_ns)
+        file = self._service.file_of(id)
+        return _CurrentFile(file.path, file.data, file.mtime_ns) if file else _CurrentFile("", None)
 
     # Back
 
@@ -217,22 +211,15 @@ class Applier:
     def _problem(self, record: JournalRecord, now: _CurrentFile, place: FileVersion) -> str:
         if now.sha != place.sha and (now.data is None or _sha(as_before_merged(now.data)) != place.sha):
             return "it was edited since" if now.path else "it was deleted since"
-        other = self._service.folder / record.before_path
-        if record.before_path and record.before_path != now.path and other.exists():
-            return f"another file exists at {other}"
+        other = record.before_path
+        if other and other != now.path and self._bytes(other) is not None:
+            return f"another file exists at {self._service.folder / other}"
         return ""
 
     def _put(self, files: Mapping[str, bytes | None], records: Iterable[JournalRecord]) -> None:
         """Write these contents and then index the files. A content of None deletes the file."""
-        folder = self._service.folder
-        replace_all([(folder / path, data) for path, data in sorted(files.items()) if data is not None])
-        for record in records:
-            if files.get(record.after_path) is not None and record.target_mtime_ns:
-                os.utime(folder / record.after_path, ns=(record.target_mtime_ns, record.target_mtime_ns))
-        for path in sorted(path for path, data in files.items() if data is None):
-            (folder / path).unlink(missing_ok=True)
-            remove_empty_parents(folder / path, folder)
-        self._service.sync([folder / path for path in files], by_hand=False)
+        times = {record.after_path: record.target_mtime_ns for record in records if record.target_mtime_ns}
+        self._service.put_files(files, {path: time for path, time in times.items() if files.get(path) is not None})
 
     # After a kill
 
@@ -267,10 +254,7 @@ class Applier:
         self._journal.set_step(name, EntryStep.ROLLED_BACK, f"{note}; edited since and left: {', '.join(left)}" if left else note)
 
     def _bytes(self, path: str) -> bytes | None:
-        try:
-            return (self._service.folder / path).read_bytes()
-        except FileNotFoundError:
-            return None
+        return self._service.read_file(path)
 
     def _is_ours(
         self, record: JournalRecord, path: str, data: bytes, before: Mapping[str, bytes], target: Mapping[str, bytes]

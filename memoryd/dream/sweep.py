@@ -170,8 +170,8 @@ class Sweep:
         """Return whether the user maintains the memory because it is pinned, written by hand, or in a file without our id."""
         if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
-        path = self._service.path_of(item.id) if item.source is Source.USER else None
-        return path is not None and derived_id(path.relative_to(self._service.folder).as_posix()) == item.id
+        file = self._service.file_of(item.id) if item.source is Source.USER else None
+        return file is not None and derived_id(file.path) == item.id
 
     def _roots_of(self, item: MemoryItem) -> list[Path]:
         record = self._state.session(item.session)

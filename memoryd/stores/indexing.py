@@ -21,7 +21,7 @@ from memoryd.core.errors import EmbeddingError, IndexDamagedError, MemorydError,
 from memoryd.core.protocols import FloatArray, TokenEncoder
 from memoryd.core.types import MemoryItem, Query, Status
 from memoryd.stores.fulltext import keys_of
-from memoryd.stores.markdown import MarkdownStore
+from memoryd.stores.primary import PrimaryStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
 from memoryd.stores.vector import QueryCosines, VectorStore
 
@@ -51,7 +51,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
-    """State of the derived indexes. `waiting` is the number of memories that have no vector yet."""
+    """State of the stores.
+
+    Attributes:
+        waiting: Number of memories that have no vector yet.
+        unsent: Number of changes that wait for the database.
+    """
 
     memories: int
     active: int
@@ -61,6 +66,7 @@ class IndexHealth:
     embedder_error: str
     rebuilt: tuple[str, ...]
     missing_vault: bool = False
+    unsent: int = 0
 
 
 class BackgroundIndexer:
@@ -227,8 +233,88 @@ class DerivedIndex(Generic[StoreT]):
         self._store.close()
 
 
+class Vectors(Protocol):
+    """Vectors of memories, as the Orchestrator and ranking use them. Methods raise EmbeddingError if embedding fails."""
+
+    def catch_up(self) -> None:
+        """Find the memories whose vectors are missing or outdated, and have them embedded in the background."""
+        ...
+
+    def write_many(self, items: Sequence[MemoryItem]) -> None:
+        """Embed and store items."""
+        ...
+
+    def delete(self, id: str) -> None:
+        """Remove an item's vectors."""
+        ...
+
+    def vectors(self) -> dict[str, FloatArray]:
+        """Return the unit vectors of all embedded statements, by id."""
+        ...
+
+    def scrub(self) -> None:
+        """Erase the remains of deleted items."""
+        ...
+
+    def rebuild(self) -> None:
+        """Embed everything again."""
+        ...
+
+    def maintain(self) -> None:
+        """Do deferred work, while nothing waits to be embedded."""
+        ...
+
+    def close(self) -> None:
+        """Stop and close."""
+        ...
+
+    def scores(self, query: Query, k: int) -> Mapping[str, float]:
+        """Return the cosines of the nearest items by id, nearest first."""
+        ...
+
+    def score(self, text: str, ids: Sequence[str]) -> Mapping[str, float]:
+        """Return the cosine of each item that has a vector."""
+        ...
+
+    def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, QueryCosines]:
+        """Return the cosines with the statement and with the keys."""
+        ...
+
+    def prepare(self, text: str) -> None:
+        """Start embedding a query in the background."""
+        ...
+
+    def query_vector(self, text: str) -> FloatArray:
+        """Return the unit vector of a query."""
+        ...
+
+
 class MeaningIndex(DerivedIndex[VectorStore]):
     """The vector store with the interface that ranking uses. Its methods raise EmbeddingError if embedding fails."""
+
+    def catch_up(self) -> None:
+        """Delete extra vectors, and have missing and outdated ones embedded."""
+        self.use(self._refill)
+
+    def write_many(self, items: Sequence[MemoryItem]) -> None:
+        """Embed and store items."""
+        self.use(lambda store: store.write_many(items))
+
+    def delete(self, id: str) -> None:
+        """Remove an item's vectors."""
+        self.use(lambda store: store.delete(id))
+
+    def vectors(self) -> dict[str, FloatArray]:
+        """Return the unit vectors of all embedded statements, by id."""
+        return self.use(lambda store: store.vectors())
+
+    def scrub(self) -> None:
+        """Erase the remains of deleted items."""
+        self.use(lambda store: store.scrub())
+
+    def maintain(self) -> None:
+        """Rebuild the HNSW index of a large store."""
+        self.use(_keep_ann)
 
     def scores(self, query: Query, k: int) -> Mapping[str, float]:
         """Return the cosines of the nearest items by id, nearest first."""
@@ -251,8 +337,13 @@ class MeaningIndex(DerivedIndex[VectorStore]):
         return self.use(lambda store: store.query_vector(text))
 
 
+def _keep_ann(store: VectorStore) -> None:
+    if store.ann_missing():
+        store.rebuild_ann()
+
+
 def synchronise_index(
-    markdown: MarkdownStore,
+    markdown: PrimaryStore,
     held: Mapping[str, str],
     write: Callable[[Sequence[MemoryItem]], object],
     delete: Callable[[str], None],
@@ -289,7 +380,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         self,
         path: Path,
         encoder: TokenEncoder,
-        markdown: MarkdownStore,
+        markdown: PrimaryStore,
         enqueue: Callable[[Sequence[str]], None],
         rebuilt: list[str],
     ) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,17 @@ import orjson
 from memoryd.core import codec
 from memoryd.core.db import ODD_CONTENT, remove_database
 from memoryd.core.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
-from memoryd.core.files import STAGED, create_exclusive, locked, make_private_dir, staged, sync_dir, sync_dirs, write_atomic
+from memoryd.core.files import (
+    STAGED,
+    create_exclusive,
+    locked,
+    make_private_dir,
+    replace_all,
+    staged,
+    sync_dir,
+    sync_dirs,
+    write_atomic,
+)
 from memoryd.core.paths import Paths
 from memoryd.core.protocols import Clock
 from memoryd.core.text import keywords
@@ -31,7 +42,7 @@ from memoryd.core.types import Hit, MemoryItem, Query
 from memoryd.stores import memory_file
 from memoryd.stores.fulltext import FullTextIndex, IndexedFile, IndexedRecord, ListPosition, Stamp, page_of, projects_of, span_of
 from memoryd.stores.layout import SUFFIX, canonical_path
-from memoryd.stores.memory_file import MemoryFile
+from memoryd.stores.memory_file import MemoryFile, StoredFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
 
 # Trash: deleted memory files. They keep their relative path so that they can be restored.
@@ -490,6 +501,34 @@ class MarkdownStore:
             return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
         except FileNotFoundError:
             return ""
+
+    def file_of(self, id: str) -> StoredFile | None:
+        """Return the item's file with its content on disk, including edits that are not indexed yet."""
+        path = self.path_of(id)
+        if path is None or not path.is_file():
+            return None
+        return StoredFile(path.relative_to(self._root).as_posix(), path.read_bytes(), path.stat().st_mtime_ns)
+
+    def read_file(self, relative: str) -> bytes | None:
+        """Return the content of a file below the memories folder, or None if there is none."""
+        try:
+            return (self._root / relative).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
+        """Write these contents; None deletes the file. Return the paths, which `sync` has to index.
+
+        Raises:
+            StoreError: A file can't be written.
+        """
+        replace_all([(self._root / path, data) for path, data in sorted(files.items()) if data is not None])
+        for path, mtime_ns in mtimes_ns.items():
+            os.utime(self._root / path, ns=(mtime_ns, mtime_ns))
+        for path in sorted(path for path, data in files.items() if data is None):
+            (self._root / path).unlink(missing_ok=True)
+            remove_empty_parents(self._root / path, self._root)
+        return [self._root / path for path in files]
 
     def document_frequency(self, word: str) -> int:
         """Return the number of items that contain the word's stem."""

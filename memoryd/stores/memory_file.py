@@ -43,6 +43,15 @@ class MemoryFile:
     warning: BrokenFileError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """The file of a memory: its path relative to the memories folder, its content, and its modification time."""
+
+    path: str
+    data: bytes
+    mtime_ns: int = 0
+
+
 class EmptyNoteError(Exception):
     """A note of another tool that contains no text. It is neither a memory nor an error."""
 

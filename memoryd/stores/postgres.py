@@ -23,9 +23,9 @@ from typing import Any, TypeVar
 from memoryd.core import codec
 from memoryd.core.clock import SystemClock
 from memoryd.core.errors import BrokenFileError, DatabaseUnavailable, EmbeddingError, InputError, StoreError
-from memoryd.core.postgres import Postgres, Session, vector_text
+from memoryd.core.postgres import Postgres, Session, read_vector, vector_text
 from memoryd.core.protocols import Clock, Embedder, FloatArray
-from memoryd.core.types import Backend, Hit, MemoryItem, Query, Scope
+from memoryd.core.types import Backend, Hit, MemoryItem, Query, Scope, Source, Trust
 from memoryd.stores import memory_file, postgres_schema
 from memoryd.stores.fulltext import (
     ListPosition,
@@ -39,7 +39,8 @@ from memoryd.stores.fulltext import (
     searchable,
     word_hit,
 )
-from memoryd.stores.layout import canonical_path
+from memoryd.stores.layout import SUFFIX, canonical_path
+from memoryd.stores.memory_file import StoredFile
 from memoryd.stores.outbox import Change, Outbox
 from memoryd.stores.prefetch import PrefetchCache
 from memoryd.stores.rows import Dialect, from_payload, seconds, where
@@ -61,6 +62,8 @@ COUNTS_KEPT = 5_000
 EXACT = 20_000
 HNSW_REACH = 200
 CHANNEL_SECONDS = 30.0
+MAX_MISSING = 2_000
+LOOK_SECONDS = 600.0
 COLUMNS = (
     "space id kind scope project session source status created_at expired_at valid_from valid_to tags digest payload"
     " markdown words length origin"
@@ -74,6 +77,8 @@ _REMOVED = (
     "INSERT INTO memoryd.removed (space, id, markdown, origin) VALUES (%s, %s, %s, %s)"
     " ON CONFLICT (space, id) DO UPDATE SET markdown = excluded.markdown, origin = excluded.origin"
 )
+# A teammate's text is a statement, which can't become a rule, until another member has approved it.
+_UNREVIEWED = "(space LIKE 'team:%%' AND author <> session_user AND approved_by IS NULL)"
 T = TypeVar("T")
 
 
@@ -87,6 +92,7 @@ class _Row:
     written_at: datetime
     origin: str
     author: str
+    unreviewed: bool
 
 
 class PostgresStore:
@@ -253,7 +259,7 @@ class PostgresStore:
     def _locked_rows(self, session: Session, ids: Sequence[str]) -> dict[str, _Row]:
         """Lock and return the rows of these ids, always in the same order, so that two writers don't wait for each other."""
         rows = session.execute(
-            "SELECT id, space, payload, markdown, written_at, origin, author FROM memoryd.memories"
+            f"SELECT id, space, payload, markdown, written_at, origin, author, {_UNREVIEWED} FROM memoryd.memories"
             " WHERE space = ANY(%s) AND id = ANY(%s) ORDER BY space DESC, id FOR UPDATE",
             (self._spaces, sorted(set(ids))),
         )
@@ -269,6 +275,8 @@ class PostgresStore:
         values, moved = [], []
         for item in items:
             row, space = found.get(item.id), self._space_of(item)
+            if row is not None and row.unreviewed and _is_upkeep(_as_statement(row.item), item):
+                item = replace(item, source=row.item.source, pinned=row.item.pinned)  # it stays its author's
             markdown = _markdown_of(item, row)
             if row is not None and row.space != space:
                 moved.append((row.space, item.id))
@@ -313,7 +321,7 @@ class PostgresStore:
 
     def _restore(self, session: Session, id: str) -> MemoryItem | None:
         if live := self._locked_rows(session, [id]).get(id):
-            return live.item
+            return _as_statement(live.item) if live.unreviewed else live.item
         rows = session.execute(
             "DELETE FROM memoryd.removed WHERE space = ANY(%s) AND id = %s AND markdown IS NOT NULL RETURNING space, markdown",
             (self._spaces, id),
@@ -375,9 +383,8 @@ class PostgresStore:
         return {item.id: item for item in self._select(condition, parameters)}
 
     def _select(self, condition: str, parameters: Sequence[Any]) -> list[MemoryItem]:
-        sql = f"SELECT payload FROM memoryd.memories WHERE space = ANY(%s) AND {condition}"
-        rows = self.run(lambda session: session.execute(sql, (self._spaces, *parameters)))
-        return [from_payload(payload) for (payload,) in rows]
+        sql = f"SELECT payload, {_UNREVIEWED} FROM memoryd.memories WHERE space = ANY(%s) AND {condition}"
+        return [_read(*row) for row in self.run(lambda session: session.execute(sql, (self._spaces, *parameters)))]
 
     def all(self) -> Iterator[MemoryItem]:
         """Yield every item, ordered by id."""
@@ -430,12 +437,60 @@ class PostgresStore:
         sql = f"SELECT EXISTS (SELECT 1 FROM memoryd.memories WHERE space = ANY(%s) AND {condition})"
         return bool(self.run(lambda session: session.value(sql, (self._spaces, *parameters))))
 
+    def approve(self, id: str) -> None:
+        """Approve the present text of a teammate's memory, which can then be a rule for the whole team.
+
+        Raises:
+            StoreError: The user is its author, or the memory does not exist.
+        """
+
+        def work(session: Session) -> None:
+            row = self._locked_rows(session, [id]).get(id)
+            if row is None or row.space == f"user:{self._user}":
+                raise StoreError(f"{id} is not a memory of the team.", fix="Share it first.")
+            sql = "UPDATE memoryd.memories SET approved_by = session_user, origin = %s WHERE space = %s AND id = %s"
+            session.execute(sql, (self.origin, row.space, id))
+
+        self._live(work)
+
     def markdown(self, id: str) -> str | None:
         """Return the text of the memory's file, or None if it does not exist."""
         if (item := self._pending.get(id)) is not None:
             return memory_file.render(item).decode()
         rows = self.run(lambda session: self._locked_rows(session, [id]))
         return rows[id].markdown if id in rows else None
+
+    def file_of(self, id: str) -> StoredFile | None:
+        """Return the memory's text under the path that its file would have."""
+        text, item = self.markdown(id), self.get(id)
+        return StoredFile(canonical_path(item), text.encode()) if text is not None and item is not None else None
+
+    def read_file(self, relative: str) -> bytes | None:
+        """Return the text of the memory that would have this path, or None."""
+        file = self.file_of(_id_of(relative))
+        return file.data if file is not None and file.path == relative else None
+
+    def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
+        """Store these texts as they are; None removes the memory, unless the same call gives it another path.
+
+        Raises:
+            DatabaseUnavailable: The database can't be reached. Nothing was changed.
+        """
+        texts = {_id_of(path): data.decode() for path, data in files.items() if data is not None}
+        gone = sorted({_id_of(path) for path in files} - texts.keys())
+        self._live(lambda session: self._put_texts(session, texts, gone))
+        self._backlog |= dict.fromkeys([*texts, *gone])
+        return []
+
+    def _put_texts(self, session: Session, texts: Mapping[str, str], gone: Sequence[str]) -> None:
+        found = self._locked_rows(session, [*texts, *gone])
+        parsed = {id: _parsed(id, text) for id, text in sorted(texts.items())}
+        moved = [(row.space, id) for id, row in found.items() if id in parsed and row.space != self._space_of(parsed[id])]
+        session.executemany("DELETE FROM memoryd.memories WHERE space = %s AND id = %s", moved)
+        session.executemany(_UPSERT, [self._values(item, self._space_of(item), texts[id]) for id, item in parsed.items()])
+        for id in gone:
+            if id in found:
+                self._remove(session, found[id])
 
     def fingerprint(self, id: str) -> str:
         """Return the SHA-256 of the memory's text. It is empty if there is none."""
@@ -569,26 +624,33 @@ class PostgresStore:
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
         """Return what other machines changed since the last call, and waiting changes of our own that were sent since."""
         with self._sending:
-            backlog, self._backlog = list(self._backlog), {}
-            report = self.run(self._changes)
-        items = {item.id: item for item in report.changed} | self.fetch(backlog)
-        if items or report.removed:
+            backlog, self._backlog = self._backlog, {}
+            try:
+                report = self.run(self._changes)
+                items = {item.id: item for item in report.changed} | self.fetch(list(backlog))
+            except StoreError:
+                self._backlog = backlog | self._backlog
+                raise
+        removed = {*report.removed, *backlog} - items.keys()
+        if items or removed:
             self._forget_counts()
-        return SyncReport(tuple(items.values()), tuple(id for id in report.removed if id not in items))
+        return SyncReport(tuple(items.values()), tuple(sorted(removed)))
 
     def _changes(self, session: Session) -> SyncReport:
         # A transaction that began earlier may still commit with a lower number, so reading starts at the oldest one that ran.
         horizon = int(session.value("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
         since = (self._spaces, str(self._seen), self.origin)
         condition = "space = ANY(%s) AND changed >= %s::xid8 AND origin <> %s"
-        rows = session.execute(f"SELECT payload FROM memoryd.memories WHERE {condition} ORDER BY space DESC, id", since)
+        rows = session.execute(
+            f"SELECT payload, {_UNREVIEWED} FROM memoryd.memories WHERE {condition} ORDER BY space DESC, id", since
+        )
         gone = session.execute(
             f"SELECT id FROM memoryd.removed AS r WHERE {condition} AND NOT EXISTS"
             " (SELECT 1 FROM memoryd.memories AS m WHERE m.space = r.space AND m.id = r.id)",
             since,
         )
         self._seen = horizon
-        return SyncReport(tuple(from_payload(payload) for (payload,) in rows), tuple(id for (id,) in gone))
+        return SyncReport(tuple(_read(*row) for row in rows), tuple(id for (id,) in gone))
 
     def listen(self, on_change: Callable[[], None]) -> None:
         """Call `on_change` in a thread of its own when another machine wrote, and after a lost connection has returned.
@@ -660,25 +722,39 @@ class PostgresVectors:
     A database holds the vectors of one model. With another one, every call raises EmbeddingError, and words are searched alone.
     """
 
-    def __init__(self, store: PostgresStore, embedder: Embedder, read_key: Callable[[str], str] = str) -> None:
+    def __init__(
+        self,
+        store: PostgresStore,
+        embedder: Embedder,
+        enqueue: Callable[[Sequence[str]], None],
+        read_key: Callable[[str], str] = str,
+    ) -> None:
         self._store = store
+        self._enqueue = enqueue
         self._embedder = embedder
         self._read_key = read_key
         self._queries = PrefetchCache(self._embed_query, "embed-query")
         self._claimed = ""
+        self._next_look = 0.0
 
-    def _check_model(self, session: Session) -> None:
+    def _is_ours(self, session: Session) -> bool:
+        """Return whether the database holds vectors of this model. The first model that asks is the database's."""
         if not self._claimed:
             self._claimed = str(session.value("SELECT memoryd.claim_model(%s)", (self._embedder.name,)))
-        if self._claimed != self._embedder.name:
+        return self._claimed == self._embedder.name
+
+    def _check_model(self, session: Session) -> None:
+        if not self._is_ours(session):
             what = f"The database holds vectors of {self._claimed}, not of {self._embedder.name}."
             raise EmbeddingError(what, fix="Set 'embedder' to that model; until then, only words are searched.")
 
     def write_many(self, items: Iterable[MemoryItem]) -> None:
-        """Embed and store items whose texts have changed. Those that wait for the database are skipped.
+        """Embed and store items whose texts have changed, except those that wait for the database.
+
+        If the database holds vectors of another model, this does nothing; searches report it.
 
         Raises:
-            EmbeddingError: Embedding failed, or the database holds vectors of another model.
+            EmbeddingError: Embedding failed.
         """
         everything = {item.id: item for item in items}
         held = self._store.run(lambda session: self._made_from(session, list(everything)))
@@ -695,7 +771,8 @@ class PostgresVectors:
             self._store.run(lambda session: self._put(session, rows))
 
     def _made_from(self, session: Session, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        self._check_model(session)
+        if not self._is_ours(session):
+            return {}
         sql = (
             "SELECT m.id, m.space, coalesce(v.made_from, '') FROM memoryd.memories AS m LEFT JOIN memoryd.vectors AS v"
             " ON v.space = m.space AND v.id = m.id AND v.part = 0 WHERE m.space = ANY(%s) AND m.id = ANY(%s)"
@@ -728,15 +805,25 @@ class PostgresVectors:
 
     def missing(self, most: int) -> list[str]:
         """Return ids of memories that have no vector yet."""
+        if not self._store.run(self._is_ours):
+            return []
         sql = (
             "SELECT id FROM memoryd.memories AS m WHERE space = ANY(%s) AND NOT EXISTS"
             " (SELECT 1 FROM memoryd.vectors AS v WHERE v.space = m.space AND v.id = m.id) LIMIT %s"
         )
         return [id for (id,) in self._store.run(lambda session: session.execute(sql, (self._spaces, most)))]
 
-    def catch_up(self, enqueue: Callable[[Sequence[str]], None]) -> None:
-        """Pass the ids of memories without a vector to `enqueue`."""
-        enqueue(self.missing(100_000))
+    def catch_up(self) -> None:
+        """Have memories without a vector embedded, by whichever machine comes first."""
+        self._enqueue(self.missing(MAX_MISSING))
+
+    def vectors(self) -> dict[str, FloatArray]:
+        """Return the unit vectors of all embedded statements, by id. There are none of another model."""
+        if not self._store.run(self._is_ours):
+            return {}
+        sql = "SELECT id, embedding::text FROM memoryd.vectors WHERE space = ANY(%s) AND part = 0"
+        rows = self._store.run(lambda session: session.execute(sql, (self._spaces,)))
+        return {id: read_vector(text) for id, text in rows}
 
     def scores(self, query: Query, k: int) -> dict[str, float]:
         """Return the cosines of the nearest items by id, nearest first. Items with a cosine of 0 or less are left out."""
@@ -782,7 +869,12 @@ class PostgresVectors:
             "SELECT id, key, part, 1 - (embedding <=> %s::halfvec) FROM memoryd.vectors"
             " WHERE space = ANY(%s) AND id = ANY(%s) ORDER BY space, id, part"
         )
-        rows = self._store.run(lambda session: session.execute(sql, (vector, self._spaces, list(ids))))
+
+        def work(session: Session) -> list[tuple[Any, ...]]:
+            self._check_model(session)
+            return session.execute(sql, (vector, self._spaces, list(ids)))
+
+        rows = self._store.run(work)
         out: dict[str, QueryCosines] = {}
         for id, key, part, cosine in rows:
             value = round(float(cosine), 6)
@@ -810,10 +902,16 @@ class PostgresVectors:
     def scrub(self) -> None:
         """Do nothing: Postgres removes what was deleted."""
 
-    def rebuild(self, enqueue: Callable[[Sequence[str]], None]) -> None:
+    def maintain(self) -> None:
+        """Have memories embedded whose vectors other machines have not made. Looked up every ten minutes."""
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK_SECONDS
+            self.catch_up()
+
+    def rebuild(self) -> None:
         """Embed everything again."""
         self._store.run(lambda session: session.execute("DELETE FROM memoryd.vectors WHERE space = ANY(%s)", (self._spaces,)))
-        self.catch_up(enqueue)
+        self.catch_up()
 
     def close(self) -> None:
         """Stop the worker thread."""
@@ -824,6 +922,20 @@ def _checked(item: MemoryItem) -> MemoryItem:
     if item.id and not codec.is_id(item.id):
         raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
     return memory_file.storable(item)
+
+
+def _read(payload: str, unreviewed: bool) -> MemoryItem:
+    return _as_statement(from_payload(payload)) if unreviewed else from_payload(payload)
+
+
+def _as_statement(item: MemoryItem) -> MemoryItem:
+    """Return the item as somebody else's: what its author may demand is only a statement here."""
+    return replace(item, source=Source.IMPORT, pinned=False) if item.trust is Trust.INSTRUCTION else item
+
+
+def _is_upkeep(old: MemoryItem, new: MemoryItem) -> bool:
+    """Return whether two versions differ at most in what maintenance changes (see `says_the_same` in the schema)."""
+    return new == replace(old, relevancy=new.relevancy, links=new.links, asked_as=new.asked_as, backends=new.backends)
 
 
 def _text(text: str) -> str:
@@ -847,6 +959,10 @@ def _markdown_of(item: MemoryItem, row: _Row | None) -> str:
 
 def _parsed(id: str, markdown: str) -> MemoryItem:
     return memory_file.read(markdown.encode(), id, f"{id}.md", 0).item
+
+
+def _id_of(relative: str) -> str:
+    return relative.rpartition("/")[2].removesuffix(SUFFIX)
 
 
 def _made_from(item: MemoryItem) -> str:

@@ -52,6 +52,7 @@ CREATE TABLE memoryd.memories (
   length int NOT NULL,
   origin text NOT NULL,
   author name NOT NULL DEFAULT session_user,
+  approved_by name,
   written_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   changed xid8 NOT NULL DEFAULT pg_current_xact_id(),
   PRIMARY KEY (space, id)
@@ -99,6 +100,36 @@ CREATE TABLE memoryd.applied (
   at timestamptz NOT NULL DEFAULT now()
 );
 
+-- Whether two payloads say the same. Only what maintenance changes may differ; anything that can't be parsed counts as a change.
+CREATE FUNCTION memoryd.says_the_same(one text, other text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE upkeep text[] := '{{relevancy,links,asked_as,backends}}';
+BEGIN
+  RETURN one::jsonb - upkeep = other::jsonb - upkeep;
+EXCEPTION WHEN others THEN
+  RETURN one = other;
+END $$;
+
+-- The author is who wrote the text, and an approval is of one text.
+CREATE FUNCTION memoryd.stamp_memory() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE kept boolean := false;
+BEGIN
+  IF TG_OP = 'UPDATE' THEN
+    kept := OLD.space = NEW.space AND memoryd.says_the_same(OLD.payload, NEW.payload);
+  END IF;
+  NEW.author := CASE WHEN kept THEN OLD.author ELSE session_user END;
+  IF NOT kept THEN
+    NEW.approved_by := NULL;
+  ELSIF NEW.approved_by IS DISTINCT FROM OLD.approved_by AND NEW.approved_by IS NOT NULL THEN
+    IF OLD.author = session_user THEN
+      RAISE insufficient_privilege USING MESSAGE = 'a memory is approved by another member than its author';
+    END IF;
+    NEW.approved_by := session_user;
+  END IF;
+  NEW.written_at := clock_timestamp();
+  NEW.changed := pg_current_xact_id();
+  PERFORM pg_notify('{CHANNEL}', md5(NEW.space) || ' ' || NEW.origin);
+  RETURN NEW;
+END $$;
 CREATE FUNCTION memoryd.stamp() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   NEW.author := session_user;
@@ -107,7 +138,7 @@ BEGIN
   PERFORM pg_notify('{CHANNEL}', md5(NEW.space) || ' ' || NEW.origin);
   RETURN NEW;
 END $$;
-CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON memoryd.memories FOR EACH ROW EXECUTE FUNCTION memoryd.stamp();
+CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON memoryd.memories FOR EACH ROW EXECUTE FUNCTION memoryd.stamp_memory();
 CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON memoryd.removed FOR EACH ROW EXECUTE FUNCTION memoryd.stamp();
 CREATE FUNCTION memoryd.keep_version() RETURNS trigger LANGUAGE plpgsql {_SECURE} AS $$
 BEGIN

@@ -50,9 +50,8 @@ def _archive(service: Orchestrator, items: list[MemoryItem]) -> bytes:
         _add(archive, MANIFEST, orjson.dumps(manifest))
         for item in items:
             _add(archive, f"items/{item.id}.json", item_to_json(item))
-            path = service.path_of(item.id)
-            if path is not None:
-                _add(archive, f"memories/{path.relative_to(service.folder).as_posix()}", path.read_bytes())
+            if (file := service.file_of(item.id)) is not None:
+                _add(archive, f"memories/{file.path}", file.data)
     return buffer.getvalue()
 
 

@@ -36,10 +36,10 @@ def vector_by_table(tmp_path: Path) -> MemoryStore:
 
 def service(tmp_path: Path) -> MemoryStore:
     settings = load_settings({}, home=str(tmp_path), embedder="hash")
-    return _Settled(settings, FakeClock(), HashEmbedder(1024))
+    return SettledOrchestrator(settings, FakeClock(), HashEmbedder(1024))
 
 
-class _Settled(Orchestrator):
+class SettledOrchestrator(Orchestrator):
     """The service, which finishes its background work before each search, so that new items have vectors."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:

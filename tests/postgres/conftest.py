@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.config import load_settings
 from memoryd.core.protocols import MemoryStore
 from memoryd.stores.postgres import PostgresStore
-from memoryd.testing import FakeClock
-from tests.contract.factories import Factory
+from memoryd.testing import FakeClock, HashEmbedder
+from tests.contract.factories import Factory, SettledOrchestrator
 from tests.postgres.server import Server, is_available
 
 _numbers = itertools.count(1)
@@ -55,9 +56,16 @@ def url(server: Server, database: str, role: str) -> str:
     return server.url(role, database)
 
 
-@pytest.fixture
-def factory(url: str) -> Factory:
-    return lambda folder: PostgresStore(url, folder, FakeClock())
+@pytest.fixture(params=["store", "service"])
+def factory(request: pytest.FixtureRequest, url: str) -> Factory:
+    if request.param == "store":
+        return lambda folder: PostgresStore(url, folder, FakeClock())
+
+    def service(folder: Path) -> MemoryStore:
+        settings = load_settings({}, home=str(folder), embedder="hash", store=url)
+        return SettledOrchestrator(settings, FakeClock(), HashEmbedder(1024))
+
+    return service
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ as that user.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -82,13 +83,17 @@ class Server:
 
     def start(self) -> None:
         """Start the server and wait until it accepts connections."""
-        command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1", "-k", ""]
-        with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, user=self._user, stdout=log, stderr=log, cwd="/", start_new_session=True)
         end = time.monotonic() + START_SECONDS
         while not self.is_ready():
-            assert time.monotonic() < end and self._process.poll() is None, (self.folder / "log").read_text()[-2000:]
+            assert time.monotonic() < end, (self.folder / "log").read_text()[-2000:]
+            if self._process is None or self._process.poll() is not None:  # it refuses while processes of a killed one are left
+                self._process = self._launch()
             time.sleep(0.05)
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        command = [str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1", "-k", ""]
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(command, user=self._user, stdout=log, stderr=log, cwd="/")
 
     def is_ready(self) -> bool:
         """Return whether the server answers queries."""
@@ -101,12 +106,17 @@ class Server:
             return False
 
     def kill(self) -> None:
-        """Kill all processes of the server at once (SIGKILL)."""
+        """Kill the server and all its processes (SIGKILL)."""
+        assert self._process is not None
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
         self._end(signal.SIGKILL)
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
-            os.killpg(self._process.pid, how) if how is signal.SIGKILL else self._process.send_signal(how)
+            self._process.send_signal(how)
             self._process.wait(30)
             self._process = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from memoryd.core.errors import DatabaseUnavailable, StoreError
-from memoryd.core.types import MemoryItem, Query, Scope, Status
+from memoryd.core.types import Kind, MemoryItem, Polarity, Query, Scope, Status, Trust
 from memoryd.stores import postgres_schema
 from memoryd.stores.outbox import Outbox
 from memoryd.stores.postgres import PostgresStore
@@ -379,3 +380,76 @@ def test_the_outbox_keeps_changes_in_order(tmp_path: Path) -> None:
     box.remove(box.everything()[0])
     assert box.count() == 2
     box.close()
+
+
+# Whose words a memory is
+
+
+def a_rule(text: str, **values: Any) -> MemoryItem:
+    return MemoryItem(content=text, kind=Kind.RULE, polarity=Polarity.DO, scope=Scope.TEAM, project="app", id=AN_ID, **values)
+
+
+@pytest.fixture
+def team(server: Server, database: str, open_store: Open) -> list[PostgresStore]:
+    name = f"team{next(_teams)}"
+    members = [new_role(server, f"{name}_{person}", database, name) for person in ("ada", "ben", "cleo")]
+    return [open_store(url, team=name) for url in members]
+
+
+_teams = itertools.count()
+
+
+def test_a_teammates_rule_is_a_statement_until_another_member_approves_it(team: list[PostgresStore]) -> None:
+    ada, ben, cleo = team
+    ada.write(a_rule("Run the tests before a push."))
+    assert ada.get(AN_ID).trust is Trust.INSTRUCTION
+    assert ben.get(AN_ID).trust is Trust.STATEMENT
+    with pytest.raises(StoreError, match="another member"):
+        ada.approve(AN_ID)
+    ben.approve(AN_ID)
+    assert cleo.get(AN_ID).trust is Trust.INSTRUCTION
+    ada.write(a_rule("Never run the tests."))
+    assert cleo.get(AN_ID).trust is Trust.STATEMENT
+
+
+def test_nobody_can_speak_as_a_teammate(team: list[PostgresStore], server: Server, database: str) -> None:
+    import psycopg
+
+    ada, ben, cleo = team
+    ada.write(a_rule("Run the tests before a push."))
+    cleo.approve(AN_ID)
+    ben.write(a_rule("Skip the tests."))
+    assert ada.get(AN_ID).trust is Trust.STATEMENT
+    assert cleo.get(AN_ID).trust is Trust.STATEMENT
+    user = ben.db._url.partition("//")[2].partition("@")[0]
+    server.execute("UPDATE memoryd.memories SET author = 'ada'", database, user)
+    with pytest.raises(psycopg.Error, match="another member"):
+        server.execute("UPDATE memoryd.memories SET approved_by = 'cleo'", database, user)
+    assert cleo.get(AN_ID).trust is Trust.STATEMENT
+
+
+def test_upkeep_by_a_teammate_leaves_author_and_approval(team: list[PostgresStore]) -> None:
+    ada, ben, cleo = team
+    ada.write(a_rule("Run the tests before a push.", pinned=True))
+    ben.write(replace(ben.get(AN_ID), relevancy=0.5))
+    assert ada.get(AN_ID) == replace(a_rule("Run the tests before a push.", pinned=True), relevancy=0.5)
+    cleo.approve(AN_ID)
+    ben.write(replace(ben.get(AN_ID), relevancy=0.25))
+    assert cleo.get(AN_ID).trust is Trust.INSTRUCTION
+
+
+# The form of files, for the dream's journal
+
+
+def test_texts_are_put_back_as_they_were(url: str, open_store: Open) -> None:
+    store = open_store(url)
+    store.write(MemoryItem(content="The port is 1.", id=AN_ID, project="app"))
+    file = store.file_of(AN_ID)
+    assert store.read_file(file.path) == file.data
+    store.write(replace(store.get(AN_ID), content="The port is 2.", scope=Scope.USER, project=""))
+    assert store.read_file(file.path) is None
+    store.put_files({file.path: file.data, store.file_of(AN_ID).path: None}, {})
+    assert store.file_of(AN_ID) == file
+    store.put_files({file.path: None}, {})
+    assert store.get(AN_ID) is None
+    assert store.sync().removed == (AN_ID,)
