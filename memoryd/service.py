@@ -47,7 +47,7 @@ from memoryd.stores.indexing import (
 from memoryd.stores.manual_edits import ManualEdits
 from memoryd.stores.memory_file import StoredFile
 from memoryd.stores.postgres import PostgresVectors
-from memoryd.stores.primary import open_primary
+from memoryd.stores.primary import copy_all, open_primary
 from memoryd.stores.sync import SyncReport
 from memoryd.stores.tokens import TokenStore
 from memoryd.stores.vector import VectorStore
@@ -752,6 +752,23 @@ class Orchestrator:
         self._had_memories = True
         if self._ledger is not None and not self._ledger.is_done(HAD_MEMORIES_NOTE):
             self._ledger.set_done(HAD_MEMORIES_NOTE)
+
+    def migrate(self, store: str, *, prepare: bool = False) -> tuple[int, int]:
+        """Copy all memories to another store. Return the number that it holds afterwards, and the number copied.
+
+        Args:
+            store: A value of the setting `store`.
+            prepare: Only create or update the tables of a database.
+
+        Raises:
+            StoreError: The other store can't be used, or misses memories afterwards.
+        """
+        target = open_primary(replace(self._settings, store=store), self._clock, self._embedder).store
+        try:
+            copied = 0 if prepare else copy_all(self._markdown, target)
+            return target.size(), copied
+        finally:
+            target.close()
 
     def reindex(self) -> IndexHealth:
         """Rebuild every index from the Markdown."""

@@ -61,15 +61,8 @@ def migrate(runtime: Runtime, request: Migrate, caller: Caller) -> Migrated:
     """Copy all memories to another store, which is used once `store` names it."""
     from memoryd.transfer import migrating
 
-    done = migrating.migrate(
-        runtime.service,
-        runtime.started,
-        runtime.clock,
-        runtime.embedder,
-        request.target,
-        prepare=request.prepare,
-        dry_run=request.dry_run,
-    )
+    options = {"prepare": request.prepare, "dry_run": request.dry_run}
+    done = migrating.migrate(runtime.service, runtime.started, request.target, **options)
     return cast("Migrated", done)
 
 

@@ -332,7 +332,7 @@ def export(context: Context, /, target: str, **options: Any) -> None:
 @json_option
 @pass_context
 def migrate(context: Context, /, target: str, **options: Any) -> None:
-    """Copy all memories to TARGET: files, or postgres://…"""
+    """Copy all memories to TARGET, which is files or the address of a Postgres database."""
     result = context.call("migrate", timeout=LONG, target=target, **options)
     if context.show(result):
         return

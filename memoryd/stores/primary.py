@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from memoryd.core.config import FILES, Settings
-from memoryd.core.errors import BrokenFileError
+from memoryd.core.errors import BrokenFileError, StoreError
 from memoryd.core.protocols import Clock, Embedder, MemoryStore
 from memoryd.core.types import MemoryItem, Query
 from memoryd.stores.fulltext import ListPosition
@@ -142,3 +142,32 @@ def open_primary(settings: Settings, clock: Clock, embedder: Embedder | None) ->
     size = {"dimensions": embedder.dimensions} if embedder else {}
     database = PostgresStore(settings.store, settings.paths.state_db.parent, clock, team=settings.team, **size)
     return Primary(database, database)
+
+
+_BATCH = 500
+
+
+def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
+    """Copy every memory with its text, byte for byte. What the target has under an id is replaced. Return their number.
+
+    Raises:
+        StoreError: The target can't be used, or differs from the source afterwards.
+    """
+    copied = 0
+    for files in _batches(source):
+        target.sync(target.put_files(files, {}))
+        copied += len(files)
+    if missing := source.digests().items() - target.digests().items():
+        raise StoreError(f"{len(missing)} memories did not arrive as they are here.", fix="Repeat the command.")
+    return copied
+
+
+def _batches(source: PrimaryStore) -> Iterator[dict[str, bytes | None]]:
+    files: dict[str, bytes | None] = {}
+    for item in source.all():
+        if (file := source.file_of(item.id)) is not None:
+            files[file.path] = file.data
+        if len(files) == _BATCH:
+            yield files
+            files = {}
+    yield files
