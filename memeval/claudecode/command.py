@@ -152,7 +152,7 @@ def load_command(results: ResultsDir, group: str) -> Command:
 
 WITH_RESUME = frozenset(
     ("resume", "retry_failed", "wait", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")
-    + ("no_probe", "no_cache", "offline", "dry_run", "yes", "as_json")
+    + ("no_probe", "no_cache", "offline", "dry_run", "validate", "yes", "as_json")
 )
 """Flags allowed with --resume, which only control execution; the stored command decides all others."""
 _VERSION = re.compile(r"v\d+\.\d+")

@@ -206,6 +206,10 @@ def faults_of(summary: Mapping[str, Any]) -> list[str]:
             out.append(
                 f"{name}: {count} questions are unscored because of faults ({causes}). Ask them with --resume {summary['group']}."
             )
+        if ungraded := cell.get("summary", {}).get("ungraded"):
+            task, reason = next(iter(ungraded.items()))
+            tasks = ", ".join(list(ungraded)[:10]) + (" …" if len(ungraded) > 10 else "")
+            out.append(f"{name}: not scored, because they can't be graded here: {tasks}. {task}: {reason}")
         if (lost := cell.get("lost")) and lost["sessions"]:
             cost = lost["usage"]["cost_usd"]
             causes = ", ".join(f"{number} {fault}" for fault, number in lost["by_kind"].items())
@@ -214,6 +218,18 @@ def faults_of(summary: Mapping[str, Any]) -> list[str]:
         if (dreams := cell.get("daydreams")) and dreams["failed"]:
             out.append(f"{name}: {dreams['failed']} day dreams failed. {dreams['problem']}")
     return out
+
+
+def show_validated(found: Mapping[str, Mapping[str, str]], *, as_json: bool) -> None:
+    """Print which tasks can be graded on this machine, and why the others can't."""
+    if as_json:
+        print_json(found)
+        return
+    for benchmark, tasks in found.items():
+        good = sum(not reason for reason in tasks.values())
+        click.echo(f"{benchmark}: {good} of {len(tasks)} tasks can be graded here.")
+        for task, reason in tasks.items():
+            click.echo(f"  {task}: {reason or 'can be graded'}")
 
 
 def show_files(results: ResultsDir, summary: Mapping[str, Any]) -> None:

@@ -246,6 +246,13 @@ class Family(Protocol):
         """
         ...
 
+    def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
+        """Yield each selected task with the reason why it can't be graded on this machine, which is empty if it can be.
+
+        Only coding tasks need more than their data, so the default yields nothing.
+        """
+        return iter(())
+
     def check(self) -> None:
         """Check for problems that would otherwise appear only after sessions were paid for. Raises ConfigError."""
         return

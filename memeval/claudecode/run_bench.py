@@ -116,6 +116,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--no-cache", is_flag=True, help="Take no session from an earlier run's cache, and keep none.")
 @click.option("--offline", is_flag=True, help="Never fetch data.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with an estimate, and exit.")
+@click.option("--validate", is_flag=True, help="Run each coding task's gold patch, print which can be graded here, and exit.")
 @click.option("--plan", "plan_usd", type=_POSITIVE, metavar="USD", help="Print what each benchmark can show for an amount.")
 @click.option("--yes", is_flag=True, help="Start without asking, whatever it may cost.")
 @click.option("--list-benchmarks", is_flag=True, help="Show each benchmark's requirements and whether they are met.")
@@ -143,6 +144,10 @@ def _main(values: Mapping[str, Any]) -> None:
     options = FamilyOptions(context, None, asked.judge, asked.judge_model, asked.options)
     families = opened(asked.benchmarks, options, asked.data, budgets)
     check(families)
+    if values["validate"]:
+        found = {name: dict(family.validate(asked.selection)) for name, family in families.items()}
+        console.show_validated({name: tasks for name, tasks in found.items() if tasks}, as_json=values["as_json"])
+        return
     if values["plan_usd"]:
         families = with_tasks(families, asked.selection, note)
         console.show_offers(planning.offers(asked, families, values["plan_usd"]), values["plan_usd"], as_json=values["as_json"])

@@ -370,9 +370,12 @@ def system_flags(step: Step, folder: Path | None = None) -> tuple[str, ...]:
 
 
 SHOWN_TEXT = 2000
+SHOWN_EVIDENCE = 20_000
 
 
-def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: Sequence[Retrieved]) -> dict[str, Any]:
+def trajectory(
+    sequence: StepSequence, step: Step, outcome: StepOutcome, found: Sequence[Retrieved], grades: Sequence[Score] = ()
+) -> dict[str, Any]:
     """Describe which memories were written, retrieved, injected and used.
 
     All token counts but those of the session are estimates.
@@ -403,8 +406,14 @@ def trajectory(sequence: StepSequence, step: Step, outcome: StepOutcome, found: 
         "written": {name: _written(change) for name, change in outcome.written.items()},
         "daydreams": {"failing": list(outcome.daydreams.get("failing", ()))},
         "memory_usage": usage_to_json(outcome.memory),
+        "graded": {name: _shown_end(text) for score in grades for name, text in score.evidence.items()},
         "sources": {piece.metadata["id"] or piece.metadata["via"]: list(piece.turns) for piece in found if piece.turns},
     }
+
+
+def _shown_end(text: str) -> str:
+    """Return the last part of a text, where tests report what failed."""
+    return text if len(text) <= SHOWN_EVIDENCE else f"…{text[-SHOWN_EVIDENCE:]}"
 
 
 def _summarize_given(given: Sequence[memories.DeliveredText]) -> dict[str, Any]:
@@ -436,7 +445,7 @@ def injected_tokens(store: RunStore) -> dict[str, int]:
     return {f"{one['sequence']}/{one['step']}": int(one["injected"]["tokens"]) for one in payloads}
 
 
-FORM = 2
+FORM = 3
 _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to): .*$|transcript: [^,}]*", re.MULTILINE)
 
 
@@ -458,7 +467,8 @@ class SessionCache:
         try:
             data = json.loads(self._path(key).read_bytes())
             own = bool(payer) and data["payer"] == payer
-            return _cached_outcome(data, own=own), tuple(score_from_json(one) for one in data["scores"])
+            found = zip(data["scores"], data["evidence"], strict=True)
+            return _cached_outcome(data, own=own), tuple(replace(score_from_json(one), evidence=texts) for one, texts in found)
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -478,6 +488,7 @@ class SessionCache:
             "written": dict(outcome.written),
             "daydreams": dict(outcome.daydreams),
             "scores": [score_to_json(score) for score in scores],
+            "evidence": [dict(score.evidence) for score in scores],
         }
         write_atomic(self._path(key), json.dumps(data, ensure_ascii=False, sort_keys=True, default=str).encode())
 

@@ -658,7 +658,7 @@ class _Chain:
             "model": str(result.init.get("model") or ""),
             "prompt_hash": short_hash(step.prompt),
             "usage": usage_to_json(result.usage),
-            "trajectory": trajectory(self._sequence, step, outcome, found),
+            "trajectory": trajectory(self._sequence, step, outcome, found, grades),
         }
         judged = sum((score.usage for score in grades), Usage())
         with self._store.transaction():

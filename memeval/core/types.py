@@ -148,7 +148,8 @@ class Score:
     """One judgement.
 
     A `value` of None means that the answer was not scored, because the judge failed or the question has no gold answer. It
-    doesn't mean that the answer is wrong.
+    doesn't mean that the answer is wrong. `evidence` holds the texts that were judged or that the judge produced, such as a
+    patch and the output of its tests; it is for reading only, and not part of results.
     """
 
     metric: str
@@ -156,3 +157,4 @@ class Score:
     reason: str = ""
     judge: str = ""
     usage: Usage = Usage()
+    evidence: Mapping[str, str] = field(default_factory=lambda: EMPTY, compare=False)

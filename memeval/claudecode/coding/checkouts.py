@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from threading import Lock
@@ -110,7 +111,7 @@ _WHO = (
     "core.autocrlf=false",
 )
 _TIMEOUT = 300.0
-_TARGET = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?P<path>\S.*?)\s*$", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@")
 
 
 def git(arguments: Sequence[str], cwd: Path, *, stdin: str = "", timeout: float = _TIMEOUT) -> FinishedCheck:
@@ -178,10 +179,50 @@ def apply(folder: Path, patch: str) -> FinishedCheck:
     return git(["apply", "--whitespace=nowarn", "-"], folder, stdin=patch if patch.endswith("\n") else patch + "\n")
 
 
+def apply_roughly(folder: Path, patch: str) -> FinishedCheck:
+    """Apply a diff as SWE-bench does, with git, else with some fuzz. What could be applied of a refused diff may remain."""
+    done = apply(folder, patch)
+    if done.ok or shutil.which("patch") is None:
+        return done
+    return run(["patch", "--batch", "--fuzz=5", "-p1"], folder, timeout=_TIMEOUT, stdin=patch)
+
+
 def touched(patch: str) -> list[str]:
-    """Return the paths named in a unified diff, in order and without duplicates."""
-    found = (match["path"] for match in _TARGET.finditer(patch))
-    return list(dict.fromkeys(path for path in found if path != "/dev/null"))
+    """Return the paths that a unified diff changes, creates, removes or renames, in order and without duplicates."""
+    found = (path for old, new in _files(patch) for path in (old, new))
+    return list(dict.fromkeys(path for path in found if path))
+
+
+def written(patch: str) -> list[str]:
+    """Return the paths that exist after a unified diff was applied, under their new names."""
+    return list(dict.fromkeys(new for _, new in _files(patch) if new))
+
+
+def _files(patch: str) -> Iterator[tuple[str, str]]:
+    """Yield the old and new path of each file of a diff. One that is created or removed has an empty path on that side.
+
+    The lines of hunks are counted, because a removed line that starts with "-- " looks like a heading.
+    """
+    old, left, right = "", 0, 0
+    for line in patch.splitlines():
+        if left > 0 or right > 0:
+            left -= line[:1] in (" ", "-", "")
+            right -= line[:1] in (" ", "+", "")
+        elif hunk := _HUNK.match(line):
+            left, right = int(hunk[1] or 1), int(hunk[2] or 1)
+        elif line.startswith("--- "):
+            old = _path(line[4:], "a/")
+        elif line.startswith("+++ "):
+            yield old, _path(line[4:], "b/")
+        elif line.startswith("rename from "):
+            old = line.removeprefix("rename from ").strip()
+        elif line.startswith("rename to "):
+            yield old, line.removeprefix("rename to ").strip()
+
+
+def _path(name: str, prefix: str) -> str:
+    path = name.split("\t")[0].strip().strip('"')
+    return "" if path == "/dev/null" else path.removeprefix(prefix)
 
 
 def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
@@ -199,6 +240,19 @@ def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
     return patch
 
 
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack an archive whose files are in one folder, as those of releases and of git servers are. Raises DataError."""
+    try:
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix="unpack-") as scratch, tarfile.open(archive) as packed:
+            packed.extractall(scratch, filter="data")
+            inner = list(Path(scratch).iterdir())
+            top = inner[0] if len(inner) == 1 and inner[0].is_dir() else Path(scratch)
+            for path in list(top.iterdir()):
+                shutil.move(path, folder / path.name)
+    except (OSError, tarfile.TarError, EOFError) as error:
+        raise DataError(f"{archive} can't be unpacked: {error}.", fix="Fetch it again.") from None
+
+
 _ANY_COMMIT = "git -c uploadpack.allowAnySHA1InWant=true -c uploadpack.allowFilter=true upload-pack"
 _FETCH_SECONDS = 900.0
 
@@ -207,7 +261,8 @@ _FETCH_SECONDS = 900.0
 class Repositories:
     """Check out real repositories.
 
-    `clones` is a folder with the user's clones, named `<owner>__<name>` or `<owner>/<name>`, bare or not. `base` is a git server.
+    `clones` is a folder with the user's clones, named `<owner>__<name>` or `<owner>/<name>`, bare or not. It can also have the
+    files of a single commit, as `<owner>__<name>@<commit>.tar.gz`. `base` is a git server.
     An object does not retry a source that has failed, so the remaining tasks of that repository fail at once.
     """
 
@@ -221,6 +276,11 @@ class Repositories:
 
     def checkout(self, repo: str, commit: str, folder: Path) -> None:
         """Empty the folder and check out the commit there without history, remotes or tags. Raises DataError."""
+        if (archive := self._archive(repo, commit)) is not None:
+            empty(folder)
+            _unpack(archive, folder)
+            commit_all(folder)
+            return
         store = self._stored(repo, commit)
         empty(folder)
         what = f"{repo} at {commit[:12]} can't be checked out"
@@ -229,6 +289,14 @@ class Repositories:
         must(fetched, what, f"Remove {store} and try again.")
         must(git(["checkout", "-q", "-B", "main", "FETCH_HEAD"], folder), what, "Look at the folder's rights and at free space.")
         (folder / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
+
+    def _archive(self, repo: str, commit: str) -> Path | None:
+        """Return the archive with the files of the commit, if the user has put one beside the clones."""
+        if self.clones is None:
+            return None
+        stem = f"{repo.replace('/', '__')}@{commit}"
+        places = (self.clones / f"{stem}{ending}" for ending in (".tar.gz", ".tgz", ".tar"))
+        return next((place for place in places if place.is_file()), None)
 
     def _stored(self, repo: str, commit: str) -> Path:
         """Return the path of the bare repository that holds the commit."""

@@ -6,8 +6,8 @@ path of this file. A test that is not recorded there as passed has failed, so ex
 
 Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's
 own runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment created
-here; an environment is trusted for a task only after the gold patch passed in it. If the gold patch fails, the environment
-is at fault and the task is unscored.
+here; an environment is trusted for a task only after the gold patch passed in it twice and the tests failed without it. Else
+the environment is at fault and the task is unscored.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import shlex
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -32,12 +33,13 @@ from memeval.claudecode.coding.checkouts import (
     FinishedCheck,
     Repositories,
     apply,
+    apply_roughly,
     git,
     must,
     plain_environment,
     run,
-    touched,
     write_files,
+    written,
 )
 from memeval.core.errors import DataError, DependencyError
 from memeval.core.types import Question
@@ -72,6 +74,7 @@ class TaskVerdict:
 
     value: float | None
     reason: str = ""
+    output: str = field(default="", compare=False)
 
 
 def grade(
@@ -102,7 +105,8 @@ def _run_hidden(root: Path, names: list[str], timeout: float, python: str) -> Ta
     environment = plain_environment(HOME=str(root.parent), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0")
     command = [python, "-I", str(runner), str(root), str(report), nonce]
     done = run(command, root, timeout=timeout, environment=environment)
-    return _verdict(done, _read(report, nonce), timeout)
+    verdict = _verdict(done, _read(report, nonce), timeout)
+    return TaskVerdict(verdict.value, verdict.reason, done.output)
 
 
 def _read(report: Path, nonce: str) -> dict[str, object]:
@@ -126,12 +130,15 @@ def _verdict(done: FinishedCheck, found: Mapping[str, object], timeout: float) -
     return TaskVerdict(1.0, f"{found['passed']} tests passed")
 
 
-_PYTEST = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (.+?)(?: - .*)?$")
-_DJANGO = re.compile(r"^(.+?) \.\.\. (ok|FAIL|ERROR|skipped.*|expected failure)$")
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,20}m")
+_PYTEST = re.compile(r"^(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (\S.*)$")
+_PARAMETERS = re.compile(r"^([^\[]+)\[/(?:[^*\]]*/)?([^/*\]]*)\]$")
+_DJANGO = re.compile(r"^(.+?) \.\.\. {1,2}(ok|OK|FAIL|ERROR|skipped.*|expected failure|unexpected success)$")
 _DJANGO_NAME = re.compile(r"(test\w*) \(([\w.]+)\)")
+_DJANGO_VERSION = "--version is equivalent to version"
 _SYMPY_FILE = re.compile(r"^(\S+\.py)\[\d+\]")
 _SYMPY = re.compile(r"^(test_\w+)\s+(ok|F|E|f|s|X)\b")
-_GOOD = frozenset({"PASSED", "XFAIL", "ok", "expected failure"})
+_GOOD = frozenset({"PASSED", "XFAIL", "ok", "OK", "expected failure"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +152,7 @@ class SweTask:
     test_patch: str
     fail_to_pass: tuple[str, ...]
     pass_to_pass: tuple[str, ...]
+    version: str = ""
 
     @classmethod
     def of(cls, question: Question) -> SweTask:
@@ -158,6 +166,7 @@ class SweTask:
             str(data.get("test_patch", "")),
             tuple(data.get("fail_to_pass", ())),
             tuple(data.get("pass_to_pass", ())),
+            str(data.get("version", "")),
         )
 
     @property
@@ -174,8 +183,8 @@ class SweTask:
 
     @property
     def test_files(self) -> list[str]:
-        """Return the Python files that the test patch touches."""
-        return [path for path in touched(self.test_patch) if path.endswith(".py")]
+        """Return the Python files that the test patch leaves behind, under their new names."""
+        return [path for path in written(self.test_patch) if path.endswith(".py")]
 
 
 def command_for(task: SweTask, python: str = "python") -> str:
@@ -185,37 +194,94 @@ def command_for(task: SweTask, python: str = "python") -> str:
         labels = [path.removeprefix("tests/").removesuffix(".py").replace("/", ".") for path in files]
         return f"{python} ./tests/runtests.py --verbosity 2 --settings=test_sqlite --parallel 1 {shlex.join(labels)}"
     if task.repo == "sympy/sympy":
-        return f"{python} bin/test -C --verbose {shlex.join(files)}"
-    return f"{python} -m pytest -rA --tb=no -p no:cacheprovider {shlex.join(files)}"
+        quiet = "PYTHONWARNINGS='ignore::UserWarning,ignore::SyntaxWarning'"
+        return f"{quiet} {python} bin/test -C --verbose {shlex.join(files)}"
+    return f"{python} -m pytest -rA --tb=short -p no:cacheprovider {shlex.join(files)}"
+
+
+@dataclass(frozen=True, slots=True)
+class TestResults:
+    """The tests that a log reports, by their ids. A test that is reported twice must have passed both times."""
+
+    __test__ = False
+
+    good: frozenset[str]
+    skipped: frozenset[str]
+    bad: frozenset[str]
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """Return the tests that count as still passing. As in SWE-bench, a skipped test is no regression."""
+        return self.good | self.skipped
+
+    def __bool__(self) -> bool:
+        return bool(self.good or self.skipped or self.bad)
+
+
+def results(task: SweTask, output: str) -> TestResults:
+    """Read the results of the tests from their output.
+
+    Tests of Django and SymPy are included under the names that their runners print and under those of pytest, which some
+    data sets use. The data of SWE-bench cut a name of pytest at its first blank, so that several tests can share one; of
+    these the last one counts, as upstream.
+    """
+    parse = _STATUS_PARSERS.get(task.repo, _pytest_statuses)
+    found: dict[str, set[str]] = {"good": set(), "skipped": set(), "bad": set()}
+    last: dict[str, str] = {}
+    for status, names in parse(_ANSI.sub("", output).splitlines()):
+        kind = "good" if status in _GOOD else "skipped" if status.lower().startswith("skipped") or status == "s" else "bad"
+        for name in names:
+            found[kind].add(name)
+            if " " in name and "::" in name:
+                last[name.split()[0]] = kind
+    for name, kind in last.items():
+        if not any(name in one for one in found.values()):
+            found[kind].add(name)
+    good, skipped = found["good"] - found["bad"], found["skipped"] - found["bad"] - found["good"]
+    return TestResults(frozenset(good), frozenset(skipped), frozenset(found["bad"]))
 
 
 def passed(task: SweTask, output: str) -> set[str]:
-    """Return the ids of the tests that passed. A test that is reported twice must have passed both times.
-
-    Tests of Django and SymPy are included under the names that their runners print and under those of pytest, which some
-    data sets use.
-    """
-    parse = _STATUS_PARSERS.get(task.repo, _pytest_statuses)
-    good: set[str] = set()
-    bad: set[str] = set()
-    for status, names in parse(output.splitlines()):
-        (good if status in _GOOD else bad).update(names)
-    return good - bad
+    """Return the ids of the tests that passed."""
+    return set(results(task, output).good)
 
 
 def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for line in lines:
-        if match := _PYTEST.match(line.strip()):
-            yield match[1], (match[2],)
+        if match := _PYTEST.match(line.rstrip()):
+            status, name = match[1], match[2]
+            if status != "PASSED":
+                name = name.partition(" - ")[0]
+            if status == "SKIPPED" and name.startswith("["):
+                continue  # "SKIPPED [1] file.py:3: reason" names no test
+            names = [name]
+            if path := _PARAMETERS.match(name):
+                names.append(f"{path[1]}[/{path[2]}]")  # as upstream: a path in a parameter is that of the machine
+            if "MouseButton." in name:
+                names.append(name.replace("MouseButton.LEFT", "1").replace("MouseButton.RIGHT", "3"))
+            yield status, tuple(names)
 
 
 def _django_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Parse the output of Django's runner. A test with a docstring takes two lines, and the status is on the second one."""
-    before = ""
+    """Parse the output of Django's runner.
+
+    A test with a docstring takes two lines, and the status is on the second one. What a test prints stands between its name
+    and its status.
+    """
+    before = started = ""
     for line in map(str.strip, lines):
         if match := _DJANGO.match(line):
             names = [match[1], before] if _DJANGO_NAME.fullmatch(before) else [match[1]]
             yield match[2], (*names, *(_as_pytest(found) for name in names if (found := _DJANGO_NAME.fullmatch(name))))
+            started = ""
+        elif " ... " in line:
+            started = line.partition(" ... ")[0]
+        elif line == "ok" and started:
+            found = _DJANGO_NAME.fullmatch(started)
+            yield "ok", (started, _as_pytest(found)) if found else (started,)
+            started = ""
+        if _DJANGO_VERSION in line and not match:
+            yield "ok", (_DJANGO_VERSION,)
         before = line
 
 
@@ -237,16 +303,33 @@ def _sympy_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]
 _STATUS_PARSERS = {"django/django": _django_statuses, "sympy/sympy": _sympy_statuses}
 
 
-def judge(task: SweTask, output: str) -> TaskVerdict:
-    """Judge a task by SWE-bench's definition. It is resolved if all failing tests now pass and all passing tests still pass."""
-    found = passed(task, output)
-    fixed = sum(test in found for test in task.fail_to_pass)
-    kept = sum(test in found for test in task.pass_to_pass)
+def judge(task: SweTask, output: str, code: int = 0) -> TaskVerdict:
+    """Judge a task by SWE-bench's definition. It is resolved if all failing tests now pass and all passing tests still pass.
+
+    Code under test can print lines that look like results. So a log without any failure does not count if the runner exited
+    with another code than 0.
+    """
+    found = results(task, output)
+    if not found:
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        return TaskVerdict(0.0, f"no test was run: {lines[-1][:200] if lines else 'no output'}")
+    if code and not found.bad:
+        return TaskVerdict(0.0, f"the tests ended with code {code}, and their output reports no failure")
+    fixed = sum(test in found.good for test in task.fail_to_pass)
+    kept = sum(test in found.kept for test in task.pass_to_pass)
     reason = f"{fixed} of {len(task.fail_to_pass)} failing tests pass, {kept} of {len(task.pass_to_pass)} others"
-    return TaskVerdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), reason)
+    if broken := [test for test in (*task.fail_to_pass, *task.pass_to_pass) if test not in found.kept][:3]:
+        reason += f"; not: {', '.join(broken)}"
+    return TaskVerdict(float(fixed == len(task.fail_to_pass) and kept == len(task.pass_to_pass)), reason[:500])
+
+
+class PatchRefusedError(DataError):
+    """A patch could not be applied to the checkout of its task."""
 
 
 _APPLIED = "memeval: patches applied"
+_ENDED = "memeval: tests ended with code"
+_REFUSED = "memeval: the change was refused"
 _BUILD_SECONDS = 1800.0
 _ENGINE_SECONDS = 10.0
 
@@ -262,7 +345,7 @@ class Environment(Protocol):
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
         """Run the tests at the base commit with both patches applied and return the output.
 
-        Raises DataError if they can't be run.
+        Raises PatchRefusedError if the patch can't be applied, and DataError if the tests can't be run.
         """
         ...
 
@@ -293,9 +376,11 @@ class Docker:
             done = run(command, Path.cwd(), timeout=timeout, environment=self._environment(), stdin=_script(task, patch))
         finally:
             run([self.program, "rm", "-f", name], Path.cwd(), timeout=60, environment=self._environment())
+        if _REFUSED in done.output and _APPLIED not in done.output:
+            raise PatchRefusedError(f"The change of {task.id} can't be applied in its container.", fix="Look at the change.")
         if not done.timed_out and _APPLIED not in done.output:
             raise DataError(f"The container of {task.id} did not start its tests: {done.last_line}.", fix=f"Look at {image}.")
-        return done
+        return _of_the_tests(done)
 
     def _pull(self, image: str) -> None:
         if not run([self.program, "image", "inspect", image], Path.cwd(), timeout=60, environment=self._environment()).ok:
@@ -309,15 +394,55 @@ class Docker:
         return plain_environment(**more)
 
 
+def _of_the_tests(done: FinishedCheck) -> FinishedCheck:
+    """Return the part of a container's output that the tests printed, with their exit code."""
+    tests = done.output.partition(f"{_APPLIED}\n")[2]
+    output, ended, code = tests.rpartition(f"{_ENDED} ")
+    if not ended:  # the container was killed, for example because it ran out of memory
+        return FinishedCheck(done.code or 1, tests, done.timed_out)
+    return FinishedCheck(int(code.split()[0]), output, done.timed_out)
+
+
 def _script(task: SweTask, patch: str) -> str:
-    """Build the shell script that runs in the container. Patches are embedded as here-documents without substitution."""
+    """Build the shell script that runs in the container.
+
+    As upstream, the change is applied with git, or else merged, or else with some fuzz. Patches are here-documents without
+    substitution, which end with a word that no patch can foresee.
+    """
+    end = f"END_{secrets.token_hex(16)}"
+    apply_change = "git apply --whitespace=nowarn {0} || git apply --3way {0} || patch --batch --fuzz=5 -p1 -i {0}"
     parts = ["set -e", "cd /testbed", "source /opt/miniconda3/bin/activate testbed || true"]
-    for text in (patch, task.test_patch):
+    for text, name in ((patch, "change"), (task.test_patch, "tests")):
         if text:
-            parts.append(
-                f"git apply --whitespace=nowarn - <<'MEMEVAL_END_OF_PATCH'\n{text.rstrip(chr(10))}\nMEMEVAL_END_OF_PATCH"
-            )
-    return "\n".join([*parts, f"echo {shlex.quote(_APPLIED)}", f"{command_for(task)} || true", ""])
+            parts.append(f"cat > /tmp/{name}.diff <<'{end}'\n{text.rstrip(chr(10))}\n{end}")
+    if patch:
+        parts.append(f"{{ {apply_change.format('/tmp/change.diff')}; }} || {{ echo {shlex.quote(_REFUSED)}; exit 1; }}")
+    if task.test_patch:
+        parts.append("git apply --whitespace=nowarn /tmp/tests.diff")
+    run_tests = f"{command_for(task)} && code=0 || code=$?"
+    return "\n".join([*parts, f"echo {shlex.quote(_APPLIED)}", run_tests, f'echo "{_ENDED} $code"', ""])
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a virtual environment needs for a repository besides the repository itself: packages, and those to build it with."""
+
+    packages: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
+    extras: str = ""
+
+    @classmethod
+    def of(cls, task: SweTask, file: Path | None = None) -> Recipe:
+        """Return the recipe for the task's repository and version. A repository without one needs only pytest."""
+        known = tomllib.loads((file or RECIPES).read_text("utf-8"))
+        for one in known.get("recipe", ()):
+            versions = one.get("versions", ())
+            if one["repo"] == task.repo and (not versions or task.version.removeprefix("v") in versions):
+                return cls(tuple(one.get("packages", ())), tuple(one.get("build", ())), one.get("extras", ""))
+        return cls()
+
+
+RECIPES = Path(__file__).parents[2] / "data" / "swe_recipes.toml"
 
 
 @dataclass
@@ -328,6 +453,7 @@ class LocalVenv:
     folder: Path
     python: str = sys.executable
     name: str = "virtual environment"
+    recipes: Path | None = None
     _failed: dict[str, DataError] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=lambda: defaultdict(Lock))
     _lock: Lock = field(default_factory=Lock)
@@ -347,35 +473,43 @@ class LocalVenv:
         if not (place / "ready").exists():
             try:
                 self._build(task, place)
-            except DataError as error:
-                self._failed[task.id] = error
+            except (DataError, DependencyError) as error:
+                self._failed[task.id] = DataError(error.message, fix=error.fix)
                 raise
         return place
 
     def _build(self, task: SweTask, place: Path) -> None:
-        fix = "Give option python an interpreter that fits the task, or use docker."
-        self.repositories.checkout(task.repo, task.base_commit, place / "checkout")
+        fix = "Give option python an interpreter that fits the task, option recipes the packages that it needs, or use docker."
+        recipe = Recipe.of(task, self.recipes)
+        tree = place / "checkout"
+        self.repositories.checkout(task.repo, task.base_commit, tree)
         made = run([self.python, "-m", "venv", "--clear", str(place / "venv")], place, timeout=_BUILD_SECONDS)
         must(made, f"No virtual environment for {task.id}", fix)
-        python = str(_python_in(place / "venv"))
-        install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-e", str(place / "checkout"), "pytest"]
-        environment = plain_environment(HOME=str(place))
-        must(run(install, place, timeout=_BUILD_SECONDS, environment=environment), f"{task.id} can't be installed here", fix)
+        target = f"{tree}[{recipe.extras}]" if recipe.extras else str(tree)
+        isolated = ["--no-build-isolation"] if recipe.build else []
+        if recipe.build:
+            must(self._pip(place, recipe.build), f"The build tools of {task.id} can't be installed", fix)
+        done = self._pip(place, [*isolated, "-e", target, "pytest", *recipe.packages])
+        must(done, f"{task.id} can't be installed here", fix)
+        must(git(["add", "-A"], tree), "The checkout can't be saved", f"Remove {place}.")
         (place / "ready").write_text("", encoding="utf-8")
+
+    @staticmethod
+    def _pip(place: Path, what: Sequence[str]) -> FinishedCheck:
+        install = [str(_python_in(place / "venv")), "-m", "pip", "install", "-q", "--disable-pip-version-check", *what]
+        return run(install, place, timeout=_BUILD_SECONDS, environment=plain_environment(HOME=str(place)))
 
     def _tests(self, task: SweTask, patch: str, place: Path, timeout: float) -> FinishedCheck:
         tree = place / "checkout"
-        must(git(["reset", "-q", "--hard"], tree), "The checkout can't be reset", f"Remove {place}.")
-        must(
-            git(["clean", "-q", "-fd", "-e", "*.egg-info", "-e", "*.so"], tree),
-            "The checkout can't be cleaned",
-            f"Remove {place}.",
-        )
-        for text, what in ((patch, "The change"), (task.test_patch, "The test patch")):
-            if text:
-                must(apply(tree, text), f"{what} of {task.id} can't be applied", "Look at the data.")
+        must(git(["checkout", "-q", "-f", "."], tree), "The checkout can't be reset", f"Remove {place}.")
+        must(git(["clean", "-q", "-fd"], tree), "The checkout can't be cleaned", f"Remove {place}.")
+        if patch and not apply_roughly(tree, patch).ok:
+            raise PatchRefusedError(f"The change of {task.id} can't be applied to its checkout.", fix="Look at the change.")
+        if task.test_patch:
+            must(apply(tree, task.test_patch), f"The test patch of {task.id} can't be applied", "Look at the data.")
         command = ["sh", "-c", command_for(task, shlex.quote(str(_python_in(place / "venv"))))]
-        return run(command, tree, timeout=timeout, environment=plain_environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1"))
+        variables = plain_environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0")
+        return run(command, tree, timeout=timeout, environment=variables)
 
 
 def _python_in(venv: Path) -> Path:
@@ -385,7 +519,10 @@ def _python_in(venv: Path) -> Path:
 
 @dataclass
 class Grader:
-    """Grade with the first environment in which the gold patch passes. Every arm uses the same environment."""
+    """Grade with the first environment that can be trusted with a task. Every arm uses the same environment.
+
+    An environment can be trusted if the gold patch passes in it twice, and the tests fail in it without that patch.
+    """
 
     environments: list[Environment]
     why_none: str
@@ -395,21 +532,28 @@ class Grader:
     _lock: Lock = field(default_factory=Lock)
 
     def grade(self, task: SweTask, patch: str) -> TaskVerdict:
-        """Grade a patch. If no environment can be trusted with the task, the verdict is unscored and states the reason."""
-        if task.missing:
-            return TaskVerdict(None, task.missing)
-        environment, why = self._trust(task)
+        """Grade a patch. If no environment can be trusted with the task, the verdict is unscored and states the reason.
+
+        A change that can't be applied, or whose tests don't end, has not resolved the task.
+        """
+        environment, why = self.trusted(task)
         if environment is None:
             return TaskVerdict(None, why)
         try:
             done = environment.evaluate(task, patch, self.timeout)
+        except PatchRefusedError as error:
+            return TaskVerdict(0.0, error.message)
         except (DataError, DependencyError) as error:
             return TaskVerdict(None, str(error))
         if done.timed_out:
-            return TaskVerdict(0.0, f"the tests did not end within {self.timeout:g} s")
-        return judge(task, done.output)
+            return TaskVerdict(0.0, f"the tests did not end within {self.timeout:g} s", done.output)
+        verdict = judge(task, done.output, done.code)
+        return TaskVerdict(verdict.value, verdict.reason, done.output)
 
-    def _trust(self, task: SweTask) -> tuple[Environment | None, str]:
+    def trusted(self, task: SweTask) -> tuple[Environment | None, str]:
+        """Return the environment that grades the task, or None and the reason why there is none."""
+        if task.missing:
+            return None, task.missing
         with self._lock:
             lock = self._locks[task.id]
         with lock:
@@ -421,12 +565,28 @@ class Grader:
         reasons = [self.why_none] if self.why_none else []
         for environment in self.environments:
             try:
-                done = environment.evaluate(task, task.gold, self.timeout)
+                why = self._doubt(environment, task)
             except (DataError, DependencyError) as error:
-                reasons.append(f"{environment.name}: {error.message}")
-                continue
-            verdict = judge(task, done.output)
-            if verdict.value == 1.0 and not done.timed_out:
+                why = error.message
+            if not why:
                 return environment, ""
-            reasons.append(f"{environment.name}: the gold patch does not pass there ({verdict.reason})")
+            reasons.append(f"{environment.name}: {why}")
         return None, "; ".join(reasons) or "there is no environment to grade in"
+
+    def _doubt(self, environment: Environment, task: SweTask) -> str:
+        """Return why the environment can't be trusted with the task, or an empty string."""
+        gold = environment.evaluate(task, task.gold, self.timeout)
+        verdict = judge(task, gold.output, gold.code)
+        if gold.timed_out:
+            return f"the gold patch does not pass there (the tests did not end within {self.timeout:g} s)"
+        if verdict.value != 1.0:
+            return f"the gold patch does not pass there ({verdict.reason})"
+        base = environment.evaluate(task, "", self.timeout)
+        if judge(task, base.output, base.code).value == 1.0 and not base.timed_out:
+            return "its tests pass there without the gold patch"
+        again = environment.evaluate(task, task.gold, self.timeout)
+        if again.timed_out or judge(task, again.output, again.code).value != 1.0:
+            kept = results(task, again.output).kept
+            flaky = [test for test in (*task.fail_to_pass, *task.pass_to_pass) if test not in kept]
+            return f"its tests are flaky: the gold patch passed once and failed once ({', '.join(flaky[:3]) or 'time-out'})"
+        return ""

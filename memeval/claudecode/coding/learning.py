@@ -28,6 +28,7 @@ def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -
     return {
         "continual": made | {"source": SOURCE},
         "tasks": _counts(tasks),
+        "ungraded": _ungraded(tasks),
         "tool_calls": {"total": len(calls), "errors": errors},
         "usage": asdict(total_usage(record.result.usage for record in tasks)),
         "seconds": sum(record.result.seconds for record in tasks),
@@ -48,6 +49,15 @@ def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
         for record in records
         if record.step.kind is StepKind.TASK and _is_task(payload := record.step.payload)
     ]
+
+
+def _ungraded(records: Iterable[StepRecord]) -> dict[str, str]:
+    """Return the tasks whose session ended but which could not be graded, with the reasons."""
+    return {
+        record.step.id: record.scores[0].reason
+        for record in records
+        if record.result.ok and record.scores and record.scores[0].value is None
+    }
 
 
 def value_of(record: StepRecord) -> float | None:

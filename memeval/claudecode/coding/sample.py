@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from memeval.claudecode.coding import grading, learning, steps
-from memeval.claudecode.coding.checkouts import apply, commit_all, empty, write_files
+from memeval.claudecode.coding.checkouts import apply, change, commit_all, empty, write_files
 from memeval.claudecode.contract import Family, Need, SessionResult, Step, StepRecord, StepSequence
 from memeval.claudecode.families import FamilyOptions, family
 from memeval.claudecode.sandbox import contamination
@@ -167,11 +167,19 @@ class SampleCode(Family):
         task = next(task for task in repository.tasks if task.id == step.payload["task"])
         timeout = self._options["test_timeout"]
         verdict = grading.grade(work / step.folder, repository.visible_tests(), task.tests, timeout=timeout)
-        return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE)]
+        return [steps.graded(verdict, _patch(repository.files, work / step.folder))]
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
         """Return metrics of continual learning. Forward transfer is relative to the records `without` memory."""
         return learning.summary(records, without)
+
+    def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
+        """Yield each task with what is wrong with it or its repository, which is nothing if it can be graded."""
+        for repository in self._repositories.values():
+            found = problems(repository)
+            for task in repository.tasks:
+                own = [one for one in found if one.startswith((f"{task.id}:", f"{repository.name}:"))]
+                yield task.id, "; ".join(own)
 
     @cached_property
     def _repositories(self) -> dict[str, SampleRepository]:
@@ -194,6 +202,17 @@ def _chain(repository: SampleRepository) -> steps.Chain:
         for number, task in enumerate(repository.tasks)
     )
     return steps.Chain(repository.name, repository.name, tasks)
+
+
+def _patch(files: Mapping[str, str], agent: Path) -> str:
+    """Return what an agent changed, or an empty string without its folder or without git."""
+    if not agent.is_dir():
+        return ""
+    with tempfile.TemporaryDirectory(prefix="clean-") as scratch:
+        clean = Path(scratch)
+        write_files(clean, files)
+        commit_all(clean)
+        return change(agent, clean) if (clean / ".git").is_dir() else ""
 
 
 def _category(number: int) -> str:

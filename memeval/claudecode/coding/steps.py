@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memeval.claudecode.coding.grading import TaskVerdict
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, StepSequence
 from memeval.core.errors import ConfigError
 from memeval.core.types import Question, Score
@@ -95,6 +96,11 @@ def _step(chain: Chain, number: int, *, again: bool) -> Step:
 def unscored(reason: str) -> list[Score]:
     """Return the score of a task that can't be graded, which is neither failed nor passed."""
     return [Score(RESOLVED, None, reason, JUDGE)]
+
+
+def graded(verdict: TaskVerdict, patch: str) -> Score:
+    """Return the score of a task with the patch and the output of the tests, which pages show."""
+    return Score(RESOLVED, verdict.value, verdict.reason, JUDGE, evidence={"patch": patch, "test output": verdict.output})
 
 
 def failed_session(result: SessionResult) -> str:

@@ -42,6 +42,7 @@ OPTIONS: Mapping[str, Any] = {
     "checkouts": "",
     "git_base": "https://github.com",
     "python": sys.executable,
+    "recipes": "",
     "test_timeout": 1800.0,
 }
 PROMPT = (
@@ -59,8 +60,8 @@ class SweTasks(Family):
     """Coding tasks that are decided by tests. The options are those of the loader and the ones below.
 
     `again` (repeat all tasks of a sequence but the last), `grading` (auto, docker, local or none), `checkouts` (folder with
-    clones), `git_base` (git server for all other repositories), `python` (for local environments), `test_timeout` (seconds
-    for one task's tests).
+    clones), `git_base` (git server for all other repositories), `python` and `recipes` (interpreter and packages of local
+    environments), `test_timeout` (seconds for one task's tests).
     """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
@@ -138,11 +139,18 @@ class SweTasks(Family):
             verdict = self._grader.grade(task, patch)
         except (DataError, DependencyError) as error:
             return [*steps.unscored(str(error)), *looked]
-        return [Score(steps.RESOLVED, verdict.value, verdict.reason, steps.JUDGE), *looked]
+        return [steps.graded(verdict, patch), *looked]
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
         """Return metrics of continual learning. Forward transfer is relative to the records `without` memory."""
         return learning.summary(records, without)
+
+    def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
+        """Yield each task with the reason why it can't be graded on this machine, which is empty if it can be."""
+        for sequence in self.sequences(selection):
+            for step in sequence.steps:
+                if step.kind is StepKind.TASK and step.question is not None and not step.payload["again"]:
+                    yield step.id, self._grader.trusted(SweTask.of(step.question))[1]
 
     def _change(self, task: SweTask, agent: Path) -> str:
         """Return the agent's changes except those to files of the test patch."""
@@ -175,8 +183,14 @@ class SweTasks(Family):
         if wanted in ("auto", "docker") and not why:
             found.append(Docker())
         if wanted in ("auto", "local"):
-            found.append(LocalVenv(self._repositories, self._cache / "environments", self._options["python"]))
+            found.append(self._local())
         return Grader(found, why, self._options["test_timeout"])
+
+    def _local(self) -> LocalVenv:
+        recipes = Path(self._options["recipes"]).expanduser() if self._options["recipes"] else None
+        if recipes is not None and not recipes.is_file():
+            raise ConfigError(f"{self.name}: there is no file {recipes}.", fix="Correct option recipes.")
+        return LocalVenv(self._repositories, self._cache / "environments", self._options["python"], recipes=recipes)
 
 
 def _chains(cases: Sequence[Case]) -> Iterator[steps.Chain]:

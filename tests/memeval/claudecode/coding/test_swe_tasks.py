@@ -6,14 +6,26 @@ import json
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memeval.claudecode.coding.checkouts import FinishedCheck, Repositories, change
-from memeval.claudecode.coding.grading import Docker, Grader, LocalVenv, SweTask, command_for, judge, passed
+from memeval.claudecode.coding.checkouts import FinishedCheck, Repositories, change, touched, written
+from memeval.claudecode.coding.grading import (
+    Docker,
+    Environment,
+    Grader,
+    LocalVenv,
+    PatchRefusedError,
+    Recipe,
+    SweTask,
+    TaskVerdict,
+    command_for,
+    judge,
+    passed,
+)
 from memeval.claudecode.coding.swe import SweTasks
 from memeval.claudecode.contract import ErrorKind, SessionResult, Step, StepKind, ToolCall
 from memeval.core.errors import ConfigError, DataError
@@ -23,6 +35,8 @@ from tests.memeval.claudecode.coding.conftest import OptionsOf, git, write
 WRONG = "def double(x):\n    return x + x + 1\n"
 RIGHT = "def double(x):\n    return 2 * x\n"
 OLD_TEST = "from calc import double\n\n\ndef test_kind():\n    assert isinstance(double(1), int)\n"
+BARE = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
+"""The plugins of this project's pytest take longer to load than these tests to run."""
 NEW_TEST = f"{OLD_TEST}\n\ndef test_double():\n    assert double(3) == 6\n"
 
 
@@ -80,7 +94,7 @@ def local(world: World, tmp_path: Path, task: SweTask) -> LocalVenv:
     place = tmp_path / "environments" / task.id
     repositories.checkout(task.repo, task.base_commit, place / "checkout")
     python = place / "venv" / "bin" / "python"
-    write(place, {"venv/bin/python": f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', "ready": ""})
+    write(place, {"venv/bin/python": f'#!/bin/sh\n{BARE} exec {shlex.quote(sys.executable)} "$@"\n', "ready": ""})
     python.chmod(0o755)
     return LocalVenv(repositories, tmp_path / "environments")
 
@@ -145,7 +159,8 @@ def test_tests_decide_in_a_local_environment(world: World, tmp_path: Path) -> No
     grader = Grader([local(world, tmp_path, task)], "", 60)
     assert grader.grade(task, task.gold).value == 1.0
     verdict = grader.grade(task, "")
-    assert (verdict.value, verdict.reason) == (0.0, "0 of 1 failing tests pass, 1 of 1 others")
+    assert verdict.value == 0.0
+    assert verdict.reason == "0 of 1 failing tests pass, 1 of 1 others; not: test_calc.py::test_double"
 
 
 def test_an_environment_in_which_the_gold_patch_fails_grades_nothing(world: World, tmp_path: Path) -> None:
@@ -169,8 +184,202 @@ class Slow:
     name: str = "slow"
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        good = "\n".join(f"PASSED {test}" for test in (*task.fail_to_pass, *task.pass_to_pass))
-        return FinishedCheck(0, good) if patch == self.gold else FinishedCheck(-9, "", timed_out=True)
+        return FinishedCheck(0, log(task)) if patch == self.gold else FinishedCheck(-9, "", timed_out=True)
+
+
+def log(task: SweTask, *failed: str) -> str:
+    """Return the output of a task's tests, of which some failed."""
+    tests = (*task.fail_to_pass, *task.pass_to_pass)
+    return "\n".join(f"{'FAILED' if test in failed else 'PASSED'} {test}" for test in tests)
+
+
+@dataclass
+class Played:
+    """Runs nothing: gives these outputs one after the other, first for the gold patch, then without it, then again with it."""
+
+    outputs: list[FinishedCheck | DataError]
+    name: str = "played"
+
+    def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
+        output = self.outputs.pop(0)
+        if isinstance(output, DataError):
+            raise output
+        return output
+
+
+def graded(task: SweTask, *outputs: FinishedCheck | DataError) -> TaskVerdict:
+    return Grader([Played(list(outputs))], "", 60).grade(task, "a patch")
+
+
+def test_an_environment_is_trusted_only_if_the_gold_patch_passes_twice_and_the_tests_fail_without_it(world: World) -> None:
+    task = task_of(world)
+    good, bad = FinishedCheck(0, log(task)), FinishedCheck(1, log(task, "test_calc.py::test_double"))
+    flaky = FinishedCheck(1, log(task, "test_calc.py::test_kind"))
+    assert graded(task, good, bad, good, good).value == 1.0
+    assert (graded(task, good, bad, good, bad).value, graded(task, good, bad, good, flaky).value) == (0.0, 0.0)
+    for outputs, reason in (
+        ((bad,), "played: the gold patch does not pass there (0 of 1 failing tests pass, 1 of 1 others"),
+        ((good, good), "played: its tests pass there without the gold patch"),
+        ((good, bad, flaky), "played: its tests are flaky: the gold patch passed once and failed once (test_calc.py::test_kind)"),
+        ((PatchRefusedError("The change can't be applied."),), "played: The change can't be applied."),
+    ):
+        verdict = graded(task, *outputs)
+        assert verdict.value is None
+        assert verdict.reason.startswith(reason)
+
+
+def test_a_change_that_cannot_be_applied_has_not_resolved_its_task_and_a_broken_environment_says_nothing(world: World) -> None:
+    task = task_of(world)
+    trusted = FinishedCheck(0, log(task)), FinishedCheck(1, log(task, "test_calc.py::test_double")), FinishedCheck(0, log(task))
+    refused = graded(task, *trusted, PatchRefusedError("The change can't be applied."))
+    assert (refused.value, refused.reason) == (0.0, "The change can't be applied.")
+    assert graded(task, *trusted, DataError("The engine is gone.")).value is None
+
+
+def test_lines_that_the_code_under_test_prints_do_not_pass_for_results(world: World) -> None:
+    task = task_of(world)
+    assert judge(task, log(task), 0).value == 1.0
+    forged = judge(task, log(task), 3)
+    assert (forged.value, forged.reason) == (0.0, "the tests ended with code 3, and their output reports no failure")
+    assert judge(task, "ImportError: no calc", 4).reason == "no test was run: ImportError: no calc"
+    both = f"{log(task)}\nFAILED test_calc.py::test_double - assert 7 == 6"
+    assert judge(task, both, 1).value == 0.0
+
+
+def test_a_skipped_test_is_no_regression_and_no_fix(world: World) -> None:
+    django = task_of(
+        world, repo="django/django", FAIL_TO_PASS='["test_a (x.A)"]', PASS_TO_PASS='["test_b (x.A)", "test_c (x.A)"]'
+    )
+    fixed, skipped = "test_a (x.A) ... ok\n", "test_a (x.A) ... skipped 'no'\n"
+    rest = "test_b (x.A) ... skipped 'no'\ntest_c (x.A) ... Testing against Django\nok\n"
+    assert judge(django, fixed + rest).value == 1.0
+    assert judge(django, skipped + rest).value == 0.0
+
+
+def test_files_of_a_patch_are_those_of_its_headings_and_not_of_its_lines() -> None:
+    patch = (
+        "diff --git a/old.py b/new.py\nsimilarity index 90%\nrename from old.py\nrename to new.py\n"
+        "--- a/old.py\n+++ b/new.py\n@@ -1,2 +1,2 @@\n--- a/no.py\n+++ b/no.py\n same\n"
+        "diff --git a/gone.py b/gone.py\n--- a/gone.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+        "diff --git a/tests/made.py b/tests/made.py\n--- /dev/null\n+++ b/tests/made.py\n@@ -0,0 +1 @@\n+x\n"
+    )
+    assert touched(patch) == ["old.py", "new.py", "gone.py", "tests/made.py"]
+    assert written(patch) == ["new.py", "tests/made.py"]
+
+
+def test_an_archive_of_a_commit_takes_the_place_of_a_clone(world: World, tmp_path: Path) -> None:
+    tree, folder = world.clones / "acme__calc", tmp_path / "archives"
+    folder.mkdir()
+    git(tree, "archive", "--prefix=calc-1.0/", "-o", str(folder / f"acme__calc@{world.base}.tar.gz"), world.base)
+    repositories = Repositories(tmp_path / "commits", folder, offline=True)
+    repositories.checkout("acme/calc", world.base, tmp_path / "one")
+    repositories.checkout("acme/calc", world.base, tmp_path / "two")
+    write(tmp_path / "one", {"calc.py": RIGHT})
+    assert "+    return 2 * x" in change(tmp_path / "one", tmp_path / "two")
+    assert git(tmp_path / "two", "rev-list", "--all", "--count") == "1"
+    (folder / f"acme__calc@{world.base}.tar.gz").write_text("no archive")
+    with pytest.raises(DataError, match="can't be unpacked"):
+        repositories.checkout("acme/calc", world.base, tmp_path / "three")
+
+
+SHOP = {
+    "shop/__init__.py": "",
+    "shop/cart.py": "def total(prices):\n    return sum(prices[1:])\n\n\ndef count(prices):\n    return len(prices) + 1\n",
+    "shop/names.py": "def title(text):\n    return text.lower()\n",
+    "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_nothing():\n    assert total([]) == 0\n",
+}
+"""A repository with three bugs, of which two are in one file."""
+FIXES = {
+    "total": ("shop/cart.py", "sum(prices[1:])", "sum(prices)", "from shop.cart import total", "total([2, 3]) == 5"),
+    "count": ("shop/cart.py", "len(prices) + 1", "len(prices)", "from shop.cart import count", "count([2, 3]) == 2"),
+    "title": ("shop/names.py", "text.lower()", "text.title()", "from shop.names import title", "title('an ox') == 'An Ox'"),
+}
+
+
+def shop(tmp_path: Path) -> dict[str, SweTask]:
+    """Create the clone and a task for each bug. The tasks have the same base commit."""
+    clone = tmp_path / "clones" / "acme__shop"
+    write(clone, SHOP)
+    git(clone, "init", "-q")
+    git(clone, "add", ".")
+    git(clone, "commit", "-q", "-m", "one")
+    base, tasks = git(clone, "rev-parse", "HEAD"), {}
+    for name, (file, wrong, right, imported, holds) in FIXES.items():
+        write(clone, {file: SHOP[file].replace(wrong, right)})
+        gold = git(clone, "diff") + "\n"
+        git(clone, "checkout", "-q", ".")
+        test = f"\n\ndef test_{name}():\n    {imported}\n\n    assert {holds}\n"
+        write(clone, {"tests/test_cart.py": SHOP["tests/test_cart.py"] + test})
+        tests = git(clone, "diff") + "\n"
+        git(clone, "checkout", "-q", ".")
+        fails, keeps = (f"tests/test_cart.py::test_{name}",), ("tests/test_cart.py::test_nothing",)
+        tasks[name] = SweTask(f"acme__shop-{name}", "acme/shop", base, gold, tests, fails, keeps)
+    return tasks
+
+
+def container(tmp_path: Path, clone: Path) -> str:
+    """Return a program that runs docker's script in a fresh clone, where the image would have its checkout."""
+    body = f"""
+case "$1" in
+  run) rm -rf {tmp_path}/box; git clone -q {clone} {tmp_path}/box
+       sed 's#/tmp/\\(change\\|tests\\).diff#{tmp_path}/\\1.diff#g; s#^cd /testbed#cd {tmp_path}/box#' |
+       PATH={Path(sys.executable).parent}:$PATH PYTHONDONTWRITEBYTECODE=1 {BARE} bash -s ;;
+esac"""
+    return fake_docker(tmp_path, body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["docker", "local"])
+def test_each_bug_of_a_repository_is_resolved_by_its_own_fix_only(tmp_path: Path, where: str) -> None:
+    tasks = shop(tmp_path)
+    world = World(tmp_path / "clones", "", "")
+    total, count, title = tasks["total"], tasks["count"], tasks["title"]
+    docker = Docker(container(tmp_path, tmp_path / "clones" / "acme__shop"))
+    environment: Environment = docker if where == "docker" else local(world, tmp_path, total)
+    if where == "local":
+        local(world, tmp_path, title)
+    grader = Grader([environment], "", 60)
+    assert grader.grade(total, total.gold).value == 1.0
+    assert grader.grade(total, count.gold).reason.startswith("0 of 1 failing tests pass, 1 of 1 others")
+    assert grader.grade(title, title.gold).value == 1.0
+    regression = total.gold.replace("sum(prices)", "prices[0] + prices[1]")
+    assert grader.grade(total, regression).reason.startswith("1 of 1 failing tests pass, 0 of 1 others")
+    assert "can't be applied" in grader.grade(total, total.gold.replace("prices[1:]", "costs[9:]")).reason
+    exits = total.gold.replace("return sum(prices)", "print('PASSED tests/test_cart.py::test_total'); import os; os._exit(3)")
+    assert grader.grade(total, exits).value == 0.0
+
+
+@pytest.mark.slow
+def test_a_package_that_cannot_be_installed_leaves_the_task_unscored_and_is_not_tried_again(tmp_path: Path) -> None:
+    task = shop(tmp_path)["total"]
+    repositories = Repositories(tmp_path / "commits", tmp_path / "clones")
+    environment = LocalVenv(repositories, tmp_path / "environments")
+    verdict = Grader([environment], "no docker engine answers", 60).grade(task, task.gold)
+    assert verdict.value is None
+    assert "no docker engine answers; virtual environment: acme__shop-total can't be installed here" in verdict.reason
+    (tmp_path / "clones").rename(tmp_path / "moved")
+    with pytest.raises(DataError, match="can't be installed here"):
+        environment.evaluate(task, "", 60)
+
+
+def test_packages_of_local_environments_come_from_the_first_recipe_that_fits(world: World, tmp_path: Path) -> None:
+    sphinx = replace(task_of(world), repo="sphinx-doc/sphinx", version="v4.1")
+    assert "Jinja2<3.1" in Recipe.of(sphinx).packages
+    assert Recipe.of(task_of(world)) == Recipe()
+    file = tmp_path / "recipes.toml"
+    file.write_text('[[recipe]]\nrepo = "acme/calc"\npackages = ["six"]\nextras = "test"\n')
+    assert Recipe.of(task_of(world), file) == Recipe(("six",), (), "test")
+
+
+def test_tasks_are_validated_by_name_before_anything_is_paid_for(world: World, tmp_path: Path, options_of: OptionsOf) -> None:
+    broken = {**world.record, "instance_id": "acme__calc-2", "FAIL_TO_PASS": "[]"}
+    family = SweTasks("swe-contextbench", options_of(data(tmp_path, world.record, broken), grading="local"))
+    task = task_of(world)
+    good, bad = FinishedCheck(0, log(task)), FinishedCheck(1, log(task, "test_calc.py::test_double"))
+    family.__dict__["_grader"] = Grader([Played([good, bad, good])], "", 60)
+    assert dict(family.validate(Selection())) == {"acme__calc-1": "", "acme__calc-2": "the task's data have no FAIL_TO_PASS"}
+    with pytest.raises(ConfigError, match="option recipes"):
+        dict(SweTasks("swe-contextbench", options_of(tmp_path / "tasks", recipes="/no/file")).validate(Selection()))
 
 
 def test_tests_that_do_not_end_are_a_failure_only_where_the_gold_patch_passes(world: World) -> None:
@@ -190,8 +399,9 @@ def test_docker_is_used_when_an_engine_answers(world: World, tmp_path: Path) -> 
     body = f"""
 case "$1" in
   version) echo 27 ;;
-  run) cat > {tmp_path}/script; echo "$@" > {tmp_path}/arguments
-       echo "memeval: patches applied"; echo "PASSED test_calc.py::test_double"; echo "PASSED test_calc.py::test_kind" ;;
+  run) cat > {tmp_path}/script; echo "$@" > {tmp_path}/arguments; echo "memeval: patches applied"
+       grep -q "2 \\* x" {tmp_path}/script && echo "PASSED test_calc.py::test_double" || echo "FAILED test_calc.py::test_double"
+       echo "PASSED test_calc.py::test_kind"; echo "memeval: tests ended with code 0" ;;
 esac"""
     docker = Docker(fake_docker(tmp_path, body))
     task = task_of(world)
@@ -230,7 +440,7 @@ def test_commands_and_outputs_of_each_kind_of_repository(world: World) -> None:
     found = passed(sympy, "sympy/core/tests/test_x.py[3] \ntest_one ok\ntest_two F\ntest_three E\n")
     assert found == {"test_one", "sympy/core/tests/test_x.py::test_one"}
     output = "PASSED a.py::t[x y]\nFAILED a.py::u - assert 1\nPASSED a.py::w\nERROR a.py::w - boom\nXFAIL a.py::v - why\n"
-    assert passed(plain, output) == {"a.py::t[x y]", "a.py::v"}
+    assert passed(plain, output) == {"a.py::t[x y]", "a.py::t[x", "a.py::v"}, "data of SWE-bench cut names at a blank"
     assert judge(plain, "").value == 0.0
 
 
