@@ -21,7 +21,6 @@ import orjson
 
 from memoryd.clients.base import LogStatus
 from memoryd.core.clock import to_iso
-from memoryd.core.db import read_only
 from memoryd.core.errors import StoreError
 
 VALUE_CHARS = 4_000  # of one argument or result of a tool; its middle is cut out
@@ -113,6 +112,8 @@ def sessions_of(database: Path) -> list[Path]:
 
 
 def _rows(database: Path, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    from memoryd.core.db import read_only  # imported here because a command that reads no session needs no SQLite
+
     try:
         return read_only(database, sql, parameters)
     except StoreError as error:
