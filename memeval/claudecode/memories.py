@@ -80,9 +80,11 @@ def tokens(given: Iterable[DeliveredText]) -> int:
 
 
 def used(given: Sequence[DeliveredText], result: SessionResult) -> list[dict[str, str]]:
-    """Return the memories that the answer cites or repeats in content."""
+    """Return the memories that the answer or the commands and edits of a session cite or repeat in content."""
+    work = [call for call in result.tool_calls if not call.name.startswith("mcp__")]
+    texts = [result.text, *(value for call in work for value in call.arguments.values() if isinstance(value, str))]
     cited = set(MEMORY_ID.findall(result.text))
-    said = content_stems(result.text)
+    said = content_stems("\n".join(texts))
     out = []
     for one in given:
         words = set(content_stems(one.text))

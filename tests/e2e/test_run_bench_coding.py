@@ -6,16 +6,19 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memeval.claudecode.coding import sample
+from memeval.report.html import write_site
+from memeval.results.files import ResultsDir
 from tests.e2e.bench import asked, bench, trajectories
 from tests.e2e.conftest import ROOT
 from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, tool_results, use
-from tests.memeval.claudecode.coding.solver import MEMORY_FOLDER, Solver, request_text
+from tests.memeval.claudecode.coding.solver import MEMORY_FOLDER, Solver, knows, request_text
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -40,6 +43,39 @@ def test_what_the_first_task_taught_pays_in_the_others_where_there_is_memory(
     result = "\n".join(request_text(body) for body in model.requests)
     hidden = [text for task in REPOSITORIES[0].tasks for text in (task.tests, f"answer: {task.gold}")]
     assert not any(text in result for text in hidden)
+
+
+CONTROLS = {"off": 1, "plugin": 2, "blank": 1, "dreamed": 2, "history": 2, "notes": 2, "placebo": 1}
+
+
+class Curator(Solver):
+    """A solver that also rewrites its notes when it is asked to: to the fact of the repository, if it was told it."""
+
+    def __call__(self, body: Body) -> list[Block]:
+        text = request_text(body)
+        if "Rewrite the notes in your CLAUDE.md" in text:
+            return [say(next((one.fact for one in self.repositories if knows(one, text)), "Nothing yet."))]
+        return super().__call__(body)
+
+
+def test_control_arms_resolve_what_they_are_given_and_each_task_has_a_page_with_all_of_them(tmp_path: Path) -> None:
+    server = ModelServer(Curator(REPOSITORIES))
+    flags = ("-b", "sample-code", "--limit", "2", "--mode", ",".join(CONTROLS), "--embedder", "", "--no-probe", "--workers", "2")
+    try:
+        summary = bench(server, tmp_path, *flags, "--run-id", "g")
+    finally:
+        server.close()
+    assert {cell["arm"]: cell["summary"]["tasks"]["resolved"] for cell in summary["cells"]} == CONTROLS
+    folder = write_site(ResultsDir(tmp_path / "results")).parent
+    task = REPOSITORIES[0].tasks[1]
+    (page,) = [text for path in folder.glob("task-g-*.html") if task.prompt in (text := unescape(path.read_text("utf-8")))]
+    assert [page.count(f"<h3>{arm} claude") for arm in CONTROLS] == [1] * len(CONTROLS)
+    changed = next(line for line in task.gold.splitlines() if line.startswith("+") and not line.startswith("+++"))
+    assert page.count(f"\n{changed}\n") >= 4, "the patch of each arm that knew the fact"
+    assert "Ran " in page and "FAILED (failures=" in page, "the output of the tests"
+    assert "recall" in page and "tests passed" in page
+    command = (folder / "run_bench-g.html").read_text("utf-8")
+    assert command.count('href="task-g-sample-code-') == 2
 
 
 def test_asking_again_gives_forgetting_and_transfer_and_leaves_accuracy_alone(model: ModelServer, tmp_path: Path) -> None:

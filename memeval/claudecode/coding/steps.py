@@ -100,7 +100,11 @@ def unscored(reason: str) -> list[Score]:
 
 def graded(verdict: TaskVerdict, patch: str) -> Score:
     """Return the score of a task with the patch and the output of the tests, which pages show."""
-    return Score(RESOLVED, verdict.value, verdict.reason, JUDGE, evidence={"patch": patch, "test output": verdict.output})
+    return Score(RESOLVED, verdict.value, verdict.reason, JUDGE, evidence=_evidence(verdict, patch))
+
+
+def _evidence(verdict: TaskVerdict, patch: str) -> dict[str, str]:
+    return {"verdict": verdict.reason, "patch": patch, "test output": verdict.output}
 
 
 def failed_session(result: SessionResult) -> str:

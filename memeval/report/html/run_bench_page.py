@@ -143,18 +143,29 @@ def read_summary(file: Path) -> Mapping[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def run_bench_page(group: str, cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> str:
-    """Render the whole page. `links` maps run ids to pages."""
+def run_bench_page(
+    group: str,
+    cells: Sequence[CellView],
+    links: Mapping[str, str],
+    summary: Mapping[str, Any],
+    tasks: Mapping[str, Mapping[str, str]] = EMPTY,
+) -> str:
+    """Render the whole page. `links` maps run ids to pages, and `tasks` maps the tasks of each benchmark to theirs."""
     return page(
         f"Does memory pay? {command_title(cells)}",
         el("p", el("a", "All runs", href="index.html"), cls="small"),
         el("h1", "Does memory pay?"),
         el("p", f"Claude Code on the same tasks: {command_title(cells)}. Run {group}.", cls="soft"),
-        list(sections(cells, links, summary)),
+        list(sections(cells, links, summary, tasks)),
     )
 
 
-def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mapping[str, Any]) -> Iterator[Html]:
+def sections(
+    cells: Sequence[CellView],
+    links: Mapping[str, str],
+    summary: Mapping[str, Any],
+    tasks: Mapping[str, Mapping[str, str]] = EMPTY,
+) -> Iterator[Html]:
     """Render the answers, then a section for each benchmark, those with the most tasks first, and then one for the repeats."""
     by_benchmark: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
@@ -164,7 +175,7 @@ def sections(cells: Sequence[CellView], links: Mapping[str, str], summary: Mappi
     yield el("div", [_answer(name, members, _comparisons(summary, name)) for name, members in ordered], cls="grid")
     yield from _faults(cells)
     for name, members in ordered:
-        yield _benchmark(name, members, links, _comparisons(summary, name))
+        yield _benchmark(name, members, links, _comparisons(summary, name), tasks.get(name, {}))
     yield from _spread(summary)
 
 
@@ -219,7 +230,13 @@ def _faults(cells: Sequence[CellView]) -> Iterator[Html]:
         yield join([el("h2", "Faults"), el("ul", [el("li", el("strong", line)) for line in lines])])
 
 
-def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], comparisons: Sequence[Mapping[str, Any]]) -> Html:
+def _benchmark(
+    name: str,
+    cells: Sequence[CellView],
+    links: Mapping[str, str],
+    comparisons: Sequence[Mapping[str, Any]],
+    pages: Mapping[str, str],
+) -> Html:
     columns = ("arm", "model", "accuracy %", "95 % interval", "against off", "recency", "efficiency", "relevancy", "sessions",
                "tokens", "cost", "of it memory")  # fmt: skip
     parts = [el("h2", name), table(columns, [_row(cell, cells, links) for cell in cells], _NUMBERS, stacked=True)]
@@ -233,7 +250,7 @@ def _benchmark(name: str, cells: Sequence[CellView], links: Mapping[str, str], c
     if dots:
         note = "Per cent, with 95 % intervals. Costs include the history, day dreams and judges."
         parts.append(card("Score against cost", scatter(dots, f"accuracy over cost of each arm on {name}"), note=note))
-    return join([*parts, el("h3", "Every task"), _tasks(cells, links)])
+    return join([*parts, el("h3", "Every task"), _tasks(cells, links, pages)])
 
 
 def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) -> tuple[object, ...]:
@@ -268,9 +285,18 @@ def fault_lines(name: str, client: Mapping[str, Any]) -> Iterator[str]:
     dreams, unscored = client.get("daydreams"), client.get("unscored")
     if isinstance(dreams, Mapping) and dreams.get("failed"):
         yield f"{name}: {dreams['failed']} day dreams failed, so its memory is incomplete. {dreams.get('problem', '')}"
+    if isinstance(ungraded := _ungraded(client), Mapping) and ungraded:
+        task, reason = next(iter(ungraded.items()))
+        tasks = ", ".join(list(ungraded)[:10]) + (" …" if len(ungraded) > 10 else "")
+        yield f"{name}: not scored, because they can't be graded here: {tasks}. {task}: {reason}"
     if isinstance(unscored, Mapping) and unscored:
         causes = ", ".join(f"{count} {fault}" for fault, count in unscored.items())
         yield f"{name}: {sum(unscored.values())} questions are unscored because of faults ({causes}) until a --resume."
+
+
+def _ungraded(client: Mapping[str, Any]) -> Any:
+    summary = client.get("summary")
+    return summary.get("ungraded") if isinstance(summary, Mapping) else None
 
 
 def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
@@ -320,7 +346,7 @@ def _detectable(one: Mapping[str, Any]) -> float | None:
     return number(limits.get("smallest_detectable")) if isinstance(limits, Mapping) else None
 
 
-def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
+def _tasks(cells: Sequence[CellView], links: Mapping[str, str], pages: Mapping[str, str]) -> Html:
     """Render a row for each task.
 
     Tasks on which the cells differ come first. Each mark links to the task on the page of the cell.
@@ -329,7 +355,8 @@ def _tasks(cells: Sequence[CellView], links: Mapping[str, str]) -> Html:
     tasks.sort(key=lambda task: len({cell.marks[task][0] for cell in cells if task in cell.marks}) < 2)
     texts = {task: text for cell in cells for task, text in cell.texts.items()}
     columns = ("task", "asked", *(cell.name for cell in cells))
-    return table(columns, [(task, texts.get(task, ""), *(_mark(cell, task, links) for cell in cells)) for task in tasks])
+    names = {task: el("a", task, href=pages[task]) if task in pages else esc(task) for task in tasks}
+    return table(columns, [(names[task], texts.get(task, ""), *(_mark(cell, task, links) for cell in cells)) for task in tasks])
 
 
 def _mark(cell: CellView, task: str, links: Mapping[str, str]) -> Html:

@@ -18,6 +18,7 @@ from memeval.report.html.charts import Bar, ScatterPoint, bars, scatter
 from memeval.report.html.page import Html, card, el, esc, join, page, table
 from memeval.report.html.run_bench_page import CellView, by_size, cell_view, command_title, grouped, read_summary, run_bench_page
 from memeval.report.html.run_page import run_page, trajectories
+from memeval.report.html.task_page import sessions_of, task_page
 from memeval.report.runs import RunResult, light, read_run, widest_metric
 from memeval.report.tables import leaderboard
 from memeval.results.files import ResultsDir, result_text
@@ -201,7 +202,25 @@ def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView
         name = page_name(f"run_bench-{group}")
         pages[name] = f"{command_title(commands[group])} · {group}"
         summary = read_summary(results.root / "runs" / Path(group).name / "summary.json")
-        write_atomic(folder / name, run_bench_page(group, commands[group], links, summary).encode(), private=False)
+        tasks = _write_tasks(group, commands[group], folder, name)
+        write_atomic(folder / name, run_bench_page(group, commands[group], links, summary, tasks).encode(), private=False)
+    return pages
+
+
+def _write_tasks(group: str, cells: Sequence[CellView], folder: Path, command: str) -> dict[str, dict[str, str]]:
+    """Write a page for each coding task of a command. Return them by benchmark and task.
+
+    The trajectories of the cells are already in the folder.
+    """
+    pages: dict[str, dict[str, str]] = {}
+    for benchmark in dict.fromkeys(cell.benchmark for cell in cells):
+        members = [cell for cell in cells if cell.benchmark == benchmark]
+        sessions = {cell.run_id: sessions_of(folder / cell.trajectories) for cell in members if cell.trajectories}
+        for task in dict.fromkeys(task for found in sessions.values() for task in found):
+            target = page_name(f"task-{group}-{benchmark}-{task}")
+            own = {run_id: found[task] for run_id, found in sessions.items() if task in found}
+            write_atomic(folder / target, task_page(task, members, own, command).encode(), private=False)
+            pages.setdefault(benchmark, {})[task] = target
     return pages
 
 
