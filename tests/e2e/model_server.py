@@ -141,6 +141,10 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "/v1/chat/completions":
             self.model.readings.append(body)
             trouble = self.model.refuses_reader
+            if trouble.hangs:
+                self.model.closed.wait()
+                self.close_connection = True
+                return
             self._json({"error": {"message": "scripted"}} if trouble.status else completion(body), trouble.status or 200)
         else:
             self._json({})

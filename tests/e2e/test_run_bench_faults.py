@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from memeval.claudecode.processes import processes_of
+from memeval.report.html import write_site
+from memeval.results.files import ResultsDir
 from tests.e2e.bench import Rememberer, command, environment, trajectories
 from tests.e2e.conftest import ROOT
 from tests.e2e.model_server import Block, Body, ModelServer, Trouble, completion, conversation, say
@@ -210,20 +212,29 @@ def test_an_outage_and_a_lost_login_end_the_run_with_words_and_a_resume_complete
     assert_same(cell_of(resumed), cell_of(whole))
 
 
-def test_a_day_dream_that_cannot_log_in_is_reported_everywhere_and_a_resume_completes_the_cell(
-    model: ModelServer, folder: Path
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [(Trouble(status=401), "401"), (Trouble(status=500), "500"), (Trouble(hangs=True), "")],
+    ids=["login lost", "failing", "waiting"],
+)
+def test_a_day_dream_that_fails_or_waits_is_reported_everywhere_and_a_resume_completes_the_cell(
+    model: ModelServer, folder: Path, trouble: Trouble, reason: str
 ) -> None:
-    flags = ("-b", "two", "--mode", "off,plugin", *QUICK, "--settle-timeout", "60")
-    model.refuses_reader = Trouble(status=401)
+    flags = ("-b", "two", "--mode", "off,plugin", *QUICK, "--settle-timeout", "8" if trouble.hangs else "60")
+    model.refuses_reader = trouble
     done = bench(model, folder, *flags, "--run-id", "g")
     assert done.returncode == 1, done.stderr
     assert "Day dreams failed in 1 of 2 cells" in done.stderr and "--resume g" in done.stderr
+    assert "plugin claude-haiku-4-5: 1 day dreams failed." in done.stderr
     off, plugin = json.loads(done.stdout)["cells"]
     assert (off["unscored"], plugin["unscored"]) == ({}, {"blocked": 2})
-    assert plugin["daydreams"]["failed"] == 1 and "401" in plugin["daydreams"]["problem"]
+    assert plugin["daydreams"]["failed"] == 1 and reason in plugin["daydreams"]["problem"]
     assert plugin["metrics"]["accuracy"]["value"] is None
-    refused = bench(model, folder, *[flag for flag in flags if flag != "--no-probe"])
-    assert refused.returncode == 2 and "reader (endpoint) does not answer" in refused.stderr
+    page = (write_site(ResultsDir(folder / "results")).parent / "run_bench-g.html").read_text("utf-8")
+    assert "1 day dreams failed" in page and reason in page
+    if reason == "401":
+        refused = bench(model, folder, *[flag for flag in flags if flag != "--no-probe"])
+        assert refused.returncode == 2 and "reader (endpoint) does not answer" in refused.stderr
     model.refuses_reader = Trouble()
     resumed = bench(model, folder, "--resume", "g", "--no-probe")
     assert resumed.returncode == 0, resumed.stderr

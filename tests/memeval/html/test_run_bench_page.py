@@ -182,3 +182,55 @@ def test_a_command_of_two_tasks_never_stands_above_one_of_many(tmp_path: Path) -
     assert f"plugin · {HAIKU} · " in Page(text).text, "arms, model and day instead of a bare id"
     found = boards([parse_run(one) for one in (few, large)])
     assert [len(board.runs[0].questions) for board in found] == [4, 2]
+
+
+def session(step: str, injected: str, patch: str, output: str, **changes: Any) -> dict[str, Any]:
+    """Return the line of a coding session in a trajectory file."""
+    return {
+        "sequence": "c0",
+        "step": step,
+        "kind": "task",
+        "prompt": "Make the total right.",
+        "status": "done",
+        "answer": "The total is right now.",
+        "turns": 3,
+        "usage": {"input_tokens": 900, "output_tokens": 100, "cost_usd": 0.02},
+        "calls": [{"name": "Edit", "arguments": {"file_path": "shop.py"}, "result": "edited", "is_error": False}],
+        "injected": {"tokens": 7, "items": [{"via": "recall", "id": "mem_1", "text": injected, "tokens": 7}] if injected else []},
+        "retrieved": {"tokens": 0, "items": []},
+        "used": [{"id": "mem_1", "how": "content"}] if injected else [],
+        "written": {"memoryd": {"new": {"rule.md": "a new rule"}, "changed": {}, "removed": []}},
+        "graded": {"verdict": output.lower(), "patch": patch, "test output": output},
+        **changes,
+    }
+
+
+def with_sessions(folder: Path, arm: str, right: int, *sessions: dict[str, Any] | str) -> dict[str, Any]:
+    data = cell(arm, right, trajectories=f"{arm}.trajectories.jsonl")
+    (folder / "v0.1").mkdir(parents=True, exist_ok=True)
+    lines = [one if isinstance(one, str) else json.dumps(one) for one in sessions]
+    (folder / "v0.1" / f"{arm}.trajectories.jsonl").write_text("\n".join(lines) + "\n")
+    return data
+
+
+def test_a_coding_task_has_a_page_with_what_each_arm_was_given_did_and_changed(tmp_path: Path) -> None:
+    evil = ATTACKS[0]
+    plugin = with_sessions(tmp_path, "plugin", 4, session("q0", "Use settle().", "+settle(total)", "4 passed"), "{broken")
+    off = with_sessions(tmp_path, "off", 0, session("q0", "", evil, "1 FAILED", prompt=evil), {"kind": "question", "step": "q5"})
+    folder = site(tmp_path, plugin, off)
+    (file,) = folder.glob("task-*.html")
+    text = file.read_text("utf-8")
+    page = Page(text)
+    for part in ("Use settle().", "+settle(total)", "4 passed", "1 FAILED", "mem_1 (content)", "a new rule", "shop.py", evil):
+        assert part in page.text
+    assert evil not in text
+    assert page.text.index("plugin claude-haiku-4-5 right") < page.text.index("off claude-haiku-4-5 wrong")
+    command = (folder / "run_bench-g.html").read_text("utf-8")
+    assert command.count(f'href="{file.name}"') == 1
+    assert 'href="run_bench-g.html"' in text
+
+
+def test_tasks_that_cannot_be_graded_are_named_on_the_page(tmp_path: Path) -> None:
+    ungraded = {"ungraded": {"acme__calc-1": "its tests are flaky"}}
+    shown = Page((site(tmp_path, cell("off", 1, summary=ungraded)) / "run_bench-g.html").read_text("utf-8")).text
+    assert "not scored, because they can't be graded here: acme__calc-1. acme__calc-1: its tests are flaky" in shown
