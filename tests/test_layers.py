@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = {
     "memoryd": [
         {"core"},
-        {"clients", "language", "lineage", "guard"},
+        {"citations", "clients", "language", "lineage", "guard"},
         {"stores", "embed", "llm"},
         {"retrieval", "testing"},
         {"service"},

@@ -156,6 +156,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
     query = replace(_query(runtime, request, caller, request.query), backend=request.backend, statuses=_asked_statuses(request))
     handoffs = _handoffs_for(runtime, query) if _is_plain(request) else []
     route, hits = runtime.service.explain(query, request.k)
+    hits = _as_the_code_is(runtime, hits, caller) if query.as_of is None and query.valid_at is None else hits
     # A graph search by name is meant to find linked memories. The floor can't judge a memory that shares no words with the query.
     linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
     sure, unsure = (hits, []) if linked else split_by_floor(request.query, hits, runtime.settings.floor)
@@ -177,6 +178,14 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
     if caller.is_model:
         _note_returned(runtime, runtime.without_off(answer)["hits"], caller.cwd)
     return answer
+
+
+def _as_the_code_is(runtime: Runtime, hits: Iterable[Hit], caller: Caller) -> list[Hit]:
+    """Mark hits about code that has changed. A model is not given those about code that is gone."""
+    hits = list(hits)
+    items = runtime.injector.code.current([hit.item for hit in hits], caller.cwd, keep_gone=not caller.is_model)
+    current = {item.id: item for item in items}
+    return [replace(hit, item=current[hit.item.id]) for hit in hits if hit.item.id in current]
 
 
 def _note_returned(runtime: Runtime, hits: Iterable[Memory], cwd: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -15,7 +15,20 @@ import orjson
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.errors import InputError
 from memoryd.core.text import digest, one_line, shorten, visible
-from memoryd.core.types import Candidate, Evidence, Hit, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
+from memoryd.core.types import (
+    Candidate,
+    Citation,
+    Evidence,
+    Hit,
+    Kind,
+    Link,
+    LinkType,
+    MemoryItem,
+    Polarity,
+    Scope,
+    Source,
+    Status,
+)
 
 ID_PATTERN = re.compile(r"mem_[0-9a-f]{12}")
 SHOWN_CHARACTERS = 80
@@ -30,6 +43,10 @@ _SOURCES = {member.value: member for member in Source}
 _STATUSES = {member.value: member for member in Status}
 _LINK_TYPES = {member.value: member for member in LinkType}
 _NO_EVIDENCE = Evidence()
+_CITATION_FIELDS = tuple(each.name for each in fields(Citation))
+MAX_CITES = 20
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+_NEWER = frozenset({"asked_as", "cites"})
 
 
 def new_id() -> str:
@@ -67,7 +84,13 @@ def item_to_dict(item: MemoryItem) -> dict[str, Any]:
         "evidence": _evidence_to_dict(item.evidence),
         "pinned": item.pinned,
         "asked_as": list(item.asked_as),
+        "cites": [citation_to_dict(citation) for citation in item.cites],
     }
+
+
+def citation_to_dict(citation: Citation) -> dict[str, str]:
+    """Return the fields of a citation that are known."""
+    return {name: value for name in _CITATION_FIELDS if (value := getattr(citation, name))}
 
 
 def _iso_or_none(moment: datetime | None) -> str | None:
@@ -147,6 +170,24 @@ def _evidence(value: Any, field: str) -> Evidence:
     )
 
 
+def _cites(value: Any, field: str) -> tuple[Citation, ...]:
+    entries = [value] if isinstance(value, str | Mapping) else value
+    if not isinstance(entries, list | tuple) or len(entries) > MAX_CITES:
+        raise InputError(f"{field}: expected a list of at most {MAX_CITES} places.", fix="Write cites as [src/app.py@3f9c2a7].")
+    return tuple(_citation(entry, field) for entry in entries)
+
+
+def _citation(value: Any, field: str) -> Citation:
+    """Read a citation, either a mapping of its fields or a text such as `src/app.py@3f9c2a7`."""
+    if isinstance(value, str):
+        path, mark, commit = value.rpartition("@")
+        known = mark and _COMMIT.fullmatch(commit)
+        return _citation({"path": path, "commit": commit} if known else {"path": value}, field)
+    if not isinstance(value, Mapping) or not value.get("path"):
+        raise InputError(f"{field}: each entry needs a path.", fix="Write src/app.py@3f9c2a7, or a mapping with the key path.")
+    return Citation(**{name: str(value[name]) for name in _CITATION_FIELDS if value.get(name)})
+
+
 def _bool(value: Any, field: str) -> bool:
     if not isinstance(value, bool):
         raise InputError(f"{field}: '{shown(value)}' is not true or false.", fix=f"Write {field} as true or false.")
@@ -184,6 +225,7 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "evidence": _evidence,
     "pinned": _bool,
     "asked_as": _strings,
+    "cites": _cites,
 }
 OWNED_KEYS = (*_READERS, "trust")
 _NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
@@ -273,6 +315,7 @@ def _own_item(values: dict[str, Any]) -> MemoryItem:
         else _NO_EVIDENCE,
         pinned=values["pinned"],
         asked_as=tuple(values["asked_as"]),
+        cites=tuple(Citation(**cited) for cited in values["cites"]) if values.get("cites") else (),
     )
 
 
@@ -288,9 +331,10 @@ def item_digest(item: MemoryItem) -> str:
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    An empty `asked_as` is left out, so that digests from before keys existed remain valid and an upgrade does not reindex.
+    Empty `asked_as` and `cites` are left out, so that digests from before these existed remain valid and an upgrade does not
+    reindex.
     """
-    counted = {name: value for name, value in values.items() if name != "backends" and (value or name != "asked_as")}
+    counted = {name: value for name, value in values.items() if name != "backends" and (value or name not in _NEWER)}
     return digest(orjson.dumps(counted).decode())[:32]
 
 

@@ -14,6 +14,8 @@ CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can 
 AGREED_TAG = "agreed"  # written by the agent and accepted by the user
 HIDDEN_TAG = "hidden-by-model"  # hidden at a model's request; this binds models but not the user
 CHECK_TAG = "check"  # a file that the memory refers to is missing or has changed substantially
+# Prefix of tags that recall adds to what it gives, never to a file: how the cited code differs from what was cited.
+CODE_TAG = "code: "
 # Tags with a special meaning. Models can neither set nor remove them.
 RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHECK_TAG, "archived", "expired", "merged", "pinned"})
 
@@ -171,6 +173,31 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """The code that a memory is about, as it was when the memory was learnt. Empty fields are unknown.
+
+    Attributes:
+        path: Path of the file, relative to the top of the working tree, with `/`.
+        commit: HEAD at that time. The file may have had changes that were not committed.
+        blob: Git's id of the file's content at that time.
+        symbol: The function, class or constant that the memory names; only its definition matters then.
+        body: Digest of that definition.
+        text: A line (or part of one) that the memory quotes; only this text matters then.
+        key: Where a configuration file says a version or a port, such as `engines.node`.
+        value: What the file said there.
+    """
+
+    path: str
+    commit: str = ""
+    blob: str = ""
+    symbol: str = ""
+    body: str = ""
+    text: str = ""
+    key: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryItem:
     """One self-contained statement with its history.
 
@@ -180,6 +207,7 @@ class MemoryItem:
         valid_from: Start of valid time (when the statement was true); `valid_to` is its end. All times are aware UTC.
         asked_as: Keys: questions or tasks, in other words than the statement, for which it is relevant. Searched
             together with the statement, but never used as evidence and never injected.
+        cites: The code that the statement is about. Recall compares it with the working tree.
     """
 
     content: str
@@ -205,6 +233,7 @@ class MemoryItem:
     evidence: Evidence = Evidence()
     pinned: bool = False
     asked_as: tuple[str, ...] = ()
+    cites: tuple[Citation, ...] = ()
 
     @property
     def trust(self) -> Trust:

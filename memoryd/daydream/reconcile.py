@@ -6,20 +6,19 @@ by the dream.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Protocol
 
+from memoryd.citations.cite import cite
+from memoryd.citations.repository import head_commit
 from memoryd.clients.registry import foreign_client
 from memoryd.core import decision_log
 from memoryd.core.clock import SKEW, to_iso
 from memoryd.core.decision_log import LoggedDecision
-from memoryd.core.project import find_git
 from memoryd.core.protocols import Clock, MemoryStore
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import (
@@ -49,52 +48,18 @@ from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, 
 from memoryd.language.entities import find_entities
 from memoryd.language.stems import roots
 
-# The HEAD commit of a working folder, read from git's own files without starting a process.
-
-_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # HEAD is read together with the log, so for an older statement it would be a later commit.
 FRESH = timedelta(hours=1)
 
 
-def head_commit(cwd: str) -> str:
-    """Return the HEAD commit of the folder's repository or worktree, or an empty text."""
-    git = find_git(Path(cwd)) if cwd else None
-    if git is None:
-        return ""
-    head = _read(_git_dir(git.root) / "HEAD")
-    if not head.startswith("ref:"):
-        return head if _HASH.fullmatch(head) else ""
-    name = head.removeprefix("ref:").strip()
-    if ".." in name or name.startswith("/"):
-        return ""
-    loose = _read(git.common_dir / name)
-    return loose if _HASH.fullmatch(loose) else _packed(git.common_dir, name)
-
-
 def commit_for(cwd: str, said_at: datetime | None, now: datetime) -> str:
     """Return the commit to record with a statement made at that time. It is empty if the commit is unknown."""
-    return head_commit(cwd) if said_at is not None and abs(now - said_at) <= FRESH else ""
+    return head_commit(cwd) if _is_fresh(said_at, now) else ""
 
 
-def _git_dir(root: Path) -> Path:
-    dot_git = root / ".git"
-    pointer = "" if dot_git.is_dir() else _read(dot_git)
-    return (root / pointer.removeprefix("gitdir:").strip()).resolve() if pointer.startswith("gitdir:") else dot_git
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace").strip()
-    except OSError:
-        return ""
-
-
-def _packed(common_dir: Path, name: str) -> str:
-    for line in _read(common_dir / "packed-refs").splitlines():
-        commit, _, ref = line.partition(" ")
-        if ref == name and _HASH.fullmatch(commit):
-            return commit
-    return ""
+def _is_fresh(said_at: datetime | None, now: datetime) -> bool:
+    """Return whether the working tree is still nearly the one that the statement is about."""
+    return said_at is not None and abs(now - said_at) <= FRESH
 
 
 UNKNOWN_SESSION = "unknown"
@@ -510,6 +475,8 @@ class Reconciler:
         item = to_item(candidate, passage, now=now, decision=decision, commit=commit_for(passage.cwd, candidate.at, now))
         if ahead or (candidate.at is None and passage.transcript):
             item = replace(item, valid_from=None)
+        if _is_fresh(candidate.at, now):
+            item = replace(item, cites=cite(item.content, item.kind, passage, item.evidence.commit, candidate.paths))
         if decision.action is KeepAction.CONFIRMS:
             self._confirm(decision.target, item, outright=candidate.status is not Status.CANDIDATE)
             self._close(id for id in references.ended if id != decision.target)
@@ -599,6 +566,7 @@ class Reconciler:
             entities=item.entities,
             asked_as=item.asked_as or (old.asked_as if old else ()),
             evidence=replace(item.evidence, lines=tuple(lines)),
+            cites=item.cites or (old.cites if old else ()),
         )
 
     def _close(self, ids: Iterable[str]) -> None:

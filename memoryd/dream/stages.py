@@ -105,6 +105,7 @@ def united(best: MemoryItem, members: Sequence[MemoryItem]) -> MemoryItem:
         valid_from=min(starts),
         valid_to=None if None in ends else max(end for end in ends if end is not None),
         evidence=_evidence(best, members),
+        cites=tuple(dict.fromkeys(cited for item in (best, *sorted(members, key=lambda item: item.id)) for cited in item.cites)),
         supersedes=best.id,
         backends=(),
     )

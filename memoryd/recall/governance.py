@@ -342,13 +342,22 @@ UNSURE_FLOOR_OF_QUESTION = 0.005
 MAX_UNSURE = 3
 
 
-def governance_of(service: Orchestrator, state: State, project: str, now: datetime, budget: int) -> Governance:
-    """Return the project's governance, chosen from its newest memories and from all lasting ones (rules, decisions …)."""
+Current = Callable[[Iterable[MemoryItem]], Iterable[MemoryItem]]
+
+
+def governance_of(
+    service: Orchestrator, state: State, project: str, now: datetime, budget: int, current: Current | None = None
+) -> Governance:
+    """Return the project's governance, chosen from its newest memories and from all lasting ones (rules, decisions …).
+
+    `current` leaves out what no longer fits the code (see recall.current_code).
+    """
     candidates = _found(service, Query(project=project, now=now), NEWEST)
     candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MAX_LASTING)
     tombstones = _found(service, Query(project=project, statuses=(Status.BLACKLISTED,)), NEWEST)
     usage = {id: count_uses(uses) for id, uses in state.ledger.all_uses().items() if id in candidates}
-    return govern(candidates.values(), now, budget, usage=usage, forbidden=tombstones.values(), compare=service.compare)
+    items = current(candidates.values()) if current else candidates.values()
+    return govern(items, now, budget, usage=usage, forbidden=tombstones.values(), compare=service.compare)
 
 
 def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryItem]:

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from memoryd.clients.registry import CLAUDE_CODE
@@ -24,6 +25,7 @@ from memoryd.core.state import Handoff, State
 from memoryd.core.trial import Arm
 from memoryd.core.types import EPOCH, LinkType, MemoryItem, Project, Query, Status
 from memoryd.daydream.admission import is_excluded
+from memoryd.recall.current_code import CurrentCode
 from memoryd.recall.governance import Governance, drop_contradicted, govern, governance_of, handoffs_for
 from memoryd.recall.offer import Offering
 from memoryd.recall.prompt_block import fit, harmless, item_line, overhead, render_block
@@ -75,14 +77,19 @@ class Injector:
         self._settings = settings
         self._clock = clock
         self._registry = registry
+        self.code = CurrentCode(registry)
         self._offering = Offering(service, state, settings, clock)
 
-    def governance(self, project: str, budget: int | None = None) -> Governance:
-        """Return the project's governance within the budget (by default the session budget). It is empty where memory is off."""
+    def governance(self, project: str, budget: int | None = None, root: str = "") -> Governance:
+        """Return the project's governance within the budget (by default the session budget). It is empty where memory is off.
+
+        `root` is the working tree with which memories about code are compared.
+        """
         tokens = self._settings.session_budget if budget is None else budget
         if self._state.is_off(project):
             return govern((), self._clock.now(), tokens)
-        return governance_of(self._service, self._state, project, self._clock.now(), tokens)
+        current = partial(self.code.current, root=root)
+        return governance_of(self._service, self._state, project, self._clock.now(), tokens, current)
 
     def handoffs(self, project: str) -> list[Handoff]:
         """Return the project's handoffs, latest first."""
@@ -123,7 +130,8 @@ class Injector:
         fresh = [item for item in self._new_items(event) if item.id not in seen]
         budget = self._settings.session_budget
         if whole is None or fresh:
-            whole = self.governance(event.project.id, budget - int(budget * NEW_SHARE) if fresh else budget)
+            room = budget - int(budget * NEW_SHARE) if fresh else budget
+            whole = self.governance(event.project.id, room, event.project.root)
         chosen = whole
         self._state.set_governed(event.session)
         if chosen.ids and set(chosen.ids) <= seen:
@@ -138,7 +146,8 @@ class Injector:
             return []
         now = self._clock.now()  # a memory dated while the clock was ahead would count as new for years
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
-        return self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
+        found = self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
+        return self.code.current(found, event.project.root)
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Remove the items that lose against any other active memory, whether or not that memory is in the list."""
@@ -185,6 +194,7 @@ class Injector:
         hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
         seen = self._state.injected(event.session)
         fresh = [item for item in self._drop_contradicted([hit.item for hit in hits]) if item.id not in seen]
+        fresh = self.code.current(fresh, event.project.root)
         kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
         return render_block([item_line(item) for item in kept], PROMPT_REASON)
@@ -205,7 +215,7 @@ class Injector:
     def _cache(self, project: Project, *, off: bool) -> Governance | None:
         answer, governance = b"", None
         if self._settings.inject_session and not off and not self._state.is_off(project.id):
-            governance = self.governance(project.id)
+            governance = self.governance(project.id, root=project.root)
             # A hook without a daemon can't tell the arms of a trial apart. The first prompt brings what a session lacks.
             answer = b"" if self._state.trial.share else hook_output("SessionStart", governance.text)
         self._note_closed_folders()

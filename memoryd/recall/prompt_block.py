@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from memoryd.core.client_tags import NAMES, RECALL_TAG, folded, without_hidden
 from memoryd.core.text import one_line, shorten, token_count
-from memoryd.core.types import AGREED_TAG, CHECK_TAG, Kind, MemoryItem, Source, Status, Trust
+from memoryd.core.types import AGREED_TAG, CHECK_TAG, CODE_TAG, Kind, MemoryItem, Source, Status, Trust
 
 TAG = RECALL_TAG
 ITEM_CHARACTERS = 600
@@ -57,6 +57,7 @@ def item_line(item: MemoryItem) -> str:
     when = (item.valid_from or item.created_at).date().isoformat()
     text = shorten(harmless(item.content), ITEM_CHARACTERS)
     doubt = " (check: file changed)" if CHECK_TAG in item.tags else ""
+    doubt += "".join(f" ({harmless(tag.removeprefix(CODE_TAG))})" for tag in item.tags if tag.startswith(CODE_TAG))
     ended = " (no longer holds)" if item.status is Status.SUPERSEDED else ""
     return f"- [{item.id}] ({item.kind.value}, {when}, {describe_source(item)}) {text}{doubt}{ended}"
 

@@ -1,0 +1,290 @@
+"""Compare cited code with the working tree and its branch.
+
+The cheap part looks at a file's size and time, then at its content; it starts no process and is done at every recall. Only what
+does not match is put to git, in the background, and the answer is kept until the file or HEAD changes.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from pathlib import Path, PurePosixPath
+
+from memoryd.citations.repository import Repository, blob_id, read_file
+from memoryd.citations.symbols import alike, body_digest, definition, holds_text
+from memoryd.citations.versions import still_says, values_of
+from memoryd.core.types import CODE_TAG, Citation, MemoryItem
+
+log = logging.getLogger(__name__)
+KEPT_FINDINGS = 20_000
+KEPT_REPOSITORIES = 32
+SAME_CODE = 0.5  # share of lines above which a definition elsewhere is the same one, edited
+MAX_UNTRACKED = 200
+
+
+class CodeState(IntEnum):
+    """What became of cited code. A higher value matters more where a memory cites several places."""
+
+    UNCHANGED = 0
+    MOVED = 1
+    OTHER_BRANCH = 2
+    CHANGED = 3
+    GONE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The state of a citation, where its code is now, and what a configuration file says now."""
+
+    state: CodeState
+    path: str = ""
+    now: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A finding with what it depends on: the file's size and time, and HEAD."""
+
+    finding: Finding
+    stamp: tuple[int, int] | None
+    head: str
+    final: bool
+
+
+def _matches(citation: Citation, data: bytes) -> Finding | None:
+    """Return the finding for the content of the cited file. Return None if a cited definition is not in it."""
+    if citation.key:
+        value = values_of(citation.path, data.decode("utf-8", "replace")).get(citation.key)
+        if value is None:
+            return Finding(CodeState.CHANGED, citation.path)
+        same = still_says(citation.value, value)
+        return Finding(CodeState.UNCHANGED if same else CodeState.CHANGED, citation.path, "" if same else value)
+    if citation.blob and blob_id(data) == citation.blob:
+        return Finding(CodeState.UNCHANGED, citation.path)
+    text = data.decode("utf-8", "replace")
+    if citation.symbol:
+        body = definition(text, citation.symbol)
+        if body is None:
+            return None
+        same = not citation.body or body_digest(body) == citation.body
+    else:
+        same = holds_text(text, citation.text) if citation.text else not citation.blob
+    return Finding(CodeState.UNCHANGED if same else CodeState.CHANGED, citation.path)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_size, status.st_mtime_ns
+
+
+class CodeCheck:
+    """Finds the states of cited code. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, Citation], _Kept] = OrderedDict()
+        self._repositories: OrderedDict[str, Repository] = OrderedDict()
+        self._lock = threading.Lock()
+        self._running: threading.Thread | None = None
+        self._waiting: dict[tuple[str, Citation], None] = {}
+
+    def quick(self, root: Path, citations: Iterable[Citation]) -> list[Finding]:
+        """Return findings without starting a process. What git has to say about them follows in the background."""
+        repository = self._repository(root)
+        head = repository.head()
+        out, open_questions = [], []
+        for citation in citations:
+            kept = self._look(repository, citation, head)
+            out.append(kept.finding)
+            if not kept.final:
+                open_questions.append(citation)
+        if open_questions:
+            self._ask_later(root, open_questions)
+        return out
+
+    def thorough(self, root: Path, citations: Iterable[Citation]) -> list[Finding]:
+        """Return findings, and ask git about everything that does not match. This takes milliseconds per citation."""
+        repository = self._repository(root)
+        head = repository.head()
+        out = []
+        for citation in citations:
+            kept = self._look(repository, citation, head)
+            out.append(kept.finding if kept.final else self._ask(repository, citation, head))
+        return out
+
+    def settle(self, timeout: float = 30.0) -> None:
+        """Wait until git has answered what was asked in the background."""
+        with self._lock:
+            running = self._running
+        if running is not None:
+            running.join(timeout)
+
+    def _repository(self, root: Path) -> Repository:
+        with self._lock:
+            found = self._repositories.get(str(root))
+            if found is None:
+                found = self._repositories[str(root)] = Repository(root)
+                if len(self._repositories) > KEPT_REPOSITORIES:
+                    self._repositories.popitem(last=False)
+            return found
+
+    def _look(self, repository: Repository, citation: Citation, head: str) -> _Kept:
+        """Return what is known, or what the file alone shows."""
+        key = (str(repository.root), citation)
+        kept = self._kept.get(key)
+        current = kept.finding.path if kept and kept.finding.path else citation.path
+        if not _is_inside(current):
+            return _Kept(Finding(CodeState.GONE), None, head, final=True)
+        stamp = _stamp(repository.root / current)
+        same_file = kept is not None and kept.stamp == stamp
+        if kept is not None and same_file and (kept.head == head or kept.finding.state is CodeState.UNCHANGED):
+            return kept
+        path = repository.root / citation.path
+        data = read_file(path)
+        found = _matches(citation, data) if data is not None else None
+        if found is None:
+            found = Finding(CodeState.GONE) if kept is None or not kept.final else kept.finding
+        result = _Kept(found, _stamp(path), head, final=found.state is CodeState.UNCHANGED or not head)
+        if result.final:
+            self._keep(key, result)
+        return result
+
+    def _keep(self, key: tuple[str, Citation], kept: _Kept) -> None:
+        with self._lock:
+            self._kept[key] = kept
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT_FINDINGS:
+                self._kept.popitem(last=False)
+
+    # What git knows
+
+    def _ask_later(self, root: Path, citations: Iterable[Citation]) -> None:
+        with self._lock:
+            self._waiting |= dict.fromkeys((str(root), citation) for citation in citations)
+            if self._running is None:
+                self._running = threading.Thread(target=self._work, name="cited code", daemon=True)
+                self._running.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._running = None
+                    return
+                root, citation = next(iter(self._waiting))
+                del self._waiting[(root, citation)]
+            try:
+                repository = self._repository(Path(root))
+                self._ask(repository, citation, repository.head())
+            except Exception:
+                log.exception("cited code could not be checked")
+
+    def _ask(self, repository: Repository, citation: Citation, head: str) -> Finding:
+        found = self._found_by_git(repository, citation, head)
+        stamp = _stamp(repository.root / (found.path or citation.path))
+        self._keep((str(repository.root), citation), _Kept(found, stamp, head, final=True))
+        return found
+
+    def _found_by_git(self, repository: Repository, citation: Citation, head: str) -> Finding:
+        data = read_file(repository.root / citation.path)
+        here = _matches(citation, data) if data is not None else None
+        if here is not None and here.state is CodeState.UNCHANGED:
+            return here
+        found = (
+            self._followed(repository, citation, head) or here or self._elsewhere(repository, citation) or Finding(CodeState.GONE)
+        )
+        if found.state in (CodeState.CHANGED, CodeState.GONE) and _is_on_other_branch(repository, citation, head):
+            return replace(found, state=CodeState.OTHER_BRANCH)
+        return found
+
+    def _followed(self, repository: Repository, citation: Citation, head: str) -> Finding | None:
+        """Return the finding for the path that the file has after renames, if that is another one."""
+        path = repository.renamed(citation.path, citation.commit, head) if citation.commit and head else ""
+        found = self._at(repository, citation, path) if path and path != citation.path else None
+        return found or self._uncommitted(repository, citation)
+
+    def _uncommitted(self, repository: Repository, citation: Citation) -> Finding | None:
+        """Return the finding for a file that was moved without a commit."""
+        if not citation.blob or (repository.root / citation.path).exists():
+            return None
+        suffix = PurePosixPath(citation.path).suffix
+        for path in [path for path in repository.untracked() if PurePosixPath(path).suffix == suffix][:MAX_UNTRACKED]:
+            found = self._at(repository, citation, path)
+            if found is not None and found.state is CodeState.MOVED:
+                return found
+        return None
+
+    @staticmethod
+    def _at(repository: Repository, citation: Citation, path: str) -> Finding | None:
+        data = read_file(repository.root / path) if _is_inside(path) else None
+        found = _matches(replace(citation, path=path), data) if data is not None else None
+        if found is None:
+            return None
+        return replace(found, state=CodeState.MOVED) if found.state is CodeState.UNCHANGED else found
+
+    def _elsewhere(self, repository: Repository, citation: Citation) -> Finding | None:
+        """Return the finding for a definition that was moved to another file, perhaps with edits."""
+        if not citation.symbol:
+            return None
+        before = repository.content(citation.commit, citation.path) if citation.commit else None
+        body = definition(before.decode("utf-8", "replace"), citation.symbol) if before else None
+        best: tuple[float, Finding] | None = None
+        for path in repository.files_with(citation.symbol):
+            found = self._at(repository, citation, path) if path != citation.path else None
+            if found is not None and found.state is CodeState.MOVED:
+                return found
+            data = read_file(repository.root / path)
+            now = definition(data.decode("utf-8", "replace"), citation.symbol) if data and found else None
+            likeness = alike(body, now) if body and now else 0.0
+            if found is not None and likeness >= SAME_CODE and (best is None or likeness > best[0]):
+                best = likeness, found
+        return best[1] if best else None
+
+
+def _is_on_other_branch(repository: Repository, citation: Citation, head: str) -> bool:
+    """Return whether the code was cited on a branch that HEAD's history does not hold, and is still there as it was cited."""
+    if not citation.commit or repository.holds(citation.commit, head) is not False:
+        return False
+    for tip in repository.tips_with(citation.commit, head):
+        data = repository.content(tip, citation.path)
+        found = _matches(citation, data) if data is not None else None
+        if found is not None and found.state is CodeState.UNCHANGED:
+            return True
+    return False
+
+
+def _is_inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not path.startswith("/") and ".." not in parts and parts[0] != ".git"
+
+
+# What recall does with the findings.
+
+
+def overall(findings: Sequence[Finding]) -> Finding:
+    """Return the state of a memory from those of its citations. It is gone only if all of them are."""
+    gone = [found for found in findings if found.state is CodeState.GONE]
+    if gone and len(gone) < len(findings):
+        return Finding(CodeState.CHANGED)
+    return max(findings, key=lambda found: (found.state, found.now), default=Finding(CodeState.UNCHANGED))
+
+
+def remark(found: Finding) -> str:
+    """Return what a reader of the memory should know about the cited code, or an empty text."""
+    if found.state is CodeState.CHANGED:
+        return f"{found.path} now says {found.now[:60]}" if found.now else "the code has changed since"
+    if found.state is CodeState.MOVED:
+        return f"now in {found.path}"
+    return {CodeState.GONE: "the code is gone", CodeState.OTHER_BRANCH: "about code on another branch"}.get(found.state, "")
+
+
+def annotated(item: MemoryItem, found: Finding) -> MemoryItem:
+    """Return the memory with the remark as a tag that is never stored."""
+    note = remark(found)
+    return replace(item, tags=(*item.tags, CODE_TAG + note)) if note else item
