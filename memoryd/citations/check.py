@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 KEPT_FINDINGS = 20_000
 KEPT_REPOSITORIES = 32
 SAME_CODE = 0.5  # share of lines above which a definition elsewhere is the same one, edited
+DISTINCTIVE = 10  # characters of a name
 MAX_UNTRACKED = 200
 
 
@@ -234,17 +235,19 @@ class CodeCheck:
             return None
         before = repository.content(citation.commit, citation.path) if citation.commit else None
         body = definition(before.decode("utf-8", "replace"), citation.symbol) if before else None
-        best: tuple[float, Finding] | None = None
+        edited: list[tuple[float, Finding]] = []
         for path in repository.files_with(citation.symbol):
-            found = self._at(repository, citation, path) if path != citation.path else None
+            data = read_file(repository.root / path) if path != citation.path and _is_inside(path) else None
+            now = definition(data.decode("utf-8", "replace"), citation.symbol) if data else None
+            found = self._at(repository, citation, path) if now else None
             if found is not None and found.state is CodeState.MOVED:
                 return found
-            data = read_file(repository.root / path)
-            now = definition(data.decode("utf-8", "replace"), citation.symbol) if data and found else None
-            likeness = alike(body, now) if body and now else 0.0
-            if found is not None and likeness >= SAME_CODE and (best is None or likeness > best[0]):
-                best = likeness, found
-        return best[1] if best else None
+            if found is not None and now:
+                edited.append((alike(body, now) if body else 0.0, found))
+        likeness, best = max(edited, key=lambda pair: pair[0], default=(0.0, None))
+        # A name such as `parse` may well be defined by others; a longer one that occurs once is the same thing, rewritten.
+        rewritten = len(edited) == 1 and len(citation.symbol) >= DISTINCTIVE
+        return best if likeness >= SAME_CODE or rewritten else None
 
 
 def _is_on_other_branch(repository: Repository, citation: Citation, head: str) -> bool:

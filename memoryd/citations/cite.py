@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from memoryd.citations.repository import blob_id, read_file
@@ -71,6 +72,20 @@ def _cited(statement: str, root: Path, passage: Passage, commit: str, paths: Seq
                 yield Citation(path, commit, blob, text=quoted)
         if path in named:
             yield Citation(path, commit, blob)
+
+
+def renewed(citation: Citation, root: Path, commit: str) -> Citation:
+    """Return the citation of the same code as it is now. What is no longer in the file is cited by its file alone."""
+    source = _source(root, citation.path)
+    if source is None:
+        return citation
+    now = Citation(citation.path, commit, blob_id(source[0]))
+    if citation.key:
+        value = values_of(citation.path, source[1]).get(citation.key)
+        return replace(now, key=citation.key, value=value) if value is not None else now
+    if citation.symbol and (body := definition(source[1], citation.symbol)) is not None:
+        return replace(now, symbol=citation.symbol, body=body_digest(body))
+    return replace(now, text=citation.text) if citation.text and holds_text(source[1], citation.text) else now
 
 
 def _versions(statement: str, root: Path, commit: str, sources: dict[str, tuple[bytes, str]]) -> Iterator[Citation]:

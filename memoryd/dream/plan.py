@@ -62,6 +62,7 @@ class Action(StrEnum):
     DECAY = "decay"
     LINK = "link"
     CHECK = "check"
+    CITE = "cite"
     FORGET = "forget"
 
 

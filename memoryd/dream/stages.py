@@ -15,9 +15,22 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from memoryd.citations.check import CodeState, Finding, overall
 from memoryd.core.ledger import FileState
 from memoryd.core.text import token_count
-from memoryd.core.types import AUTHORITY, CHECK_TAG, Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Source, Status
+from memoryd.core.types import (
+    AUTHORITY,
+    CHECK_TAG,
+    Citation,
+    Evidence,
+    Kind,
+    Link,
+    LinkType,
+    MemoryItem,
+    Polarity,
+    Source,
+    Status,
+)
 from memoryd.dream.neighbours import CandidatePair, Claim, Neighbourhood, Relations, family
 from memoryd.dream.plan import Action, Change, DreamLimits, PlanBuilder, Retirement, UndecidedConflict, partition, said_at
 from memoryd.language import CONFLICTS, Relation, has_correction
@@ -461,6 +474,7 @@ _STILL_DIFFERENT = "-"
 _GONE = FileState(-1, 0, "")
 
 RootsOf = Callable[[MemoryItem], Sequence[Path]]
+CiteAgain = Callable[[MemoryItem, Citation, Finding], Citation]
 
 
 @dataclass(slots=True)
@@ -500,7 +514,7 @@ def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileSt
     look = _FileReader(MAX_READS)
     out = Inspection()
     for item in sorted(items, key=lambda item: item.id):
-        if item.evidence.paths and item.status is Status.ACTIVE:
+        if item.evidence.paths and item.status is Status.ACTIVE and not item.cites:  # what it cites is compared more exactly
             _inspect(item, known.get(item.id, {}), roots_of(item), look, out)
     return out
 
@@ -571,3 +585,47 @@ def changes(items: Mapping[str, MemoryItem], found: Inspection) -> list[Change]:
         tags = (*item.tags, CHECK_TAG) if id in found.mark else tuple(tag for tag in item.tags if tag != CHECK_TAG)
         out.append(Change(ANCHORS, Action.CHECK, item, replace(item, tags=tags), reason))
     return out
+
+
+# Citations: follow cited code that was moved, and propose what to do about memories whose code has changed or is gone.
+
+CITATIONS = "citations"
+CODE_CHANGED = "the code that it cites has changed; accept if the statement still holds"
+CODE_GONE = "the code that it cites is gone"
+Compared = Callable[[MemoryItem], Sequence[Finding]]
+
+
+def follow_citations(items: Iterable[MemoryItem], findings_of: Compared, cite_again: CiteAgain, now: datetime) -> list[Change]:
+    """Return changes for the memories that cite code which is no longer as it was cited.
+
+    What was moved is cited at its new place. The other changes need consent (see `needs_answer`): to cite changed code as it is
+    now, which says that the statement still holds, and to retire a memory whose code is gone.
+    """
+    out = []
+    for item in sorted(items, key=lambda item: item.id):
+        found = findings_of(item) if item.cites and item.status is Status.ACTIVE else ()
+        if not found:
+            continue
+        out += _followed(item, list(zip(item.cites, found, strict=True)), cite_again, now)
+    return out
+
+
+def _followed(item: MemoryItem, cited: Sequence[tuple[Citation, Finding]], cite_again: CiteAgain, now: datetime) -> list[Change]:
+    state = overall([found for _, found in cited]).state
+    if state is CodeState.GONE:
+        ended = replace(item, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
+        return [Change(CITATIONS, Action.ARCHIVE, item, ended, CODE_GONE)]
+    if state is CodeState.CHANGED:
+        renewed = tuple(cite_again(item, citation, found) for citation, found in cited if found.state is not CodeState.GONE)
+        return [Change(CITATIONS, Action.CITE, item, replace(item, cites=renewed), CODE_CHANGED)]
+    moves = {citation: found.path for citation, found in cited if found.state is CodeState.MOVED}
+    if not moves:
+        return []
+    now_at = tuple(replace(citation, path=moves.get(citation, citation.path)) for citation, _ in cited)
+    paths = ", ".join(dict.fromkeys(f"{citation.path} is now {path}" for citation, path in moves.items()))
+    return [Change(CITATIONS, Action.CITE, item, replace(item, cites=now_at), paths)]
+
+
+def needs_answer(change: Change) -> bool:
+    """Return whether only the user can say what a change of cited code means for the memory."""
+    return change.stage == CITATIONS and change.reason in (CODE_CHANGED, CODE_GONE)

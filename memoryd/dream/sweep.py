@@ -12,6 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from memoryd.citations.check import CodeCheck, Finding
+from memoryd.citations.cite import renewed
+from memoryd.citations.repository import head_commit
 from memoryd.core.clock import SKEW, from_iso, to_iso
 from memoryd.core.codec import is_id
 from memoryd.core.config import Settings
@@ -20,7 +23,7 @@ from memoryd.core.files import try_lock
 from memoryd.core.project import ProjectRegistry, find_git
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
-from memoryd.core.types import EPOCH, MemoryItem, Query, Source, Status
+from memoryd.core.types import EPOCH, Citation, MemoryItem, Query, Source, Status
 from memoryd.dream import stages
 from memoryd.dream.apply import Applier, Undone
 from memoryd.dream.journal import EntryKind, EntryStep, EntrySummary, Journal, JournalRecord
@@ -86,6 +89,7 @@ class Sweep:
         self._registry = ProjectRegistry(settings.paths.projects)
         self.journal = Journal(settings.paths.journal)
         self.proposals = Proposals(settings.paths.proposals)
+        self._code = CodeCheck()
         self._applier = Applier(service, self.journal, clock, self._on_undone)
 
     @contextlib.contextmanager
@@ -138,7 +142,20 @@ class Sweep:
         protected = self._protected(items.values())
         plan = self._planning(list(items.values()), protected)
         inspection = stages.inspect(items.values(), self._state.ledger.anchors(), self._roots_of)
-        return self._guarded(_with_marks(plan, items, inspection), items, protected), inspection
+        plan = _with_marks(plan, items, inspection)
+        changed = {change.id for change in plan.changes}
+        cited = (item for item in items.values() if item.id not in changed)  # the others are looked at by the next dream
+        moved = stages.follow_citations(cited, self._findings, self._cite_again, self._clock.now())
+        plan = replace(plan, changes=(*plan.changes, *moved))
+        return self._guarded(plan, items, protected), inspection
+
+    def _findings(self, item: MemoryItem) -> Sequence[Finding]:
+        root = next((root for root in self._roots_of(item) if root.is_dir()), None)
+        return self._code.thorough(root, item.cites) if root is not None else ()
+
+    def _cite_again(self, item: MemoryItem, citation: Citation, found: Finding) -> Citation:
+        root = next(root for root in self._roots_of(item) if root.is_dir())
+        return renewed(replace(citation, path=found.path or citation.path), root, head_commit(str(root)))
 
     def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
         """Hold back the groups that the user refused or must consent to, and all removals if there are too many of them."""
@@ -147,6 +164,8 @@ class Sweep:
         wanted = [group for group in groups if not refused.covers(group)]
         held = {id_of(group): NEEDS_CONSENT for group in wanted if _needs_consent(group, protected)}
         free = [group for group in wanted if id_of(group) not in held]
+        held |= {id_of(group): group[0].reason for group in free if any(map(stages.needs_answer, group))}
+        free = [group for group in free if id_of(group) not in held]
         active = sum(item.status is Status.ACTIVE for item in items.values())
         if sum(map(_dropped, free)) > self._bound(active):
             held |= {id_of(group): TOO_MUCH for group in free if _dropped(group)}

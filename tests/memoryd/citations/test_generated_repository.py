@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import statistics
+import time
+from pathlib import Path
+
+import pytest
+
+from memoryd.citations.check import CodeCheck, CodeState, overall
+from tests.memoryd.citations.generated import GeneratedRepository
+
+COMMITS, MEMORIES, SEEDS = 60, 100, (12,)
+
+
+def grown(root: Path, seed: int) -> GeneratedRepository:
+    repository = GeneratedRepository(root, seed)
+    while repository.commits < COMMITS:
+        repository.step()
+        for _ in range(2):
+            if len(repository.learnt) < MEMORIES:
+                repository.learn()
+    return repository
+
+
+@pytest.mark.slow
+def test_states_of_100_memories_after_60_commits_are_right(tmp_path: Path) -> None:
+    right, total, seen, wrong = 0, 0, set[CodeState](), list[str]()
+    for seed in SEEDS:
+        repository = grown(tmp_path / str(seed), seed)
+        assert all(learnt.cites for learnt in repository.learnt)
+        for branch in sorted(repository.branches):
+            repository.checkout(branch)
+            check = CodeCheck()
+            for learnt in repository.learnt:
+                check.quick(repository.root, learnt.cites)
+            check.settle()
+            for learnt in repository.learnt:
+                found, expected = overall(check.quick(repository.root, learnt.cites)), repository.expected(learnt)
+                seen.add(expected)
+                total, right = total + 1, right + (found.state is expected)
+                wrong += [] if found.state is expected else [f"{seed} {branch} {learnt}: {found}, expected {expected.name}"]
+    assert seen == set(CodeState)
+    assert right >= 0.98 * total, f"{right}/{total}\n" + "\n".join(wrong)
+
+
+@pytest.mark.slow
+def test_comparing_the_cited_code_of_a_recall_takes_less_than_2_ms(tmp_path: Path) -> None:
+    repository, check = grown(tmp_path / "r", 13), CodeCheck()
+    hits = [cited for learnt in repository.learnt[:8] for cited in learnt.cites]
+    check.quick(repository.root, hits)
+    check.settle()
+    times = []
+    for _ in range(50):
+        begun = time.perf_counter()
+        check.quick(repository.root, hits)
+        times.append(time.perf_counter() - begun)
+    assert statistics.median(times) < 0.002
