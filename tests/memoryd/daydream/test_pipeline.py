@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from memoryd.citations.repository import head_commit
 from memoryd.core.config import SESSION, Settings
 from memoryd.core.errors import ModelError, NotFoundError, StoreError
 from memoryd.core.protocols import MemoryStore
@@ -19,7 +20,7 @@ from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import models_of
-from memoryd.daydream.reconcile import commit_for, head_commit
+from memoryd.daydream.reconcile import commit_for
 from memoryd.language import RULES
 from memoryd.lineage import replaced_ids
 from memoryd.testing import FakeClock, ScriptedLLM
