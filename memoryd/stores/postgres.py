@@ -529,7 +529,7 @@ class PostgresStore:
         """Return the ids and scores of the k best items. Filters are checked on more and more of the ranking until k pass."""
         if not terms:
             return {}
-        most = 4 * k + 200
+        most = 2 * k + 50
         while True:
             ranked = self._ranking(query, terms, most)
             passing = self._passing(query, [id for id, _ in ranked])
@@ -545,10 +545,10 @@ class PostgresStore:
         lexemes = [term.stems[0] if len(term.stems) == 1 and not is_single_cjk(term.word) else None for term in terms]
         sql = (
             "SELECT id, score FROM memoryd.find_words("
-            "%s::tsquery, %s::text[]::tsquery[], %s::text[], %s::float8[], %s, %s, %s, %s) ORDER BY score DESC, id"
+            "%s::text[]::tsquery[], %s::text[], %s::float8[], %s, %s, %s, %s) ORDER BY score DESC, id"
         )
         project = None if query.project is None else _text(query.project)
-        parameters = (" | ".join(queries), queries, lexemes, weights, average, self._spaces, project, min(most, 10**8))
+        parameters = (queries, lexemes, weights, average, self._spaces, project, min(most, 10**8))
         return [(id, float(score)) for id, score in self.run(lambda session: session.execute(sql, parameters))]
 
     def _passing(self, query: Query, ids: Sequence[str]) -> set[str]:

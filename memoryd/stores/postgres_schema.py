@@ -221,24 +221,27 @@ BEGIN
   RETURN result;
 END $$;
 
--- The best rows by BM25 (k1 = 1.2, b = 0.75). A first pass counts every word once; the best of it are then scored exactly.
+-- The best rows by BM25 (k1 = 1.2, b = 0.75). A first pass adds up the words of each row as if they occurred once, at the cost of
+-- one index entry per word and row; the best of it are then scored exactly.
 CREATE FUNCTION memoryd.find_words(
-  wanted tsquery, terms tsquery[], lexemes text[], weights float8[], average float8, within text[], only_project text, most int)
+  terms tsquery[], lexemes text[], weights float8[], average float8, within text[], only_project text, most int)
 RETURNS TABLE (space text, id text, score float8) LANGUAGE sql STABLE {_SECURE} AS $$
   WITH pool AS (
-    SELECT m.space, m.id, m.words, 1.2 * (0.25 + 0.75 * m.length / greatest(average, 1)) AS norm
-    FROM memories AS m
-    WHERE m.words @@ wanted AND m.space = ANY (within) AND m.space = ANY ((SELECT spaces())::text[])
-      AND (only_project IS NULL OR m.project = only_project OR m.scope = 'user')
-    ORDER BY (SELECT sum(t.weight) FROM unnest(terms, weights) AS t (term, weight) WHERE m.words @@ t.term)
-      / (1 + 1.2 * (0.25 + 0.75 * m.length / greatest(average, 1))) DESC, m.id
-    LIMIT greatest(4 * most, most + 200)
+    SELECT f.space, f.id, 1.2 * (0.25 + 0.75 * min(f.length) / greatest(average, 1)) AS norm
+    FROM unnest(terms, weights) AS t (term, weight) CROSS JOIN LATERAL (
+      SELECT m.space, m.id, m.length FROM memories AS m
+      WHERE m.words @@ t.term AND m.space = ANY (within) AND m.space = ANY ((SELECT spaces())::text[])
+        AND (only_project IS NULL OR m.project = only_project OR m.scope = 'user')) AS f
+    GROUP BY f.space, f.id
+    ORDER BY sum(t.weight) / (1 + 1.2 * (0.25 + 0.75 * min(f.length) / greatest(average, 1))) DESC, f.id
+    LIMIT greatest(2 * most, most + 200)
   )
   SELECT p.space, p.id, (
     SELECT sum(e.weight * e.tf * 2.2 / (e.tf + p.norm)) FROM (
-      SELECT t.weight, coalesce((SELECT cardinality(u.positions) FROM unnest(p.words) AS u WHERE u.lexeme = t.lexeme), 1) AS tf
-      FROM unnest(terms, lexemes, weights) AS t (term, lexeme, weight) WHERE p.words @@ t.term) AS e) AS score
-  FROM pool AS p ORDER BY 3 DESC, 2 LIMIT most
+      SELECT t.weight, coalesce((SELECT cardinality(u.positions) FROM unnest(m.words) AS u WHERE u.lexeme = t.lexeme), 1) AS tf
+      FROM unnest(terms, lexemes, weights) AS t (term, lexeme, weight) WHERE m.words @@ t.term) AS e) AS score
+  FROM pool AS p JOIN memories AS m ON m.space = p.space AND m.id = p.id AND m.space = ANY (within)
+  ORDER BY 3 DESC, 2 LIMIT most
 $$;
 
 ALTER TABLE memoryd.memories ENABLE ROW LEVEL SECURITY;

@@ -202,7 +202,7 @@ def test_a_user_sees_only_own_memories_and_those_of_the_own_teams(server: Server
         "SELECT count(*) FROM memoryd.history",
         "SELECT count(*) FROM memoryd.members",
         "SELECT count(*) FROM memoryd.applied",
-        "SELECT count(*) FROM memoryd.find_words('app', '{app}', '{app}', '{1}', 1, '{user:zoe,team:zoo}', null, 9)",
+        "SELECT count(*) FROM memoryd.find_words('{app}', '{app}', '{1}', 1, '{user:zoe,team:zoo}', null, 9)",
         "SELECT sum(f) FROM unnest(memoryd.frequencies('{app}', '{app}', '{user:zoe,team:zoo}')) AS f",
         "SELECT items FROM memoryd.corpus('{user:zoe,team:zoo}')",
         "UPDATE memoryd.memories SET space = 'user:mallory'",
