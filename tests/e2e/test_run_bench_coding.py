@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from tests.e2e.bench import asked, bench, trajectories
 from tests.e2e.conftest import ROOT
 from tests.e2e.model_server import Block, Body, ModelServer, conversation, say, tool_results, use
 from tests.memeval.claudecode.coding.solver import MEMORY_FOLDER, Solver, knows, request_text
+from tests.memeval.claudecode.coding.test_swe_tasks import container
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -200,3 +202,76 @@ def test_a_task_whose_repository_is_not_here_is_unscored_too(model: ModelServer,
     (cell,) = bench(model, tmp_path, "-b", "swe-contextbench", "--data", str(data), "--mode", "off", "--offline")["cells"]
     assert cell["summary"]["tasks"] == {"total": 2, "resolved": 0, "failed": 0, "unscored": 2}
     assert cell["sessions"]["by_status"] == {"unprepared": 2}
+
+
+CALC = "def settle(x):\n    return x\n\n\ndef double(x):\n    return 2 * x + 1\n\n\ndef half(x):\n    return x // 2\n"
+HIDDEN = {
+    "double": "from calc import double\n\n\ndef test_double():\n    assert double(3) == 6\n",
+    "half": "from calc import half\n\n\ndef test_half():\n    assert half(3) == 1.5 and 'settle' in half.__code__.co_names\n",
+}
+WRONG = {"double": "2 * x + 1", "half": "x // 2"}
+RIGHT = {"double": "2 * x", "half": "settle(x / 2)"}
+
+
+def _graded_tasks(folder: Path, clone: Path) -> Path:
+    """Create the two tasks with patches and tests that decide: the second one needs the rule that the first one states."""
+    clone.mkdir(parents=True)
+    (clone / "calc.py").write_text(CALC)
+    _git(clone, "init", "-q")
+    _git(clone, "add", ".")
+    _git(clone, "commit", "-q", "-m", "one")
+    data = _tasks(folder, _git(clone, "rev-parse", "HEAD"))
+    for number, name in ((1, "double"), (2, "half")):
+        (clone / "calc.py").write_text(CALC.replace(WRONG[name], RIGHT[name]))
+        gold = _git(clone, "diff") + "\n"
+        (clone / f"test_{name}.py").write_text(HIDDEN[name])
+        _git(clone, "add", "-N", f"test_{name}.py")
+        tests = _git(clone, "diff", "--", f"test_{name}.py") + "\n"
+        _git(clone, "reset", "-q", "--hard")
+        file = data / f"{number}.json"
+        changes = {"patch": gold, "test_patch": tests, "FAIL_TO_PASS": json.dumps([f"test_{name}.py::test_{name}"])}
+        file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    return data
+
+
+def _fixes(body: Body) -> list[Block]:
+    given = conversation(body)
+    if "Resolve the following issue" not in given or not body.get("tools") or tool_results(body):
+        return [say(f"The change is made. {RULE if RULE in given else ''}")]
+    name = "half" if "half(3) is 1" in given else "double"
+    right = RIGHT[name] if name == "double" or "settle()" in given else "round(x / 2, 1)"
+    return [use("Bash", command=f"sed -i 's#{WRONG[name].replace('*', '[*]')}#{right}#' calc.py", description="Change it")]
+
+
+def test_tests_in_a_container_decide_whether_a_task_of_a_repository_is_resolved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clones" / "acme__calc"
+    data = _graded_tasks(tmp_path, clone)
+    (tmp_path / "bin").mkdir()
+    container(tmp_path / "bin", clone)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    options = ("--option", f"checkouts={clone.parent}", "--option", "grading=docker")
+    server = ModelServer(_fixes)
+    try:
+        flags = (
+            "-b",
+            "swe-contextbench",
+            "--data",
+            str(data),
+            "--mode",
+            "off,plugin",
+            "--offline",
+            "--embedder",
+            "",
+            "--no-probe",
+        )
+        off, plugin = bench(server, tmp_path, *flags, *options)["cells"]
+    finally:
+        server.close()
+    assert off["summary"]["tasks"] == {"total": 2, "resolved": 1, "failed": 1, "unscored": 0}
+    assert plugin["summary"]["tasks"] == {"total": 2, "resolved": 2, "failed": 0, "unscored": 0}
+    (second,) = [line for line in trajectories(tmp_path, off["run_id"]) if line["step"] == "acme__calc-2"]
+    assert "+    return round(x / 2, 1)" in second["graded"]["patch"]
+    assert "test_half" in second["graded"]["test output"]
+    assert second["graded"]["verdict"].startswith("0 of 1 failing tests pass")
