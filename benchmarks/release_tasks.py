@@ -22,7 +22,6 @@ from memeval.claudecode.coding.grading import Grader, LocalVenv, SweTask
 from memeval.core.types import Question
 from memeval.registry import Catalog
 
-
 _SYMPY_RUNNER = """import os, sys
 os.environ["SYMPY_USE_CACHE"] = "no"
 sys.path.insert(0, os.getcwd())

@@ -75,7 +75,7 @@ def test_control_arms_resolve_what_they_are_given_and_each_task_has_a_page_with_
     changed = next(line for line in task.gold.splitlines() if line.startswith("+") and not line.startswith("+++"))
     assert page.count(f"\n{changed}\n") >= 4, "the patch of each arm that knew the fact"
     assert "Ran " in page and "FAILED (failures=" in page, "the output of the tests"
-    assert "recall" in page and "tests passed" in page
+    assert "hook:SessionStart" in page and "tests passed" in page
     command = (folder / "run_bench-g.html").read_text("utf-8")
     assert command.count('href="task-g-sample-code-') == 2
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from memeval.claudecode.console import faults_of
 from memeval.claudecode.processes import processes_of
 from memeval.report.html import write_site
 from memeval.results.files import ResultsDir
@@ -214,19 +215,20 @@ def test_an_outage_and_a_lost_login_end_the_run_with_words_and_a_resume_complete
 
 @pytest.mark.parametrize(
     ("trouble", "reason"),
-    [(Trouble(status=401), "401"), (Trouble(status=500), "500"), (Trouble(hangs=True), "")],
+    [(Trouble(status=401), "401"), (Trouble(status=500), ""), (Trouble(hangs=True), "--settle-timeout")],
     ids=["login lost", "failing", "waiting"],
 )
 def test_a_day_dream_that_fails_or_waits_is_reported_everywhere_and_a_resume_completes_the_cell(
     model: ModelServer, folder: Path, trouble: Trouble, reason: str
 ) -> None:
-    flags = ("-b", "two", "--mode", "off,plugin", *QUICK, "--settle-timeout", "8" if trouble.hangs else "60")
+    flags = ("-b", "two", "--mode", "off,plugin", *QUICK, "--settle-timeout", "60" if reason == "401" else "12")
     model.refuses_reader = trouble
     done = bench(model, folder, *flags, "--run-id", "g")
     assert done.returncode == 1, done.stderr
     assert "Day dreams failed in 1 of 2 cells" in done.stderr and "--resume g" in done.stderr
-    assert "plugin claude-haiku-4-5: 1 day dreams failed." in done.stderr
-    off, plugin = json.loads(done.stdout)["cells"]
+    summary = json.loads(done.stdout)
+    assert any("plugin claude-haiku-4-5: 1 day dreams failed." in line for line in faults_of(summary)), "below the table"
+    off, plugin = summary["cells"]
     assert (off["unscored"], plugin["unscored"]) == ({}, {"blocked": 2})
     assert plugin["daydreams"]["failed"] == 1 and reason in plugin["daydreams"]["problem"]
     assert plugin["metrics"]["accuracy"]["value"] is None

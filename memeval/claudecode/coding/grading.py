@@ -62,7 +62,8 @@ suite = unittest.defaultTestLoader.loadTestsFromNames(names)
 count = suite.countTestCases()
 result = unittest.TextTestRunner(sys.stderr, resultclass=Result, verbosity=0).run(suite)
 bad = [*result.failures, *result.errors]
-first = [str(bad[0][0]), bad[0][1].strip().splitlines()[-1]] if bad else []
+said = bad[0][1].strip().splitlines() if bad else []
+first = [str(bad[0][0]), next((line for line in said[1:] if line[:1].strip()), said[-1])] if bad else []
 with open(report, "w", encoding="utf-8") as stream:
     json.dump({{"nonce": nonce, "count": count, "passed": len(result.passed), "bad": len(bad), "first": first}}, stream)
 """
