@@ -13,6 +13,9 @@ MemevalError
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+
 
 class MemevalError(Exception):
     """Base class of all expected errors."""
@@ -67,3 +70,14 @@ class StoppedError(MemevalError):
 
 class DependencyError(MemevalError):
     """A library or program is missing."""
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Return whether an error, or one that it was raised from, says that no space is left on a disk."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            return True
+        error = error.__cause__ or error.__context__
+    return False

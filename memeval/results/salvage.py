@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ import orjson
 
 from memeval.core.errors import RunError
 from memeval.core.types import Phase
-from memeval.results.store import Key, QuestionRow, Record, RunStore, Status, row_sum
+from memeval.results.store import Key, QuestionRow, Record, RunStore, Status, is_empty, not_begun, row_sum
 
 MAGIC = b"SQLite format 3\0"
 SIZES = (4096, 8192, 16384, 1024, 2048, 512, 32768, 65536)
@@ -76,12 +77,22 @@ def damage(path: Path) -> str:
     return ""
 
 
+def _was_never_written(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            return is_empty(db)
+    except sqlite3.Error:
+        return False
+
+
 def salvage(path: Path) -> Salvaged:
     """Replace a damaged run.db with everything that can be recovered. Raises RunError if the settings can't be recovered.
 
     Lost questions are chosen again from the data with which the run began.
     """
     rows = read(path)
+    if not rows.meta and not rows.questions and not rows.records and _was_never_written(path):
+        raise not_begun(path.parent.name)
     if "settings" not in rows.meta:
         raise RunError(f"{path} is damaged, and the run's settings can't be read.", fix="Restore it, or start a new run.")
     plan, whole = rows.meta.pop("plan", None), rows.meta.get("chosen") == len(rows.questions)

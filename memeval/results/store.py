@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Callable
-from memeval.core.errors import RunError
+from memeval.core.errors import RunError, is_disk_full
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -128,6 +128,36 @@ class QuestionRow:
     payload: Mapping[str, Any]
 
 
+def is_empty(db: sqlite3.Connection) -> bool:
+    """Return whether nothing was written to the file."""
+    try:
+        return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
+    except sqlite3.DatabaseError:
+        return False
+
+
+def not_begun(run: str) -> RunError:
+    """Return the error about a run of which nothing was stored: it was killed, or the disk was full, as it began."""
+    return RunError(f"Run {run} ended before it began.", fix=f"Give its command again; the id {run} can be used again.")
+
+
+def _unopened(path: Path, error: sqlite3.DatabaseError, *, empty: bool) -> RunError:
+    if is_disk_full(error):
+        return RunError(f"{path} can't be written: {error}.", fix="Free some space, and give the command again.")
+    if empty:
+        return not_begun(path.parent.name)
+    return RunError(
+        f"{path} is not the database of a run: {error}.", fix="Resume the run: what can be read of the file is kept."
+    )
+
+
+def _unusable(path: Path, error: sqlite3.DatabaseError) -> RunError:
+    fix = "Check the disk and your rights; a damaged file is salvaged when the run is resumed."
+    if is_disk_full(error):
+        fix = f"Free some space, then continue: memeval eval --resume {path.parent.name}"
+    return RunError(f"{path} can't be read or written: {error}.", fix=fix)
+
+
 class RunStore:
     """The open or newly created run.db. Raises RunError if the file is not such a database.
 
@@ -152,10 +182,9 @@ class RunStore:
             self._db.execute("SELECT count(*) FROM meta")
             self.outdated = next(iter(missing_steps(self._db, str(path))), "")
         except sqlite3.DatabaseError as error:
+            empty = is_empty(self._db)
             self._db.close()
-            raise RunError(
-                f"{path} is not the database of a run: {error}.", fix="Resume the run: what can be read of the file is kept."
-            ) from None
+            raise _unopened(path, error, empty=empty) from None
         except RunError:
             self._db.close()
             raise
@@ -196,8 +225,7 @@ class RunStore:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
                 raise
-            fix = "Check the disk and your rights; a damaged file is salvaged when the run is resumed."
-            raise RunError(f"{self.path} can't be read or written: {error}.", fix=fix) from error
+            raise _unusable(self.path, error) from error
 
     def set_meta(self, key: str, value: Any) -> None:
         """Store a JSON value under a name."""

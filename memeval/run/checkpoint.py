@@ -82,11 +82,15 @@ class Run:
             raise RunError(f"There is no run at {folder}.", fix="`memeval status` lists the runs.")
         self._lock.acquire()
         self.salvaged: Salvaged | None = None
+        new = create and not (folder / "run.db").exists()
         try:
             if not create and damage(folder / "run.db"):
                 self.salvaged = salvage(folder / "run.db")
             self.store = RunStore(folder / "run.db", create=create)
         except BaseException:
+            if new:  # e.g. a full disk: what is left could not be resumed
+                for rest in folder.glob("run.db*"):
+                    rest.unlink(missing_ok=True)
             self._lock.release()
             raise
 

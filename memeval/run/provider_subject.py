@@ -14,7 +14,7 @@ from typing import Any
 from memeval.core import embedding
 from memeval.core.calls import RetryPolicy, with_retries
 from memeval.core.embedding import RememberingEmbedder
-from memeval.core.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError
+from memeval.core.errors import ConfigError, DataError, MemevalError, ModelError, ProviderError, RunError, is_disk_full
 from memeval.core.protocols import Benchmark, Judge, Model, Provider, RetrievalMetric
 from memeval.core.types import EMPTY, Case, Phase, Question, Retrieved
 from memeval.metrics import total_usage
@@ -536,7 +536,9 @@ class _Phases:
         return True
 
     def _failed(self, key: Key, error: MemevalError, payload: Mapping[str, Any] = EMPTY) -> None:
-        """Record a failure of the system or a model. All other errors end the run."""
+        """Record a failure of the system or a model. All other errors end the run, and so does a full disk."""
+        if is_disk_full(error):
+            raise RunError(error.message, fix=f"Free some space, then continue: memeval eval --resume {self._run.id}") from error
         self._run.done(key, payload, status=Status.FAILED, error=f"{type(error).__name__}: {error}")
         self._progress.advance(self._label, FinishedItem(Status.FAILED))
         with self._counting:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -13,7 +15,9 @@ from click.testing import CliRunner
 
 from memeval.cli.app import build
 from memeval.cli.root import Context
+from memeval.core.errors import ProviderError
 from memeval.registry import BUILT_IN, Catalog
+from memeval.results import store as store_module
 from memeval.results.files import ResultsDir
 from memeval.run.checkpoint import Run
 from tests.memeval.conftest import Invoke
@@ -101,6 +105,52 @@ def test_a_second_runner_on_the_same_run_is_refused(memeval: Invoke, folder: Pat
     assert done.exit_code == 1
     assert "Another process is already running r" in done.stderr
     assert status[0]["state"] == "running"
+
+
+def test_a_full_disk_stops_a_run_instead_of_failing_its_questions(
+    memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: NotesProvider, scope: str, sessions: Any) -> Any:
+        try:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        except OSError as error:
+            raise ProviderError("The notes can't be written.", fix="Delete them.") from error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NotesProvider, "ingest", full)
+        done = memeval(*EVAL, "--run-id", "r")
+    assert done.exit_code == 1
+    assert "Free some space, then continue: memeval eval --resume r" in done.stderr
+    assert memeval("eval", "--resume", "r").exit_code == 0
+    assert result_of("r")["totals"]["failed"] == 0
+
+
+def test_a_run_that_begins_on_a_full_disk_leaves_nothing_that_hinders_the_next_start(
+    memeval: Invoke, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = store_module._connect
+
+    def small(path: Path, read_only: bool) -> sqlite3.Connection:
+        db = connect(path, read_only)
+        db.execute("PRAGMA max_page_count=2")
+        return db
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store_module, "_connect", small)
+        done = memeval(*EVAL, "--run-id", "r")
+    assert done.exit_code == 1
+    assert "database or disk is full" in done.stderr and "Free some space, and give the command again" in done.stderr
+    assert not (folder / "results/runs/r/run.db").exists()
+    assert memeval(*EVAL, "--run-id", "r").exit_code == 0
+
+
+def test_a_run_that_was_killed_as_it_began_is_named_and_can_be_started_again(memeval: Invoke, folder: Path) -> None:
+    (folder / "results/runs/r").mkdir(parents=True)
+    (folder / "results/runs/r/run.db").touch()
+    for command in (("status",), ("eval", "--resume", "r")):
+        done = memeval(*command)
+        assert "Run r ended before it began." in done.stderr
+    assert memeval(*EVAL, "--run-id", "r").exit_code == 0
 
 
 def test_an_id_that_is_taken_is_refused(memeval: Invoke) -> None:

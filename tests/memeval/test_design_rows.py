@@ -15,7 +15,7 @@ PAGE = ROOT / "docs" / "design" / "memeval.md"
 
 
 def rows() -> list[str]:
-    table = PAGE.read_text("utf-8").partition("| row | command |")[2]
+    table = PAGE.read_text("utf-8").partition("| row | command |")[2].partition("\n#")[0]
     cells = (line.rsplit(" | ", 1)[-1] for line in table.splitlines() if line.startswith("| "))
     return [match[1] for cell in cells if "npx" not in cell and (match := re.match(r"`(.+)`", cell))]
 
