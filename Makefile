@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 CLAUDE_VERSION := 2.1.332
 CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
+OPENCODE_VERSION := 1.18.33
+OPENCODE_BIN ?= $(CURDIR)/.cache/opencode/node_modules/.bin/opencode
 
 # Tests start many processes, which would each compile every module without these caches.
 unexport PYTHONDONTWRITEBYTECODE
@@ -47,8 +49,12 @@ $(CLAUDE_BIN):
 	mkdir -p .cache/claude
 	cd .cache/claude && npm install --silent --no-fund --no-audit --prefix . @anthropic-ai/claude-code@$(CLAUDE_VERSION)
 
-e2e: $(STAMP) $(CLAUDE_BIN) ## drive the real Claude Code client against a scripted model
-	CLAUDE_BIN='$(CLAUDE_BIN)' $(BIN)/python -m pytest -m e2e
+$(OPENCODE_BIN):
+	mkdir -p .cache/opencode
+	cd .cache/opencode && npm install --silent --no-fund --no-audit --prefix . opencode-ai@$(OPENCODE_VERSION)
+
+e2e: $(STAMP) $(CLAUDE_BIN) $(OPENCODE_BIN) ## drive the real clients against a scripted model
+	CLAUDE_BIN='$(CLAUDE_BIN)' OPENCODE_BIN='$(OPENCODE_BIN)' $(BIN)/python -m pytest -m e2e
 
 wheel: $(STAMP) ## build the wheel, install it in an empty environment, and run its demo there
 	rm -rf .cache/wheel .cache/empty

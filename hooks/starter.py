@@ -29,7 +29,7 @@ def daemon_environment(env: "Mapping[str, str]", home: str) -> "dict[str, str]":
     for name, value in env.items():
         secret = name.upper().endswith(SECRET_ENDINGS) or name == "ANTHROPIC_CUSTOM_HEADERS"
         ours = name in KEPT_SECRETS or name.startswith("MEMORYD_")
-        if (ours or not secret) and not name.startswith(protocol.OPTION_PREFIX):
+        if (ours or not secret) and not name.startswith(protocol.OPTION_PREFIX) and name != "MEMORYD_CLIENT":
             kept[name] = value
     kept["MEMORYD_HOME"] = home
     if protocol.wants_login(home, env):  # the daemon keeps these in memory only, for model runs

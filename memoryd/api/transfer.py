@@ -111,18 +111,28 @@ def import_claude_memory(runtime: Runtime, request: ImportFolder, caller: Caller
     return cast("Imported", done)
 
 
-@operation(ImportFolder, QueuedTranscripts, person_only=True)
-def import_transcripts(runtime: Runtime, request: ImportFolder, caller: Caller) -> QueuedTranscripts:
+@request
+class PastSessions:
+    """Where past sessions are."""
+
+    folder: str = path(help="Claude Code's projects folder; default: the logs of the client.")
+    client: str = text(help="The name of the client, as in 'memoryd connect'; default: claude-code.")
+
+
+@operation(PastSessions, QueuedTranscripts, person_only=True)
+def import_transcripts(runtime: Runtime, request: PastSessions, caller: Caller) -> QueuedTranscripts:
     """Queue past sessions for the day dream. Text that was already read is not read again."""
+    from memoryd.clients.registry import client_of_log
     from memoryd.transfer import importing
 
-    found = importing.find_transcripts(Path(request.folder))
+    folder = Path(request.folder) if request.folder else None
+    found = importing.find_transcripts(folder) if folder else importing.past_transcripts(request.client)
     off = {str(file): reason for file, reason in _off(runtime, found)}
     wanted = [file for file in found if str(file) not in off]
     for file in wanted:
-        runtime.state.enqueue(str(file), file.stem, "", "import")
+        runtime.state.enqueue(str(file), client_of_log(file).session_of(file), "", "import")
     left_out = [{"path": path, "reason": reason} for path, reason in off.items()]
-    return {"queued": len(wanted), "sessions": [file.stem for file in wanted], "left_out": left_out}
+    return {"queued": len(wanted), "sessions": [client_of_log(file).session_of(file) for file in wanted], "left_out": left_out}
 
 
 def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
@@ -131,6 +141,7 @@ def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     The client names the folder of a log after the project's folder. If the names do not match, only the working folder is read
     from the log.
     """
+    from memoryd.clients.registry import client_of_log
     from memoryd.daydream.transcript import first_folder
     from memoryd.transfer.importing import slug_of
 
@@ -141,7 +152,7 @@ def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     closed += [folder for project in switches.projects_off() for folder in runtime.registry.folders(project)]
     names = {slug_of(Path(folder)) for folder in closed}
     for file in files:
-        record = runtime.state.session(file.stem)
+        record = runtime.state.session(client_of_log(file).session_of(file))
         if record is not None and record.off:
             yield file, "memory is off for this session"
         elif file.parent.name in names:

@@ -14,6 +14,7 @@ from memoryd.api import admin, transfer
 from memoryd.api import projects as project_operations
 from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.clients.registry import CLIENTS
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import ENDPOINT, OLD_READERS, READERS, with_flags
 from memoryd.core.errors import InputError
@@ -265,21 +266,23 @@ def log(context: Context, /, session: str | None, limit: int) -> None:
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path), required=False)
 @click.option("--claude-memory", is_flag=True, help="Claude Code's own MEMORY.md folders.")
-@click.option("--transcripts", is_flag=True, help="Past sessions; resumes where it was stopped.")
+@click.option("--transcripts", is_flag=True, help="Past sessions of all clients; resumes where it was stopped.")
+@click.option("--client", default="", metavar="NAME", help="With --transcripts: only those of this client.")
 @json_option
 @pass_context
-def import_(context: Context, /, source: Path | None, claude_memory: bool, transcripts: bool) -> None:
+def import_(context: Context, /, source: Path | None, claude_memory: bool, transcripts: bool, client: str) -> None:
     """Import an export, Claude Code's own memory, or past sessions.
 
-    SOURCE is a .tar.gz or .jsonl file, or with the options the projects folder (default ~/.claude/projects).
+    SOURCE is a .tar.gz or .jsonl file, or with the options Claude Code's projects folder (default ~/.claude/projects).
     """
     if not (claude_memory or transcripts):
         if source is None:
             raise InputError("import: no source was given.", fix="Name an export file, or use --claude-memory or --transcripts.")
         result = context.call("import_file", timeout=LONG, path=str(source.absolute()))
     else:
-        folder = str((source or Path(CLAUDE_PROJECTS)).expanduser().absolute())
-        result = _import_from_claude(context, folder, claude_memory, transcripts)
+        result = _import_memory(context, source or Path(CLAUDE_PROJECTS)) if claude_memory else {}
+        if transcripts:
+            result |= _import_sessions(context, source, client, result.get("left_out", []))
     if not context.show(result):
         _show_import(context, result)
     refused = not (claude_memory or transcripts) and (result["broken"] or result["left_out"])
@@ -298,22 +301,27 @@ def _show_import(context: Context, result: dict[str, Any]) -> None:
         context.output.line(f"left out: {entry['path']}: {entry['reason']}")
 
 
-def _import_from_claude(context: Context, /, folder: str, memory: bool, transcripts: bool) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    if memory:
-        result |= context.call("import_claude_memory", timeout=LONG, folder=folder)
-    if transcripts:
-        queued = context.call("import_transcripts", timeout=LONG, folder=folder)
-        result["left_out"] = [*result.get("left_out", []), *queued["left_out"]]
-        result["failing"] = len(_wait_for_daydreams(context)["failing"])
-        theirs = set(queued["sessions"])
-        rows = [row for row in context.call("sessions", limit=MAX_SESSIONS)["sessions"] if row["session"] in theirs]
-        result |= {
-            "queued": queued["queued"],
-            "kept": sum(row["kept"] for row in rows),
-            "turns": sum(row["turns"] for row in rows),
-        }
-    return result
+def _import_memory(context: Context, folder: Path) -> dict[str, Any]:
+    return context.call("import_claude_memory", timeout=LONG, folder=str(folder.expanduser().absolute()))
+
+
+def _import_sessions(context: Context, folder: Path | None, client: str, left_out: list[Any]) -> dict[str, Any]:
+    """Queue the sessions in a folder of Claude Code, or else those of the client or of all clients, and wait for them."""
+    if folder is not None:
+        wanted = [{"folder": str(folder.expanduser().absolute())}]
+    else:
+        wanted = [{"client": name} for name in ([client] if client else [known.name for known in CLIENTS])]
+    queued = [context.call("import_transcripts", timeout=LONG, **where) for where in wanted]
+    failing = len(_wait_for_daydreams(context)["failing"])
+    theirs = {session for entry in queued for session in entry["sessions"]}
+    rows = [row for row in context.call("sessions", limit=MAX_SESSIONS)["sessions"] if row["session"] in theirs]
+    return {
+        "left_out": [*left_out, *(entry for some in queued for entry in some["left_out"])],
+        "failing": failing,
+        "queued": sum(entry["queued"] for entry in queued),
+        "kept": sum(row["kept"] for row in rows),
+        "turns": sum(row["turns"] for row in rows),
+    }
 
 
 @click.command()

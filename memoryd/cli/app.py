@@ -26,6 +26,7 @@ MODULES = {
     "settings": "config setup",
     "console": "console",
     "install": "install-claude",
+    "connect": "connect",
     "processes": "daemon mcp hook completion",
 }
 _MODULE_OF = {name: module for module, names in MODULES.items() for name in names.split()}

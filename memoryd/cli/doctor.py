@@ -14,7 +14,10 @@ from typing import Any
 
 import orjson
 
+from memoryd.cli.connect import backups_of, disconnecting, product_of, read_file
 from memoryd.cli.install import FOLDER, find_source
+from memoryd.clients.base import Product, this_system
+from memoryd.clients.registry import CLIENTS
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
 from memoryd.core.errors import MemorydError
@@ -64,6 +67,7 @@ def run_checks(settings: Settings) -> list[Check]:
         _processes,
         _client,
         _plugin,
+        _clients,
     ]
     return [check for group in groups for check in _safely(group, settings)]
 
@@ -246,3 +250,17 @@ def _plugin(settings: Settings) -> Iterator[Check]:
     outdated = find_source(settings.home).outdated
     detail = f"{len(outdated)} files are not those of this version" if outdated else "its files are those of this version"
     yield Check("plugin", not outdated, detail, "memoryd install-claude")
+
+
+def _clients(settings: Settings) -> Iterator[Check]:
+    """Find clients that are connected with another version of memoryd, or only in part."""
+    system, backups = this_system(), backups_of(settings)
+    found = [client for client in CLIENTS if client.changes(system, Product(Path()))]
+    product = product_of(settings, find_source(settings.home)) if found else Product(Path())
+    for client in found:
+        if not any(disconnecting(client, system, product, backups)):
+            continue
+        changes = client.changes(system, product)
+        outdated = [str(change.path) for change in changes if change.edit(present := read_file(change.path)) != present]
+        detail = f"{client.title}: {outdated[0]} is outdated" if outdated else f"{client.title} is connected"
+        yield Check(client.name, not outdated, detail, f"memoryd connect {client.name}")

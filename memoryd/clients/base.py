@@ -14,6 +14,8 @@ the session's id.
 
 from __future__ import annotations
 
+import os
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,6 +73,11 @@ class System:
     def folder(self, variable: str, default: str) -> Path:
         """Return the folder that the variable names, or `default` below the user's home folder."""
         return Path(self.env[variable]) if self.env.get(variable) else self.user_home / default
+
+
+def this_system() -> System:
+    """Return the user's own system."""
+    return System(Path.home(), os.environ, shutil.which)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +200,10 @@ class Client:
     def log_folder(self, path: Path) -> str:
         """Return the folder in which the session was started if that is known without reading the log, or an empty text."""
         return ""
+
+    def session_of(self, path: Path) -> str:
+        """Return the id of a log's session, by its path."""
+        return path.stem
 
     def past_logs(self, system: System) -> Iterable[Path]:
         """Return the logs of the user's sessions, oldest first. Logs of subagents are excluded."""

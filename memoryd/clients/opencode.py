@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from memoryd.clients import opencode_log
-from memoryd.clients.base import Client, Installed, LogStatus, System
+from memoryd.clients.base import Client, FileChange, Installed, LogStatus, Product, System
+from memoryd.clients.edits import own_file
 
 DATABASE = "opencode.db"
 
@@ -44,6 +46,12 @@ class OpenCode(Client):
         program, folder = system.which("opencode"), self._config(system)
         return Installed(program or "", folder) if program or folder.is_dir() else None
 
+    def changes(self, system: System, product: Product) -> Sequence[FileChange]:
+        """Return the plugin's file, which also registers the MCP server."""
+        path = self._config(system) / "plugin" / "memoryd.js"
+        what = "Add a plugin that passes events to memoryd, adds memories to sessions and offers its tools"
+        return [own_file(path, what, plugin(product))]
+
     @staticmethod
     def database(system: System) -> Path:
         """Return the path of the database. OPENCODE_DB names another one, below the same folder unless it is absolute."""
@@ -53,3 +61,12 @@ class OpenCode(Client):
     @staticmethod
     def _config(system: System) -> Path:
         return system.folder("XDG_CONFIG_HOME", ".config") / "opencode"
+
+
+def plugin(product: Product) -> bytes:
+    """Return the plugin's source for this installation of memoryd."""
+    source = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
+    values = {'"MEMORYD_ROOT"': str(product.root), '"MEMORYD_ENV"': product.env}
+    for name, value in values.items():
+        source = source.replace(name, json.dumps(value), 1)
+    return source.encode()

@@ -12,7 +12,9 @@ from typing import IO, Any
 
 import orjson
 
+from memoryd.clients.base import this_system
 from memoryd.clients.claude_code import logs_below
+from memoryd.clients.registry import CLAUDE_CODE, CLIENTS
 from memoryd.core.codec import item_digest, item_from_dict
 from memoryd.core.errors import BrokenFileError, InputError
 from memoryd.core.project import ProjectRegistry
@@ -155,6 +157,18 @@ def find_transcripts(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.", fix="Give Claude Code's projects folder, e.g. ~/.claude/projects.")
     return logs_below(folder)
+
+
+def past_transcripts(name: str) -> list[Path]:
+    """Return the session logs of a client of this user, oldest first. Raises InputError for an unknown client."""
+    client = next((client for client in CLIENTS if client.name == (name or CLAUDE_CODE.name)), None)
+    if client is None:
+        known = ", ".join(client.name for client in CLIENTS)
+        raise InputError(f"memoryd knows no client {name!r}.", fix=f"Name one of: {known}.")
+    try:
+        return list(client.past_logs(this_system()))
+    except OSError as error:
+        raise InputError(f"The sessions of {client.title} can't be read: {error}", fix="Check the permissions.") from error
 
 
 def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folder: Path, clock: Clock) -> dict[str, Any]:

@@ -68,7 +68,8 @@ class Trouble:
 class ModelServer:
     """Answers with `brain(body)`, or with the fault from `refuses(body)`; records bodies and keys of all requests.
 
-    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses.
+    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses. `chats` are those of an
+    OpenAI-compatible client, which streams; they are answered with `chat(body)`.
     """
 
     def __init__(self, brain: Brain) -> None:
@@ -77,6 +78,8 @@ class ModelServer:
         self.keys: list[str] = []
         self.refuses: Callable[[Body], int | Trouble] = lambda _body: 0
         self.readings: list[Body] = []
+        self.chats: list[Body] = []
+        self.chat: Brain = lambda _body: [say("done")]
         self.refuses_reader = Trouble()
         self.closed = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -138,6 +141,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             else:
                 self._answer(body, self.model.brain(body), cut=trouble.cuts)
+        elif path == "/v1/chat/completions" and body.get("stream"):
+            self.model.chats.append(body)
+            self._stream_chat(body, self.model.chat(body))
         elif path == "/v1/chat/completions":
             self.model.readings.append(body)
             trouble = self.model.refuses_reader
@@ -160,6 +166,16 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
+    def _stream_chat(self, body: Body, blocks: list[Block]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for chunk in chat_chunks(body, blocks):
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
+
     def _answer(self, body: Body, blocks: list[Block], *, cut: bool = False) -> None:
         reply = message(body, blocks)
         if not body.get("stream"):
@@ -177,6 +193,25 @@ class _Handler(BaseHTTPRequestHandler):
                 break
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         self.close_connection = True
+
+
+def chat_chunks(body: Body, blocks: list[Block]) -> Iterator[Body]:
+    """Yield an answer in the stream format of OpenAI's chat completions."""
+    calls = [block for block in blocks if block["type"] == "tool_use"]
+    deltas: list[Body] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": block["text"]} for block in blocks if block["type"] == "text"]
+    for index, call in enumerate(calls):
+        function = {"name": call["name"], "arguments": json.dumps(call["input"])}
+        deltas.append({"tool_calls": [{"index": index, "id": call["id"], "type": "function", "function": function}]})
+    head = {"id": "chat", "object": "chat.completion.chunk", "created": 1, "model": body.get("model", "")}
+    for delta in deltas:
+        yield head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    read = len(json.dumps(body)) // 4
+    usage = {"prompt_tokens": read, "completion_tokens": 5, "total_tokens": read + 5}
+    yield head | {
+        "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls" if calls else "stop"}],
+        "usage": usage,
+    }
 
 
 # A line of a session as a reader of it is shown it, and what continues it.

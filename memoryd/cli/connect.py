@@ -1,0 +1,237 @@
+"""The command that connects coding agents with memoryd, and disconnects them."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import orjson
+
+from memoryd.cli.install import ClaudePlugins, InstallStep, PluginFiles, find_source, installing, removing
+from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.clients.base import Client, FileChange, Product, System, this_system
+from memoryd.clients.registry import CLAUDE_CODE, CLIENTS
+from memoryd.core.config import Settings, find_home
+from memoryd.core.errors import ConfigError, InputError
+from memoryd.core.files import write_atomic
+
+HIDDEN = "…"
+MAX_DIFF_LINES = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a client's settings. `diff` shows it as text."""
+
+    client: Client
+    what: str
+    do: Callable[[], object]
+    diff: str = ""
+    path: str = ""
+
+
+class Backups:
+    """The content that each changed file had before, in memoryd's home folder, so that it can be restored exactly."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def _place(self, path: Path) -> Path:
+        return self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.json"
+
+    def record(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        """Record a change before it is made."""
+        encoded = None if before is None else base64.b64encode(before).decode()
+        write_atomic(self._place(path), orjson.dumps({"path": str(path), "before": encoded, "after": _digest(after)}))
+
+    def before(self, path: Path, present: bytes | None) -> tuple[bytes | None, bool]:
+        """Return the content before the change, and whether it is known and nobody has changed the file since."""
+        try:
+            kept = orjson.loads(self._place(path).read_bytes())
+            before = None if kept["before"] is None else base64.b64decode(kept["before"])
+            return before, kept["after"] == _digest(present)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None, False
+
+    def drop(self, path: Path) -> None:
+        """Remove the record of a file."""
+        self._place(path).unlink(missing_ok=True)
+
+
+def _digest(content: bytes | None) -> str:
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def product_of(settings: Settings, source: PluginFiles) -> Product:
+    """Return what clients are connected to."""
+    return Product(source.folder, None if settings.home == find_home({}) else settings.home)
+
+
+def backups_of(settings: Settings) -> Backups:
+    """Return the records of what files were before."""
+    return Backups(settings.home / "state" / "connected")
+
+
+def read_file(path: Path) -> bytes | None:
+    """Return a file's content, or None if there is no file. Raises ConfigError."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
+
+
+def wanted_clients(names: Sequence[str], system: System) -> list[Client]:
+    """Return the named clients, or all that are found. Raises InputError for an unknown name."""
+    known = {client.name: client for client in CLIENTS}
+    if unknown := [name for name in names if name not in known]:
+        raise InputError(f"memoryd knows no client {unknown[0]!r}.", fix=f"Name one of: {', '.join(known)}.")
+    if names:
+        return [known[name] for name in dict.fromkeys(names)]
+    return [client for client in CLIENTS if client.find(system)]
+
+
+def connecting(client: Client, system: System, product: Product, backups: Backups) -> Iterator[Step]:
+    """Yield the changes that are still necessary. Raises ConfigError."""
+    for change in client.changes(system, product):
+        present = read_file(change.path)
+        content = change.edit(present)
+        if content != present:
+            yield _step(client, change, change.what, present, content, _writer(change, present, content, backups))
+
+
+def _step(
+    client: Client, change: FileChange, what: str, before: bytes | None, after: bytes | None, do: Callable[[], object]
+) -> Step:
+    return Step(client, what, do, _diff(change.path, before, after), str(change.path))
+
+
+def _writer(change: FileChange, present: bytes | None, content: bytes | None, backups: Backups) -> Callable[[], None]:
+    def write() -> None:
+        before, is_known = backups.before(change.path, present)
+        backups.record(change.path, before if is_known else change.revert(present), content)
+        _write(change.path, content)
+
+    return write
+
+
+def _write(path: Path, content: bytes | None) -> None:
+    """Write a file, or delete it. A link stays a link, and the mode is kept."""
+    target = path.resolve()
+    if content is None:
+        path.unlink(missing_ok=True)
+        return
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(target, content)
+    if mode is not None:
+        target.chmod(mode)
+
+
+def disconnecting(client: Client, system: System, product: Product, backups: Backups) -> Iterator[Step]:
+    """Yield the changes that disconnect a client.
+
+    A file that was not changed since is restored exactly. From another one, only what memoryd added is removed.
+    """
+    for change in client.changes(system, product):
+        present = read_file(change.path)
+        before, is_known = backups.before(change.path, present)
+        content = before if is_known else change.revert(present)
+        if content != present:
+            what = f"{'Restore' if content is not None else 'Delete'} {change.path}"
+            yield _step(client, change, what, present, content, _restorer(change.path, content, backups))
+
+
+def _restorer(path: Path, content: bytes | None, backups: Backups) -> Callable[[], None]:
+    def restore() -> None:
+        _write(path, content)
+        backups.drop(path)
+
+    return restore
+
+
+def _diff(path: Path, before: bytes | None, after: bytes | None) -> str:
+    old, new = (_shown(content) for content in (before, after))
+    lines = list(
+        difflib.unified_diff(old, new, str(path) if old else "/dev/null", str(path) if new else "/dev/null", lineterm="")
+    )
+    more = [f"{HIDDEN} {len(lines) - MAX_DIFF_LINES} more lines"] if len(lines) > MAX_DIFF_LINES else []
+    return "\n".join(lines[:MAX_DIFF_LINES] + more)
+
+
+def _shown(content: bytes | None) -> list[str]:
+    return (content or b"").decode("utf-8", "replace").splitlines()
+
+
+def _claude_steps(context: Context, source: PluginFiles, undo: bool) -> list[InstallStep]:
+    claude = ClaudePlugins(context.settings.claude_command)
+    return removing(claude, source) if undo else installing(claude, source, context.settings)
+
+
+def plan(context: Context, clients: Sequence[Client], source: PluginFiles, undo: bool) -> list[Step]:
+    """Return all steps for these clients. Raises MemorydError before anything is changed."""
+    system, product, backups = this_system(), product_of(context.settings, source), backups_of(context.settings)
+    steps = []
+    others = [client for client in clients if client is not CLAUDE_CODE]
+    if others and not undo and source.outdated:
+        steps.append(Step(others[0], f"Write memoryd's hooks to {source.folder}", source.write))
+    for client in others:
+        steps += (disconnecting if undo else connecting)(client, system, product, backups)
+    if CLAUDE_CODE in clients:
+        done = {step.what for step in steps}
+        steps += [Step(CLAUDE_CODE, step.what, step.do) for step in _claude_steps(context, source, undo) if step.what not in done]
+    return steps
+
+
+@click.command("connect")
+@click.argument("clients", nargs=-1, metavar="[CLIENT]...")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@click.option("--dry-run", "dry", is_flag=True, help="Only print what would be changed.")
+@click.option("--undo", is_flag=True, help="Disconnect, and restore the files as they were. Memories are kept.")
+@json_option
+@pass_context
+def connect(context: Context, /, clients: tuple[str, ...], yes: bool, dry: bool, undo: bool) -> None:
+    """Connect coding agents with memoryd, by default all that are installed.
+
+    It shows each change of a client's settings, asks, and makes it. Run it again after an update of memoryd.
+    """
+    output = context.output
+    found = wanted_clients(clients, this_system())
+    source = find_source(context.settings.home)
+    steps = plan(context, found, source, undo)
+    if not output.as_json:
+        for step in steps:
+            output.line(f"{step.client.title}: {step.what}", "bold")
+            if step.diff:
+                output.line(step.diff)
+    makes = bool(steps) and not dry and (yes or _agrees(context))
+    for step in steps if makes else ():
+        step.do()
+    shown = [{"client": step.client.name, "what": step.what, "path": step.path, "diff": step.diff} for step in steps]
+    if context.show({"clients": [client.name for client in found], "steps": shown, "done": makes or not steps}):
+        return
+    if not found:
+        output.note(f"None of these was found: {', '.join(client.title for client in CLIENTS)}.")
+    elif not steps:
+        output.note(f"{'Nothing to undo' if undo else 'Everything is in place'}: {', '.join(client.title for client in found)}.")
+    elif makes:
+        for client in found if not undo else ():
+            output.note(f"{client.title}: {client.limits or 'sessions that start from now on are remembered.'}")
+    else:
+        output.note("Nothing was changed.")
+
+
+def _agrees(context: Context) -> bool:
+    if not context.output.is_interactive or context.output.as_json:
+        raise InputError("Nobody can be asked here, so nothing was changed.", fix="Add --yes to make the changes.")
+    return click.confirm("Make these changes?", default=True)
+
+
+COMMANDS = (connect,)
