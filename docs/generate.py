@@ -233,6 +233,13 @@ def _layers(package: str) -> str:
     return table(("layer", f"modules and packages of `{package}`"), rows) + f"\nNever import one another: {apart}.\n"
 
 
+def client_rules_block() -> str:
+    """What the model of a client without hooks is told."""
+    from memoryd.clients.mcp_clients import RULES
+
+    return RULES
+
+
 BLOCKS: Mapping[str, Callable[[], str]] = {
     "cli": cli_block,
     "exit-codes": exit_codes_block,
@@ -245,6 +252,7 @@ BLOCKS: Mapping[str, Callable[[], str]] = {
     "memeval-exit-codes": memeval_exit_codes_block,
     "memeval-layers": memeval_layers_block,
     "published": published_block,
+    "client-rules": client_rules_block,
 }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from memoryd.api.parameters import ALL, count, request, text
 from memoryd.api.registry import Caller, operation
+from memoryd.clients.registry import client_of_log
 from memoryd.core.errors import NotFoundError, TranscriptError
 from memoryd.core.text import one_line
 from memoryd.core.types import Status, Turn, Usage
@@ -85,6 +86,7 @@ class SessionReport(TypedDict):
     title: str
     cwd: str
     transcript: str
+    client: str
     started_at: str
     ended_at: str
     last: str
@@ -212,10 +214,12 @@ def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
 
 def _head(record: SessionRecord | None, name: str, runs: list[Run]) -> dict[str, Any]:
     totals = run_totals(name, runs)
+    transcript = (record.transcript if record else "") or next((run.transcript for run in runs), "")
     return totals | {
         "project": totals["project"] or (record.project if record else ""),
         "cwd": record.cwd if record else "",
-        "transcript": (record.transcript if record else "") or next((run.transcript for run in runs), ""),
+        "transcript": transcript,
+        "client": (record.client if record else "") or client_of_log(Path(transcript)).name,
         "started_at": record.started_at if record else "",
         "ended_at": record.ended_at if record else "",
         "last": max(totals["last"], record.last_at if record else ""),

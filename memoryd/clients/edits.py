@@ -14,8 +14,13 @@ _BEGIN, _END = "<!-- memoryd: begin -->", "<!-- memoryd: end -->"
 
 
 def own_file(path: Path, what: str, content: bytes) -> FileChange:
-    """Return the change that writes a file which belongs to memoryd alone."""
-    return FileChange(path, what, lambda _: content, lambda _: None)
+    """Return the change that writes a file which belongs to memoryd alone. Its first two lines tell it from others."""
+    mark = b"\n".join(content.split(b"\n", 2)[:2])
+
+    def revert(present: bytes | None) -> bytes | None:
+        return None if present is None or present.startswith(mark) else present
+
+    return FileChange(path, what, lambda _: content, revert)
 
 
 def json_entries(path: Path, what: str, entries: Mapping[tuple[str, ...], Any]) -> FileChange:

@@ -66,7 +66,7 @@ class OpenCode(Client):
 def plugin(product: Product) -> bytes:
     """Return the plugin's source for this installation of memoryd."""
     source = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
-    values = {'"MEMORYD_ROOT"': str(product.root), '"MEMORYD_ENV"': product.env}
+    values = {'"@ROOT@"': str(product.root), '"@ENV@"': product.env}
     for name, value in values.items():
         source = source.replace(name, json.dumps(value), 1)
     return source.encode()

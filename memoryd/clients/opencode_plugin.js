@@ -5,8 +5,8 @@ import { spawn, spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-const ROOT = "MEMORYD_ROOT";
-const ENV = "MEMORYD_ENV";
+const ROOT = "@ROOT@";
+const ENV = "@ENV@";
 const ANSWER_MS = 900; // the hook script itself answers within 300 ms
 const LOOKUP_MS = 300;
 const EXIT_MS = 2000;

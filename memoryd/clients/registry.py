@@ -7,10 +7,11 @@ from typing import BinaryIO
 
 from memoryd.clients.base import Client, LogStatus
 from memoryd.clients.claude_code import ClaudeCode
+from memoryd.clients.mcp_clients import MCP_CLIENTS
 from memoryd.clients.opencode import OpenCode
 
 CLAUDE_CODE = ClaudeCode()
-CLIENTS: tuple[Client, ...] = (CLAUDE_CODE, OpenCode())
+CLIENTS: tuple[Client, ...] = (CLAUDE_CODE, OpenCode(), *MCP_CLIENTS)
 
 
 def client_named(name: str) -> Client:

@@ -1,0 +1,117 @@
+"""`memoryd connect` shows what it changes, changes it once, and can restore it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from memoryd.cli import doctor
+from memoryd.cli.app import lazy_app
+from memoryd.core.config import Settings
+
+
+@dataclass
+class User:
+    """A user with OpenCode and a home folder of their own."""
+
+    folder: Path
+
+    @property
+    def plugin(self) -> Path:
+        return self.folder / ".config" / "opencode" / "plugin" / "memoryd.js"
+
+    def connect(self, *words: str) -> Result:
+        return CliRunner().invoke(lazy_app(), ["--home", str(self.folder / "memory"), "connect", *words])
+
+    def check(self) -> dict[str, bool]:
+        return {check.name: check.ok for check in doctor._clients(Settings(home=self.folder / "memory"))}
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "OPENCODE_DB"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".config" / "opencode").mkdir(parents=True)
+    return User(tmp_path)
+
+
+def test_a_client_is_connected_once_checked_and_disconnected(user: User) -> None:
+    assert user.check() == {}
+    assert user.connect("opencode", "--yes").exit_code == 0
+    written = user.plugin.read_bytes()
+    assert str(user.folder / "memory").encode() in written
+    again = user.connect("opencode", "--yes", "--json")
+    assert orjson.loads(again.stdout)["steps"] == []
+    assert user.check() == {"opencode": True}
+    user.plugin.write_bytes(written + b"// of an older version\n")
+    assert user.check() == {"opencode": False}
+    user.connect("opencode", "--yes")
+    assert user.plugin.read_bytes() == written
+    user.connect("opencode", "--undo", "--yes")
+    assert not user.plugin.exists()
+    assert user.check() == {}
+    assert "Nothing to undo" in user.connect("opencode", "--undo", "--yes").output
+
+
+def test_a_file_that_was_there_before_is_restored_exactly(user: User) -> None:
+    user.plugin.parent.mkdir()
+    user.plugin.write_bytes(b"// mine, \xff\r\n")
+    user.connect("opencode", "--yes")
+    user.connect("opencode", "--undo", "--yes")
+    assert user.plugin.read_bytes() == b"// mine, \xff\r\n"
+
+
+def test_nothing_is_changed_without_consent(user: User) -> None:
+    dry = user.connect("opencode", "--dry-run")
+    assert dry.exit_code == 0 and "+++" in dry.output and str(user.plugin) in dry.output
+    unasked = user.connect("opencode")
+    assert unasked.exit_code != 0 and "--yes" in unasked.output
+    assert not user.plugin.exists()
+
+
+def test_an_unknown_client_is_refused_with_the_known_names(user: User) -> None:
+    result = user.connect("emacs")
+    assert result.exit_code == 2 and "opencode" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "rules"),
+    [
+        ("cursor", ".cursor/mcp.json", ""),
+        ("copilot", ".copilot/mcp-config.json", ".copilot/copilot-instructions.md"),
+        ("qwen", ".qwen/settings.json", ".qwen/QWEN.md"),
+    ],
+)
+def test_a_client_with_mcp_only_keeps_the_users_settings(user: User, name: str, settings: str, rules: str) -> None:
+    file, own = user.folder / settings, user.folder / rules
+    file.parent.mkdir(parents=True)
+    before = b'{\n    "mcpServers": {"mine": {"command": "x"}},\n    "theme": "dark"\n}'
+    file.write_bytes(before)
+    if rules:
+        own.write_bytes(b"Answer in French.\n")
+    assert user.connect(name, "--yes").exit_code == 0
+    values = orjson.loads(file.read_bytes())
+    assert list(values["mcpServers"]) == ["mine", "memoryd"] and values["theme"] == "dark"
+    assert values["mcpServers"]["memoryd"]["args"] == ["mcp"]
+    assert not rules or own.read_bytes().startswith(b"Answer in French.\n") and b"`recall`" in own.read_bytes()
+    values["theme"] = "light"  # the user goes on to edit the file
+    file.write_bytes(orjson.dumps(values))
+    assert user.check() == {name: True}
+    user.connect(name, "--undo", "--yes")
+    assert orjson.loads(file.read_bytes()) == {"mcpServers": {"mine": {"command": "x"}}, "theme": "light"}
+    assert not rules or own.read_bytes() == b"Answer in French.\n"
+
+
+def test_settings_with_comments_are_refused_before_anything_is_changed(user: User) -> None:
+    file = user.folder / ".qwen" / "settings.json"
+    file.parent.mkdir()
+    file.write_bytes(b"{\n  // mine\n}")
+    result = user.connect("opencode", "qwen", "--yes")
+    assert result.exit_code != 0 and "comments" in result.output
+    assert file.read_bytes() == b"{\n  // mine\n}"
+    assert not user.plugin.exists()
