@@ -104,6 +104,8 @@ def _deliver(home: str, event: str, data: bytes, start: float, env: "Mapping[str
         if protocol.is_typed_command(event, data):
             head, least = head + (protocol.ATTENDED if protocol.is_attended(env) else b""), protocol.TYPED_SECONDS
         deadline = max(start + ASK_SECONDS[event], monotonic() + max(least, patience(env)))
+        if event == "PreToolUse" and env.get("MEMORYD_GUARD") == "off":
+            head += b"MEMORYD_GUARD=off\n"
         return protocol.ask(home, event, head + data, deadline)
     protocol.poke(home, POKE_SECONDS)
     return b""

@@ -92,6 +92,8 @@ class Orchestrator:
         self._unlinked: dict[str, None] = {}
         self._rebuilt: list[str] = []
         self.revision = 0
+        self.checks_revision = 0
+        self._checks: dict[str, MemoryItem] | None = None
         self._touched: set[str] = set()
         self._scrub_due = False
         self._listing_due = False
@@ -290,7 +292,7 @@ class Orchestrator:
 
         Vectors follow in the background. For a large batch, so do links (see `settle`).
         """
-        stamped = [self._stamped(item) for item in items]
+        stamped = [self._with_check(self._stamped(item)) for item in items]
         with self._writing:
             self._touch_known([item.id for item in stamped if item.id])
             ids = self._markdown.write_many(stamped)
@@ -310,8 +312,44 @@ class Orchestrator:
             return item
         return replace(item, created_at=self._clock.now())
 
+    def _with_check(self, item: MemoryItem) -> MemoryItem:
+        """Compile a rule that is new or has another wording. A check that the user edited or removed stays as it is."""
+        from memoryd.guard.binding import may_bind
+
+        if not may_bind(item):
+            return item
+        before = self._markdown.get(item.id) if item.id else None
+        if before is not None and (before.content, before.status) == (item.content, item.status):
+            return item
+        earlier = before or (self._markdown.get(item.supersedes) if item.supersedes else None)
+        if item.check is not None and (earlier is None or item.check != earlier.check):
+            return item
+        from memoryd.guard.compile import compile_rule  # takes a while to import, which few processes need
+
+        check = compile_rule(item.content)
+        mode = item.check.mode if item.check else None
+        return replace(item, check=replace(check, mode=mode) if check else None)
+
+    def checked(self) -> Sequence[MemoryItem]:
+        """Return the memories that have a check. The answer is kept until one of them changes."""
+        if self._checks is None:
+            with self._writing:
+                self._checks = {item.id: item for item in self._markdown.checked()}
+                self.checks_revision += 1
+        return list(self._checks.values())
+
+    def _note_checks(self, items: Iterable[MemoryItem]) -> None:
+        known = self._checks
+        if known is None:
+            return
+        changed = {item.id: item for item in items if item.check is not None or item.id in known}
+        if changed:  # a new mapping, so that readers need no lock
+            self._checks = {id: item for id, item in {**known, **changed}.items() if item.check is not None}
+            self.checks_revision += 1
+
     def _index(self, items: Sequence[MemoryItem]) -> None:
         self._note_memories()
+        self._note_checks(items)
         self._touch(items)
         large = len(items) > LINKED_AT_ONCE
         if large:
@@ -375,6 +413,9 @@ class Orchestrator:
 
     def _unindex(self, ids: Iterable[str]) -> None:
         for id in ids:
+            if self._checks is not None and id in self._checks:
+                self._checks = {other: item for other, item in self._checks.items() if other != id}
+                self.checks_revision += 1
             self._graph.use(partial(GraphStore.delete, id=id))
             if self._vector is not None:
                 self._vector.delete(id)

@@ -15,7 +15,7 @@ import orjson
 
 from memoryd.api import dreams
 from memoryd.api.consent import ATTENDED, Consent, SwitchCommands
-from memoryd.api.hooks import HookCalls, plugin_options
+from memoryd.api.hooks import GUARD_OFF, HookCalls, plugin_options
 from memoryd.api.parameters import parse
 from memoryd.api.registry import Caller, Operation, operations
 from memoryd.api.runtime import Runtime
@@ -40,6 +40,7 @@ from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.llm.claude import Logins, login_of
+from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector
 from memoryd.service import EVERY_PROJECT, Orchestrator
 
@@ -111,6 +112,7 @@ class Api:
 
     def _make_parts(self, settings: Settings) -> _RuntimeParts:
         injector = Injector(self._service, self._state, settings, self._clock, self._registry)
+        guard = Guard(self._service, self._state, settings, self._clock)
         runtime = Runtime(
             settings=settings,
             started=self._started,
@@ -125,8 +127,11 @@ class Api:
             embedder=self._embedder,
             renew=self._renew,
             daemon=self._daemon,
+            guard=guard,
         )
-        hooks = HookCalls(injector, self._state, settings, self._registry, self._service, self._clock)
+        hooks = HookCalls(
+            injector, self._state, settings, self._registry, self._service, self._clock, (guard.respond,), guard.at_stop
+        )
         self._mark_login(settings)
         daydream = DayDream(
             self._service, self._state, settings, self._clock, embedder=self._embedder, logins=self._logins, watch=self._watch
@@ -177,7 +182,8 @@ class Api:
         client = client_named(options.get(CLIENT_KEY, ""))
         if event == "UserPromptSubmit" and (reply := self._handle_command(payload, ATTENDED in options)):
             return client.write_answer(event, *reply)
-        return self._parts.hooks.answer(event, payload, client)
+        guard_off = {name: value for name, value in options.items() if name == GUARD_OFF}
+        return self._parts.hooks.answer(event, {**payload, **guard_off}, client)
 
     def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
         """Handle a prompt that is a memoryd command, which either gives consent to model runs or switches memory on or off."""
@@ -226,6 +232,7 @@ class Api:
         if not self._service.listen(self._propagate_changes):
             self._watcher.start()
         self._service.warm()
+        self._service.checked()
 
     def catch_up(self) -> None:
         """Synchronise the indexes with the files. Calls wait briefly for this to finish."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from memoryd.daydream.readers import choose, reader_line, spending, unreported_p
 from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 
+GUARD_OFF = "MEMORYD_GUARD"  # set to "off" in a client's environment, the hook passes it on
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUseFailure"})
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
 _BEGINS = frozenset({"startup", "resume", ""})
@@ -46,6 +47,8 @@ def _call(event: HookEvent, payload: Mapping[str, Any], project: Project) -> Too
         subagent=texts.get("agent_id", ""),
         id=texts.get("tool_use_id", ""),
         error=texts.get("error", ""),
+        transcript=event.transcript,
+        guarded=payload.get(GUARD_OFF) is None,
     )
 
 
@@ -54,6 +57,7 @@ class HookCalls:
 
     Args:
         responders: Asked in this order about each tool call (PreToolUse) and each failed one (PostToolUseFailure).
+        at_stop: Called with session, project and log when the agent ended its answer.
     """
 
     def __init__(
@@ -65,7 +69,9 @@ class HookCalls:
         service: Orchestrator,
         clock: Clock,
         responders: Sequence[Responder] = (),
+        at_stop: Callable[[str, str, str], None] | None = None,
     ) -> None:
+        self._at_stop = at_stop
         self._service = service
         self._responders = responders
         self._clock = clock
@@ -119,6 +125,8 @@ class HookCalls:
             self._state.set_governed(event.session)
         elif name in READS_TRANSCRIPT and event.transcript:
             self._state.enqueue(event.transcript, event.session, event.cwd, name)
+        if name == "Stop" and self._at_stop is not None and not self._is_off(event, project):
+            self._at_stop(event.session, project.id, event.transcript)
         if name == "SessionEnd":
             self._state.end_session(event.session)
 

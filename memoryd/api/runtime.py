@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memoryd.daydream.reconcile import Reconciler
     from memoryd.dream.sweep import Sweep
     from memoryd.llm.claude import Logins
+    from memoryd.recall.guard import Guard
     from memoryd.recall.injection import Injector
     from memoryd.service import Orchestrator
 
@@ -51,6 +52,7 @@ class Runtime:
     logins: Logins
     embedder: Embedder | None
     renew: Callable[[], None]
+    guard: Guard
     daemon: Callable[[], Mapping[str, Any]] | None = None
 
     # Projects

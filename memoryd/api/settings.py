@@ -39,6 +39,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Handing over": (
         "inject_session",
         "start_notice",
+        "guard",
         "session_budget",
         "inject_prompt",
         "prompt_budget",
@@ -83,6 +84,7 @@ COSTS: Mapping[str, str] = {
     "chunk_tokens": "Longer chunks: fewer calls with more tokens each.",
     "inject_session": "Up to session_budget tokens of each session.",
     "start_notice": "No tokens: the line is shown to you, not to the model.",
+    "guard": "About 50 tokens for each call that violates a rule.",
     "session_budget": "Up to this many tokens of each session.",
     "inject_prompt": "Up to prompt_budget tokens with each prompt for which memories are found.",
     "prompt_budget": "Up to this many tokens with each such prompt.",

@@ -1,14 +1,15 @@
 """Checks: the part of a rule that can be decided from a tool call alone. They are stored in the memory's file.
 
-A check forbids something or requires something. It is data: it runs nothing, opens no file and calls no model.
+A check forbids something or requires something. It is data: it runs nothing, opens no file and calls no model. Its words are
+compared as words; none is a regular expression.
 
 | kind | forbids | fields |
 |---|---|---|
-| command | running a command | `words`, `unless` (flags that make it right), `instead` |
+| command | running a command | `words`, `unless` (flags that make it right), `branch` (only on these), `instead` |
 | path | changing (or with `access: read` even reading) files | `paths` |
-| content | adding words or calls to files | `words`, `call`, `files`, `paths` |
-| companion | running a command before another one ran | `words`, `first` |
-| message | commit messages that do not match | `form`, `example` |
+| content | adding words, calls or imports to files | `words`, `call`, `imports`, `near`, `files`, `paths` |
+| companion | running a command before another one ran | `words`, `first` (one of these) |
+| message | commit messages that lack a form or have a word | `form`, `example`, `words` |
 """
 
 from __future__ import annotations
@@ -20,8 +21,17 @@ from typing import Any
 
 from memoryd.core.errors import InputError
 
-MAX_ENTRIES = 20
-MAX_ENTRY_CHARS = 120
+MAX_ENTRIES = 40
+MAX_ENTRY_CHARS = 200
+
+
+class Mode(StrEnum):
+    """What happens to a call that violates a check."""
+
+    OFF = "off"  # nothing
+    NOTE = "note"  # it is made, and the agent is given the rule
+    ASK = "ask"  # the user is asked
+    BLOCK = "block"  # it is refused
 
 
 class CheckKind(StrEnum):
@@ -46,69 +56,95 @@ class Form(StrEnum):
 
     TICKET = "ticket"  # begins with a ticket such as the example
     CONVENTIONAL = "conventional"  # feat: …, fix(parser)!: …
+    PREFIX = "prefix"  # begins with the example
+    LENGTH = "length"  # the first line has at most as many characters as the example says
+    NO_EMOJI = "no_emoji"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. Which fields it uses depends on its kind (see the module)."""
+    """One check. Which fields it uses depends on its kind (see the module).
+
+    Attributes:
+        mode: What happens on a violation; None means the default of the settings.
+        silenced: Violations that the user called wrong. A call that violates it in the same form is left alone.
+    """
 
     kind: CheckKind
     words: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     instead: str = ""
-    first: str = ""
+    first: tuple[str, ...] = ()
+    branch: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    imports: bool = False
     paths: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     call: bool = False
     access: Access = Access.WRITE
     form: Form | None = None
     example: str = ""
+    mode: Mode | None = None
+    silenced: tuple[str, ...] = ()
 
 
 # Reading and writing checks
 
-_LISTS = ("words", "unless", "paths", "files")
+_LISTS = ("words", "unless", "first", "branch", "near", "paths", "files", "silenced")
+_TEXTS = ("instead", "example")
+_SWITCHES = ("call", "imports")
 
 
 def check_from_dict(value: Any) -> Check:
     """Read a check from a memory file. Raises InputError that names the field."""
     if not isinstance(value, Mapping):
-        raise InputError("'check' must be a mapping.", fix="Write 'check:' with the fields of docs/guard.md, or remove it.")
+        raise InputError("check: expected a mapping.", fix="Write 'check:' with the fields of docs/guard.md, or remove it.")
     known = {each.name for each in fields(Check)}
-    if unknown := sorted(map(str, set(value) - known - {"mode"})):
-        raise InputError(f"'check' has unknown fields: {', '.join(unknown)}.", fix=f"It may have: {', '.join(sorted(known))}.")
-    try:
-        found: dict[str, Any] = {name: _entries(name, value[name]) for name in _LISTS if name in value}
-        found |= {name: _entry(name, value[name]) for name in ("instead", "first", "example") if name in value}
-        form = Form(value["form"]) if value.get("form") else None
-        check = Check(CheckKind(str(value.get("kind"))), **found, call=value.get("call") is True, form=form,
-                      access=Access(value.get("access", Access.WRITE)))  # fmt: skip
-    except ValueError as error:
-        raise InputError(f"'check': {error}.", fix="See docs/guard.md for its fields.") from error
+    if unknown := sorted(map(str, set(value) - known)):
+        raise InputError(f"check: unknown fields: {', '.join(unknown)[:200]}.", fix=f"It may have: {', '.join(sorted(known))}.")
+    found: dict[str, Any] = {name: _entries(name, value[name]) for name in _LISTS if name in value}
+    found |= {name: _entry(name, str(value[name])) for name in _TEXTS if value.get(name)}
+    found |= {name: value[name] is True for name in _SWITCHES if name in value}
+    for name, choices in (("kind", CheckKind), ("access", Access), ("form", Form), ("mode", Mode)):
+        # YAML 1.1 reads a plain `off` as false
+        given = "off" if name == "mode" and value.get(name) is False else value.get(name)
+        if given is not None or name == "kind":
+            found[name] = _choice(name, choices, given)
+    check = Check(**found)
     _refuse_empty(check)
     return check
 
 
+def _choice(name: str, choices: type[StrEnum], value: Any) -> StrEnum:
+    try:
+        return choices(str(value))
+    except ValueError as error:
+        names = ", ".join(choices)
+        raise InputError(f"check.{name}: not one of {names}.", fix=f"Use one of: {names}.") from error
+
+
 def _entries(name: str, value: Any) -> tuple[str, ...]:
     entries = [value] if isinstance(value, str) else value
-    if not isinstance(entries, list) or len(entries) > MAX_ENTRIES:
-        raise InputError(f"'check.{name}' must be a list of at most {MAX_ENTRIES} texts.", fix="See docs/guard.md.")
+    if not isinstance(entries, list | tuple) or len(entries) > MAX_ENTRIES:
+        raise InputError(f"check.{name}: expected a list of at most {MAX_ENTRIES} texts.", fix="See docs/guard.md.")
     return tuple(_entry(name, entry) for entry in entries)
 
 
 def _entry(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > MAX_ENTRY_CHARS:
-        raise InputError(f"'check.{name}' must be a text of 1 to {MAX_ENTRY_CHARS} characters.", fix="See docs/guard.md.")
+        raise InputError(f"check.{name}: expected a text of 1 to {MAX_ENTRY_CHARS} characters.", fix="See docs/guard.md.")
     return value.strip()
 
 
 def _refuse_empty(check: Check) -> None:
     needed = {
         CheckKind.COMMAND: check.words, CheckKind.PATH: check.paths, CheckKind.CONTENT: check.words,
-        CheckKind.COMPANION: check.words and check.first, CheckKind.MESSAGE: check.form is not None,
+        CheckKind.COMPANION: check.words and check.first, CheckKind.MESSAGE: check.form is not None or check.words,
     }[check.kind]  # fmt: skip
     if not needed:
-        raise InputError(f"A check of kind '{check.kind.value}' lacks what it forbids.", fix="See docs/guard.md for its fields.")
+        raise InputError(
+            f"check: a check of kind '{check.kind.value}' lacks what it forbids.", fix="See docs/guard.md for its fields."
+        )
 
 
 def check_to_dict(check: Check) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from memoryd.core.checks import check_from_dict, check_to_dict
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.errors import InputError
 from memoryd.core.text import digest, one_line, shorten, visible
@@ -46,7 +47,7 @@ _NO_EVIDENCE = Evidence()
 _CITATION_FIELDS = tuple(each.name for each in fields(Citation))
 MAX_CITES = 20
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-_NEWER = frozenset({"asked_as", "cites"})
+_NEWER = frozenset({"asked_as", "cites", "check"})
 
 
 def new_id() -> str:
@@ -85,6 +86,7 @@ def item_to_dict(item: MemoryItem) -> dict[str, Any]:
         "pinned": item.pinned,
         "asked_as": list(item.asked_as),
         "cites": [citation_to_dict(citation) for citation in item.cites],
+        "check": check_to_dict(item.check) if item.check else None,
     }
 
 
@@ -226,9 +228,10 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
     "pinned": _bool,
     "asked_as": _strings,
     "cites": _cites,
+    "check": lambda v, f: check_from_dict(v) if v else None,
 }
 OWNED_KEYS = (*_READERS, "trust")
-_NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to"})
+_NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to", "check"})
 
 
 def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
@@ -316,6 +319,7 @@ def _own_item(values: dict[str, Any]) -> MemoryItem:
         pinned=values["pinned"],
         asked_as=tuple(values["asked_as"]),
         cites=tuple(Citation(**cited) for cited in values["cites"]) if values.get("cites") else (),
+        check=check_from_dict(check) if (check := values.get("check")) else None,
     )
 
 
@@ -331,7 +335,7 @@ def item_digest(item: MemoryItem) -> str:
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    Empty `asked_as` and `cites` are left out, so that digests from before these existed remain valid and an upgrade does not
+    Empty `asked_as`, `cites` and `check` are left out, so that digests from before these existed remain valid and an upgrade does not
     reindex.
     """
     counted = {name: value for name, value in values.items() if name != "backends" and (value or name not in _NEWER)}

@@ -40,6 +40,7 @@ READS_BY_RULES = frozenset(READERS) - ASKS_A_MODEL - {"auto"}
 OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
 OLD_READERS: Mapping[str, str] = {"openai": ENDPOINT, "heuristic": OFFLINE}
 RANKS = ("maxsim", "hybrid", "bm25")
+GUARD_MODES = ("off", "note", "ask", "block")
 NOTICES = ("new", "always", "off")
 LEVELS = ("debug", "info", "warning", "error")
 LISTENS = ("auto", "tcp")
@@ -84,6 +85,7 @@ class Settings:
     inject_session: bool = True
     inject_prompt: bool = True
     start_notice: str = "new"
+    guard: str = "note"
     session_budget: int = 600
     prompt_budget: int = 300
     tool_budget: int = 2_000
@@ -273,6 +275,13 @@ KEYS: dict[str, Setting] = {
             "One-line notice at a session's start: new (when something was learnt), always or off.",
             _choice(*NOTICES),
             NOTICES,
+        ),
+        Setting(
+            "guard",
+            "What happens to a tool call that violates a check of a rule: off (nothing), note (the agent is given the rule), "
+            "ask (you are asked) or block (it is refused). A check may have a mode of its own.",
+            _choice(*GUARD_MODES),
+            GUARD_MODES,
         ),
         Setting("session_budget", "Maximum tokens injected at SessionStart.", _between(0, MAX_INJECTED_TOKENS)),
         Setting("prompt_budget", "Maximum tokens injected with a prompt.", _between(0, MAX_INJECTED_TOKENS)),

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.core import candidates, decision_log, switches, trial
+from memoryd.core import candidates, compliance, decision_log, switches, trial
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database, Migrations
 from memoryd.core.decision_log import LoggedDecision
@@ -131,6 +131,12 @@ def m011_trial(db: Database) -> None:
 def m012_clients(db: Database) -> None:
     """Add the client to sessions. It is empty for Claude Code."""
     db.execute("ALTER TABLE session ADD COLUMN client TEXT NOT NULL DEFAULT ''")
+
+
+@SCHEMA.step
+def m013_compliance(db: Database) -> None:
+    """Add the tables of the compliance ledger."""
+    compliance.create_tables(db)
 
 
 GIVEN_UP = "given up"  # key of the note that holds the log lines that took too long, as JSON
@@ -253,9 +259,11 @@ class State:
         self.offers = candidates.Offers(self._db, clock)
         self.switches = switches.Switches(self._db, clock, folders_of)
         self.trial = trial.Trial(self._db, clock)
+        self.compliance = compliance.Compliance(self._db, clock)
 
     def close(self) -> None:
         """Close the database."""
+        self.compliance.flush()
         self._db.close()
 
     def _now(self) -> str:

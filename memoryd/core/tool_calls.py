@@ -27,6 +27,8 @@ class ToolCall:
         subagent: Id of the subagent that makes the call; empty for the main agent.
         id: The client's id of the call.
         error: Why the call failed. It is empty before the call is made.
+        transcript: Path of the session's log.
+        guarded: Whether rules are checked in this session.
     """
 
     tool: str
@@ -38,6 +40,8 @@ class ToolCall:
     subagent: str = ""
     id: str = ""
     error: str = ""
+    transcript: str = ""
+    guarded: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from types import MappingProxyType
 
+from memoryd.core.checks import Check
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 USER_TAG = "by-user"  # a turn of an imported chat that the user wrote, rather than the assistant
 CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can set this
@@ -208,6 +210,7 @@ class MemoryItem:
         asked_as: Keys: questions or tasks, in other words than the statement, for which it is relevant. Searched
             together with the statement, but never used as evidence and never injected.
         cites: The code that the statement is about. Recall compares it with the working tree.
+        check: What can be decided of a rule from a tool call alone.
     """
 
     content: str
@@ -234,6 +237,7 @@ class MemoryItem:
     pinned: bool = False
     asked_as: tuple[str, ...] = ()
     cites: tuple[Citation, ...] = ()
+    check: Check | None = None
 
     @property
     def trust(self) -> Trust:

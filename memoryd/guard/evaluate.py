@@ -13,26 +13,59 @@ from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import code_words
 from memoryd.guard.shell import ShellCommand, parse_shell
 
+# What is written in comments, where other words of code are not looked for.
+IN_COMMENTS = (
+    "@ts-",
+    "eslint-",
+    "noqa",
+    "type: ignore",
+    "# type",
+    "# noqa",
+    "todo",
+    "fixme",
+    "xxx",
+    "hack",
+    "pragma",
+    "nosec",
+    "nolint",
+    "pylint:",
+)
+AT_END = "end"  # not a tool: the agent ends its answer
+MAX_FORM = 150
 MAX_TEXT = 200_000  # characters of a file's new content that are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check says of a call: whether it applies at all, and what violates it ("" if nothing does)."""
+    """What a check says of a call.
+
+    Attributes:
+        applies: Whether the rule is about such calls at all.
+        violation: What violates it; empty if nothing does.
+        form: The violation without what is particular to this call, for silencing.
+    """
 
     applies: bool
     violation: str = ""
+    form: str = ""
 
 
 NOTHING = Result(False)
 OBEYED = Result(True)
 
 
-def evaluate(check: Check, call: ToolCall, before: Sequence[str] = ()) -> Result:
-    """Evaluate a check on a call. `before` holds the shell lines that the session ran successfully so far."""
+def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: str = "") -> Result:
+    """Evaluate a check on a call.
+
+    Args:
+        check: The check.
+        call: The call.
+        before: The shell lines that the session ran so far, without those that failed.
+        branch: The branch that is checked out, for checks that apply on some branches only.
+    """
     match check.kind:
         case CheckKind.COMMAND:
-            return _command(check, call)
+            return _command(check, call, branch)
         case CheckKind.PATH:
             return _path(check, call)
         case CheckKind.CONTENT:
@@ -41,6 +74,29 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = ()) -> Result
             return _companion(check, call, before)
         case CheckKind.MESSAGE:
             return _message(check, call)
+
+
+def _violated(check: Check, what: str, form: str) -> Result | None:
+    """Return the violation, unless the user silenced this form of it."""
+    form = form[:MAX_FORM]
+    if any(_same_form(form, silenced) for silenced in check.silenced):
+        return None
+    return Result(True, what[:MAX_FORM], form)
+
+
+def _same_form(form: str, silenced: str) -> bool:
+    return form.startswith(silenced[:-1]) if silenced.endswith("*") else form == silenced
+
+
+def _form_of(words: Sequence[str]) -> str:
+    """Return program, subcommand and flags of a command; `*` stands for the rest."""
+    kept = [posixpath.basename(words[0])]
+    for word in words[1:]:
+        if not re.fullmatch(r"--?[A-Za-z][\w-]{0,40}|[a-z][a-z-]{0,30}", word) or len(kept) == 6:
+            kept.append("*")
+            break
+        kept.append(word)
+    return " ".join(kept)
 
 
 # Commands
@@ -70,14 +126,17 @@ _COMMIT_VALUES = frozenset({"-m", "--message", "-F", "--file", "-C", "-c", "--au
 _VERSIONED = re.compile(r"^(python|pip|node|ruby)[\d.]{1,6}$")
 
 
-def _command(check: Check, call: ToolCall) -> Result:
+def _command(check: Check, call: ToolCall, branch: str) -> Result:
     result = NOTHING
+    if check.branch and branch not in check.branch:
+        return result
     for command in commands_of(call):
         if any(runs(command, wanted) for wanted in check.words):
             if check.unless and any(_has_flag(command, flag) for flag in check.unless):
                 result = OBEYED
                 continue
-            return Result(True, " ".join(command.words))
+            if violated := _violated(check, " ".join(command.words), _form_of(command.words)):
+                return violated
         if check.instead and runs(command, check.instead):
             result = OBEYED
     return result
@@ -181,6 +240,7 @@ def _ends_with_value(word: str) -> bool:
 
 _EDITS: Mapping[str, str] = {"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 _READS: Mapping[str, str] = {"Read": "file_path"}
+EDITORS = frozenset(_EDITS)
 # Programs that change the files they are given, and how: all arguments, the last one, or only with a flag.
 _CHANGES_ALL = frozenset("rm rmdir unlink shred touch chmod chown truncate tee mkdir patch".split())
 _CHANGES_LAST = frozenset("cp install ln rsync".split())
@@ -188,14 +248,16 @@ _CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
 _IN_PLACE = frozenset("sed perl ruby gsed yq".split())
 _FORMATTERS = frozenset("prettier black autopep8 eslint gofmt rustfmt".split())
 _OPENS_FILES = re.compile(r"""(?:open|read|readFile|readFileSync|Path|File)\s{0,4}\(\s{0,4}['"]([^'"]{1,200})['"]""")
+_SEARCHERS = frozenset("grep egrep fgrep rg ag ack sed awk".split())
 _NAMES_ONLY = frozenset("ls stat echo printf test [ type which file du find git cd pwd basename dirname realpath wc".split())
 
 
 def _path(check: Check, call: ToolCall) -> Result:
     for target in _touched(call, check.access):
         place = _relative(target, call)
-        if place is not None and any(_is_within(place, path) for path in check.paths):
-            return Result(True, target)
+        within = place is not None and any(_is_within(place, path) for path in check.paths)
+        if within and (violated := _violated(check, target, place or target)):
+            return violated
     return NOTHING
 
 
@@ -211,29 +273,39 @@ def _touched(call: ToolCall, access: Access) -> Iterator[str]:
 def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
     """Yield the files that a command changes. With `reads`, also those whose content it reads."""
     yield from command.writes
-    if reads:
-        yield from command.reads
     if not command.words:
         return
+    yield from _changed_arguments(command)
+    if reads:
+        yield from command.reads
+        yield from _read_arguments(command)
+
+
+def _changed_arguments(command: ShellCommand) -> Sequence[str]:
     program, words = command.program, command.words[1:]
     arguments = [word for word in words if not word.startswith("-")]
     if program == "git":
         arguments = _arguments(command.words)
-        if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]):
-            yield from arguments[1:]
-    elif program in _CHANGES_ALL or program == "mv":
-        yield from arguments
-    elif program in _CHANGES_LAST:
-        yield from arguments[-1:]
-    elif (program in _IN_PLACE and any(_CHANGES_IN_PLACE.match(word) for word in words)) or (
-        program in _FORMATTERS and any(word in ("--write", "-w", "--fix", "-i") for word in words)
-    ):
-        yield from arguments
-    elif program == "dd":
-        yield from (word[3:] for word in words if word.startswith("of="))
-    if reads and program not in _NAMES_ONLY:
-        yield from arguments
-        yield from (match[1] for word in words for match in _OPENS_FILES.finditer(word[:2_000]))
+        return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
+    if program in _CHANGES_ALL or program == "mv":
+        return arguments
+    if program in _CHANGES_LAST:
+        return arguments[-1:]
+    in_place = program in _IN_PLACE and any(_CHANGES_IN_PLACE.match(word) for word in words)
+    if in_place or (program in _FORMATTERS and any(word in ("--write", "-w", "--fix", "-i") for word in words)):
+        return arguments
+    return [word[3:] for word in words if word.startswith("of=")] if program == "dd" else ()
+
+
+def _read_arguments(command: ShellCommand) -> Iterator[str]:
+    program, words = command.program, command.words[1:]
+    if program in _NAMES_ONLY:
+        return
+    arguments = [word for word in words if not word.startswith("-")]
+    if program in _SEARCHERS and not any(word in ("-e", "-f", "--regexp") for word in words):
+        arguments = arguments[1:]  # the first one is what is searched for
+    yield from arguments
+    yield from (match[1] for word in words for match in _OPENS_FILES.finditer(word[:2_000]))
 
 
 def _relative(path: str, call: ToolCall) -> str | None:
@@ -279,8 +351,9 @@ def _content(check: Check, call: ToolCall) -> Result:
             continue
         applies = True
         for word in check.words:
-            if _count(new, word, place, call=check.call) > _count(old, word, place, call=check.call):
-                return Result(True, f"{word} in {path}")
+            added = _count(check, new, word, place) > _count(check, old, word, place)
+            if added and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
+                return violated
     return OBEYED if applies else NOTHING
 
 
@@ -301,20 +374,44 @@ def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
                 yield target, text[:MAX_TEXT], ""
 
 
-def _count(text: str, word: str, path: str, *, call: bool) -> int:
-    """Count a word in the code of a text, outside of comments and strings."""
+def _count(check: Check, text: str, word: str, path: str) -> int:
+    """Count a word in the code of a text, outside of comments and strings unless it belongs there."""
     if not text:
         return 0
-    if not re.fullmatch(r"[\w.]+", word):
-        return code_words(text, path).count(word)
-    after = r"\s*\(" if call else r"(?![\w])"
-    return len(re.findall(rf"(?<![\w.]){re.escape(word)}{after}", code_words(text, path)))
+    if check.imports:
+        return _imports(text, word)
+    code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path)
+    if check.near:
+        code = "\n".join(line for line in code.splitlines() if _names_one(line.lower(), check.near))
+    if re.fullmatch(r"[\w.]+", word):
+        after = r"\s{0,8}\(" if check.call else r"(?!\w)"
+        return len(re.findall(rf"(?<![\w.]){re.escape(word)}{after}", code))
+    return code.count(word)
+
+
+def _names_one(line: str, words: Sequence[str]) -> bool:
+    return any(word in line for word in words)
+
+
+_IMPORT = re.compile(r"\b(?:import|from|require|use|include|using)\b[^\n]{0,300}")
+
+
+def _imports(text: str, library: str) -> int:
+    """Count the lines that import a library."""
+    name = re.compile(rf"(?<![\w./@-]){re.escape(library)}(?![\w-])")
+    return sum(name.search(match[0]) is not None for match in _IMPORT.finditer(text))
 
 
 # Companions and messages
 
 
 def _companion(check: Check, call: ToolCall, before: Iterable[str]) -> Result:
+    if call.tool == AT_END:
+        if AT_END not in check.words:
+            return NOTHING
+        done = any(runs(one, step) for line in before for one in _parsed(line) for step in check.first)
+        step = check.first[0]
+        return OBEYED if done else _violated(check, f"{step} was not run after the last edit", step) or NOTHING
     found = [(at, command) for at, command in enumerate(commands_of(call)) if any(runs(command, word) for word in check.words)]
     if not found:
         return NOTHING
@@ -322,11 +419,14 @@ def _companion(check: Check, call: ToolCall, before: Iterable[str]) -> Result:
     earlier = [*(inner for line in before for inner in _parsed(line)), *commands_of(call)[:at]]
     done = False
     for one in earlier:  # each commit needs a run of its own
-        done = runs(one, check.first) or (done and not any(runs(one, word) for word in check.words))
-    return OBEYED if done else Result(True, " ".join(command.words))
+        done = any(runs(one, step) for step in check.first) or (done and not any(runs(one, word) for word in check.words))
+    return OBEYED if done else _violated(check, " ".join(command.words), _form_of(command.words)) or NOTHING
 
 
 _CONVENTIONAL = re.compile(r"(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(?:\([^)\n]{1,60}\))?!?: \S")
+
+
+_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]|:[a-z_]{2,30}:")
 
 
 def _message(check: Check, call: ToolCall) -> Result:
@@ -335,33 +435,55 @@ def _message(check: Check, call: ToolCall) -> Result:
         if not runs(command, "git commit"):
             continue
         message = _message_of(command)
-        if message is None:
+        if not message.strip():
             continue
         if not _has_form(check, message):
-            return Result(True, message[:80])
+            first = message.strip().partition("\n")[0]
+            if violated := _violated(check, first, f"{first.split()[0]} *"):
+                return violated
         result = OBEYED
     return result
 
 
-def _message_of(command: ShellCommand) -> str | None:
-    """Return the first line of the message on the command line, or None if there is none or it is not known."""
+def _message_of(command: ShellCommand) -> str:
+    """Return the message on the command line, or "" if there is none or it is not known."""
     words = command.words
-    for at, word in enumerate(words[:-1]):
-        if word == "--message" or re.fullmatch(r"-[A-Za-z]*m", word):
-            return None if "$" in words[at + 1] else words[at + 1].partition("\n")[0]
-    joined = next((word.partition("=")[2] for word in words if word.startswith("--message=")), None)
-    return None if joined is None or "$" in joined else joined.partition("\n")[0]
+    parts = []
+    for at, word in enumerate(words):
+        if word.startswith("--message="):
+            parts.append(word.partition("=")[2])
+        elif at + 1 < len(words) and (word == "--message" or re.fullmatch(r"-[A-Za-z]*m", word)):
+            parts.append(words[at + 1])
+        elif re.fullmatch(r"-[a-ln-zA-Z]{0,4}m.{1,200}", word, re.DOTALL) and not word.startswith("--"):
+            parts.append(re.sub(r"^-[a-ln-zA-Z]*m", "", word))
+    message = "\n\n".join(parts)
+    if message == "$" or not parts and words[-1:] == ("-",):
+        return command.here
+    return command.here if message.startswith("$") else message
 
 
 def _has_form(check: Check, message: str) -> bool:
-    if check.form is Form.CONVENTIONAL:
-        return _CONVENTIONAL.match(message) is not None
-    key, _, number = check.example.rpartition("-")
-    wanted = (
-        rf"{re.escape(key)}-\d"
-        if key and number.isdigit()
-        else r"#?\d"
-        if check.example.lstrip("#").isdigit()
-        else r"[A-Z][A-Z\d]{1,9}-\d"
-    )
-    return re.match(rf"[\[(]?{wanted}", message) is not None
+    first, low = message.strip().partition("\n")[0], message.lower()
+    if any(word.lower() in low for word in check.words):
+        return False
+    match check.form:
+        case Form.CONVENTIONAL:
+            found = _CONVENTIONAL.match(first)
+            return found is not None and (check.example != "scope" or "(" in found[0])
+        case Form.PREFIX:
+            return first.lower().startswith(check.example.lower())
+        case Form.LENGTH:
+            return not check.example.isdigit() or len(first) <= int(check.example)
+        case Form.NO_EMOJI:
+            return _EMOJI.search(message) is None
+        case Form.TICKET:
+            return re.match(rf"[\[(]?{_ticket(check.example)}", first) is not None
+        case None:
+            return True
+
+
+def _ticket(example: str) -> str:
+    key, _, number = example.rpartition("-")
+    if key and number.isdigit():
+        return r"[A-Z][A-Z\d]{1,9}-\d" if key == "ABC" else rf"{re.escape(key)}-\d"
+    return r"#?\d" if example.lstrip("#").isdigit() else r"[A-Z][A-Z\d]{1,9}-\d"

@@ -909,6 +909,12 @@ def tally_of(db: Database, query: Query) -> list[tuple[str, str, int]]:
     return [(row[0], row[1], int(row[2])) for row in db.execute(sql, parameters)]
 
 
+def checked_of(db: Database) -> list[MemoryItem]:
+    """Return the items that have a check."""
+    found = db.execute("SELECT payload FROM memory WHERE payload LIKE '%\"check\":{\"%' AND payload ->> 'check' IS NOT NULL")
+    return [rows.from_payload(payload) for (payload,) in found]
+
+
 def projects_of(db: Database) -> dict[str, int]:
     """Return the number of items per project, whatever their status."""
     return {project: int(number) for project, number in db.execute("SELECT project, count(*) FROM memory GROUP BY project")}

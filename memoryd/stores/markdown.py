@@ -40,7 +40,17 @@ from memoryd.core.protocols import Clock
 from memoryd.core.text import keywords
 from memoryd.core.types import Hit, MemoryItem, Query
 from memoryd.stores import memory_file
-from memoryd.stores.fulltext import FullTextIndex, IndexedFile, IndexedRecord, ListPosition, Stamp, page_of, projects_of, span_of
+from memoryd.stores.fulltext import (
+    FullTextIndex,
+    IndexedFile,
+    IndexedRecord,
+    ListPosition,
+    Stamp,
+    checked_of,
+    page_of,
+    projects_of,
+    span_of,
+)
 from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import MemoryFile, StoredFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
@@ -478,6 +488,10 @@ class MarkdownStore:
     def page(self, query: Query, k: int, after: ListPosition | None = None) -> list[MemoryItem]:
         """Return the newest items that pass the filters, starting after the key `after`. The query's text is ignored."""
         return self._use(lambda index: page_of(index.db, query, k, after))
+
+    def checked(self) -> list[MemoryItem]:
+        """Return the items that have a check."""
+        return self._use(lambda index: checked_of(index.db))
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
         """Return (kind, status, count) of the items that pass the filters."""

@@ -410,6 +410,10 @@ class PostgresStore:
         """Return (kind, status, count) of the items that pass the filters."""
         return [(kind, status, int(n)) for kind, status, n in self._ask("kind, status, count(*)", query, "GROUP BY kind, status")]
 
+    def checked(self) -> list[MemoryItem]:
+        """Return the items that have a check."""
+        return [item for item in self._select("strpos(payload, %s) > 0", ('"check":{"',)) if item.check is not None]
+
     def projects(self) -> dict[str, int]:
         """Return the number of items per project, whatever their status."""
         return {project: int(n) for project, n in self._ask("project, count(*)", Query(statuses=()), "GROUP BY project")}

@@ -58,6 +58,10 @@ class PrimaryStore(MemoryStore, Protocol):
         """Return (kind, status, count) of the items that pass the filters."""
         ...
 
+    def checked(self) -> list[MemoryItem]:
+        """Return the items that have a check."""
+        ...
+
     def projects(self) -> dict[str, int]:
         """Return the number of items per project."""
         ...

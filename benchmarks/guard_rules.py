@@ -1,0 +1,90 @@
+"""The guard on rules and calls that were written by hand: what it catches, and what it touches of innocent calls.
+
+    python -m benchmarks.guard_rules FILE [--wrong] [--checks]
+
+FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates` and perhaps
+`cwd` and `branch`. Each rule is compiled offline. Calls before a call count as made in the same session, unless they violate the
+rule. As a guard for `python -m benchmarks.rule_compliance`: `--guard benchmarks.guard_rules:compiled`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from memeval.benchmarks.rule_compliance import HookCall, RuleCounts
+from memoryd.core.checks import check_to_dict
+from memoryd.core.tool_calls import ToolCall
+from memoryd.guard.compile import compile_rule
+from memoryd.guard.evaluate import evaluate
+
+ROOT = "/home/sam/shop"
+cached = lru_cache(maxsize=10_000)(compile_rule)
+
+
+def compiled(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
+    """Judge a call by the check that the rule compiles to offline."""
+    lines = [str(earlier.input.get("command", "")) for earlier in before if earlier.tool == "Bash"]
+    return touches(rule, ToolCall(call.tool, call.input, ROOT, ROOT), lines)
+
+
+def touches(rule: str, call: ToolCall, before: Sequence[str], branch: str = "") -> bool:
+    """Return whether the rule's check is violated. A rule without a check touches nothing."""
+    check = cached(rule)
+    return check is not None and bool(evaluate(check, call, before, branch).violation)
+
+
+def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, RuleCounts]:
+    """Count for each kind, and under the key `all`."""
+    counts: dict[str, RuleCounts] = defaultdict(RuleCounts)
+    for row in rows:
+        before: list[str] = []
+        for one in row["calls"]:
+            root = str(one.get("cwd") or ROOT)
+            touched = touches(row["rule"], ToolCall(one["tool"], one["input"], root, root), before, str(one.get("branch", "")))
+            if one["tool"] == "Bash" and not one["violates"]:
+                before.append(one["input"]["command"])
+            for name in (str(row.get("kind", "")), "all"):
+                _count(counts[name], row["rule"], one, touched)
+    return dict(counts)
+
+
+def _count(count: RuleCounts, rule: str, call: Mapping[str, Any], touched: bool) -> None:
+    count.violations += call["violates"]
+    count.caught += call["violates"] and touched
+    count.innocent += not call["violates"]
+    count.touched += touched and not call["violates"]
+    if touched is not bool(call["violates"]):
+        what = "touched" if touched else "missed"
+        count.wrong.append(f"{what}: {rule} | {call['tool']} {json.dumps(call['input'], ensure_ascii=False)[:300]}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table; with `--wrong` also what was judged wrongly, with `--checks` what each rule compiled to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--wrong", action="store_true")
+    parser.add_argument("--checks", action="store_true")
+    options = parser.parse_args(arguments)
+    rows = json.loads(options.file.read_text("utf-8"))
+    counts = judge(rows)
+    from benchmarks.rule_compliance import table
+
+    with_check = sum(cached(row["rule"]) is not None for row in rows)
+    print(f"{table(counts)}\n\n{with_check} of {len(rows)} rules have a check.")
+    for row in rows if options.checks else ():
+        check = cached(row["rule"])
+        print(f"{row['rule']}\n    {check_to_dict(check) if check else None}")
+    if options.wrong:
+        print("\n".join(counts["all"].wrong))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

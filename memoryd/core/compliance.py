@@ -1,0 +1,158 @@
+"""The compliance ledger: how often each rule applied, was obeyed and was violated, by session.
+
+Numbers, and of each violation one short line without secrets. Counts are kept in memory first and written later: a tool call
+does not wait for the disk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memoryd.core.clock import to_iso
+from memoryd.core.db import Database
+from memoryd.core.protocols import Clock
+
+KEPT_VIOLATIONS = 5_000
+
+
+class Outcome(StrEnum):
+    """What became of a call to which a rule applied."""
+
+    OBEYED = "obeyed"
+    VIOLATED = "violated"  # made, after a note
+    BLOCKED = "blocked"  # refused by the guard
+    ASKED = "asked"  # the user was asked, and the answer is not known yet
+    OVERRIDDEN = "overridden"  # the user was asked and allowed it
+    DECLINED = "declined"  # the user was asked and refused it
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One violation. `form` is what `memoryd guard silence` would silence."""
+
+    id: int
+    memory: str
+    session: str
+    project: str
+    at: str
+    outcome: Outcome
+    what: str
+    form: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How often a rule applied in a session, by outcome."""
+
+    memory: str
+    session: str
+    project: str
+    at: str
+    outcome: Outcome
+    number: int
+
+
+def create_tables(db: Database) -> None:
+    """Create the tables (a migration of the state database)."""
+    db.execute(
+        "CREATE TABLE rule_count (memory TEXT, session TEXT, project TEXT, outcome TEXT, at TEXT, number INTEGER,"
+        " PRIMARY KEY (memory, session, outcome))"
+    )
+    db.execute(
+        "CREATE TABLE rule_violation (id INTEGER PRIMARY KEY, memory TEXT, session TEXT, project TEXT, at TEXT, outcome TEXT,"
+        " what TEXT, form TEXT, call TEXT)"
+    )
+    db.execute("CREATE INDEX rule_violation_memory ON rule_violation(memory)")
+
+
+class Compliance:
+    """Access to the ledger. Thread-safe."""
+
+    def __init__(self, db: Database, clock: Clock) -> None:
+        self._db = db
+        self._clock = clock
+        self.clean: Callable[[str], str] = str  # removes secrets
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str, str, Outcome]] = Counter()
+        self._violations: list[tuple[str, str, str, str, Outcome, str, str, str]] = []
+
+    def obeyed(self, memory: str, session: str, project: str) -> None:
+        """Count a call that obeyed a rule."""
+        with self._lock:
+            self._counts[memory, session, project, Outcome.OBEYED] += 1
+
+    def violated(self, memory: str, session: str, project: str, outcome: Outcome, what: str, form: str, call: str) -> None:
+        """Record a violation."""
+        now = to_iso(self._clock.now())
+        with self._lock:
+            self._counts[memory, session, project, outcome] += 1
+            self._violations.append((memory, session, project, now, outcome, what, form, call))
+
+    def flush(self) -> None:
+        """Write what was counted since the last time."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+            violations, self._violations = self._violations, []
+        if not counts and not violations:
+            return
+        now = to_iso(self._clock.now())
+        cleaned = [(*map(str, row[:5]), *map(self.clean, row[5:7]), row[7]) for row in violations]
+        with self._db.transaction():
+            for (memory, session, project, outcome), number in counts.items():
+                self._count(memory, session, project, outcome, now, number)
+            for row in cleaned:
+                self._db.execute(
+                    "INSERT INTO rule_violation (memory, session, project, at, outcome, what, form, call)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    row,
+                )
+            self._db.execute(
+                "DELETE FROM rule_violation WHERE id <= (SELECT max(id) FROM rule_violation) - ?", (KEPT_VIOLATIONS,)
+            )
+
+    def _count(self, memory: str, session: str, project: str, outcome: Outcome, now: str, number: int) -> None:
+        self._db.execute(
+            "INSERT INTO rule_count (memory, session, project, outcome, at, number) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT(memory, session, outcome) DO UPDATE SET number = number + excluded.number, at = excluded.at",
+            (memory, session, project, outcome.value, now, number),
+        )
+
+    def settle(self, violation: Violation, outcome: Outcome) -> None:
+        """Record what the user answered when asked."""
+        now = to_iso(self._clock.now())
+        with self._db.transaction():
+            self._db.execute("UPDATE rule_violation SET outcome = ? WHERE id = ?", (outcome.value, violation.id))
+            self._count(violation.memory, violation.session, violation.project, violation.outcome, now, -1)
+            self._count(violation.memory, violation.session, violation.project, outcome, now, 1)
+
+    def counts(self, project: str = "", session: str = "") -> list[RuleCount]:
+        """Return the counts by memory and session, latest first. Empty arguments mean all."""
+        self.flush()
+        rows = self._db.execute(
+            "SELECT memory, session, project, at, outcome, number FROM rule_count"
+            " WHERE (? = '' OR project = ?) AND (? = '' OR session = ?) AND number > 0 ORDER BY at DESC, memory",
+            (project, project, session, session),
+        )
+        return [RuleCount(*(*row[:4], Outcome(row[4]), int(row[5]))) for row in rows]
+
+    def violations(self, memory: str = "", project: str = "", session: str = "", limit: int = 100) -> Sequence[Violation]:
+        """Return violations, latest first. Empty arguments mean all."""
+        self.flush()
+        rows = self._db.execute(
+            "SELECT id, memory, session, project, at, outcome, what, form, call FROM rule_violation WHERE (? = '' OR memory = ?)"
+            " AND (? = '' OR project = ?) AND (? = '' OR session = ?) ORDER BY id DESC LIMIT ?",
+            (memory, memory, project, project, session, session, limit),
+        )
+        return [Violation(*(*row[:5], Outcome(row[5]), *row[6:])) for row in rows]
+
+    def forget(self, memory: str) -> None:
+        """Delete what was recorded about a memory that is forgotten."""
+        self.flush()
+        with self._db.transaction():
+            self._db.execute("DELETE FROM rule_count WHERE memory = ?", (memory,))
+            self._db.execute("DELETE FROM rule_violation WHERE memory = ?", (memory,))

@@ -1,0 +1,56 @@
+"""Which memories may bind: only rules in the user's own words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from memoryd.core.checks import Check, CheckKind
+from memoryd.core.types import AGREED_TAG, Kind, MemoryItem, Scope, Status, Trust
+
+_KINDS = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
+
+
+def may_bind(item: MemoryItem) -> bool:
+    """Return whether a check of this memory may act.
+
+    Not if a tool, a file, an import, another person of the team or the agent said it, even if the user agreed to it.
+    """
+    if item.trust is not Trust.INSTRUCTION or item.status is not Status.ACTIVE or item.kind not in _KINDS:
+        return False
+    return item.scope is not Scope.TEAM and AGREED_TAG not in item.tags
+
+
+def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]]:
+    """Return pairs of rules that can't both be obeyed: one forbids what the other wants instead."""
+    wanting: dict[str, list[MemoryItem]] = defaultdict(list)
+    forbidding: dict[str, list[MemoryItem]] = defaultdict(list)
+    for item in items:
+        if item.check is None:
+            continue
+        for want in _wanted(item.check):
+            wanting[want].append(item)
+        for word in item.check.words if not item.check.unless and not item.check.branch else ():
+            forbidding[f"{item.check.kind}:{word}"].append(item)
+    found = {
+        tuple(sorted((one.id, other.id))): (one, other)
+        for want, wanters in wanting.items()
+        for one in wanters
+        for other in forbidding.get(want, ())
+        if one.id != other.id and _meet(one, other)
+    }
+    return list(found.values())
+
+
+def _wanted(check: Check) -> Iterator[str]:
+    """Yield what a rule wants done, in the form in which another rule would forbid it."""
+    if check.instead:
+        yield f"{CheckKind.COMMAND}:{check.instead}"
+    for flag in check.unless:
+        yield from (f"{CheckKind.COMMAND}:{word} {flag}" for word in check.words)
+    if len(check.first) == 1:
+        yield f"{CheckKind.COMMAND}:{check.first[0]}"
+
+
+def _meet(one: MemoryItem, other: MemoryItem) -> bool:
+    return Scope.USER in (one.scope, other.scope) or one.project == other.project

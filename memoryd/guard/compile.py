@@ -1,0 +1,796 @@
+"""Compile rules to checks: read which command, path or piece of code a sentence of the user forbids or requires.
+
+English and German. A sentence that can't be decided from tool calls gives no check. Nothing is guessed from words that
+are not commands, paths or code: a check that fires wrongly costs more than one that is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from memoryd.core.checks import MAX_ENTRIES, Access, Check, CheckKind, Form
+from memoryd.guard import vocabulary as v
+
+MAX_RULE = 600  # characters; a longer text is a document rather than a rule
+_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
+_TOKEN = re.compile(
+    r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|([^\s`\"(),;:!?—]+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
+)
+_SENTENCE_END = re.compile(r"[.!?]+$")
+
+
+class _Sense(Enum):
+    FORBID = "forbid"
+    WANT = "want"
+
+
+class _What(Enum):
+    COMMAND = "command"
+    PATH = "path"
+    CODE = "code"
+    CALL = "call"
+    LIBRARY = "library"
+    FLAG = "flag"
+    UNKNOWN = "unknown"  # in code quotes, but of no known kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    at: int
+    quoted: bool = False
+    boundary: bool = False
+
+    @property
+    def low(self) -> str:
+        return self.text.lower()
+
+
+@dataclass(slots=True)
+class _Named:
+    """Something that the rule names, where, and what the rule wants of it."""
+
+    what: _What
+    text: str
+    at: int
+    clause: int
+    sense: _Sense | None = None
+    within: bool = False  # after "in", "under": it says where, not what
+
+
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    sense: _Sense
+    at: int
+    clause: int
+
+
+def compile_rule(text: str) -> Check | None:
+    """Return the check of a rule, or None if the rule can't be decided from tool calls."""
+    text = text.strip()
+    if len(text) > MAX_RULE or text.rstrip().endswith("?"):
+        return None
+    rule = text.translate(_QUOTES)
+    if _NOT_A_RULE.search(rule):
+        return None
+    rule = _EXCEPTION.sub("", rule)
+    for attempt in (_message, _companion, _flag_required, _general):
+        check = attempt(rule)
+        if check is not None:
+            return check
+    return None
+
+
+_NOT_A_RULE = re.compile(
+    r"\b(?:don't|do not|never) (?:worry|hesitate|mind|need|have to|be afraid)\b"
+    r"|\b(?:doesn't matter|does not matter|feel free|no problem|not a problem|no need|is fine|are fine|is ok|is okay|is allowed|you may|you can use)\b"
+    r"|\b(?:kein problem|keine sorge|muss(?:t|en)? nicht|darfst du|brauchst (?:du )?nicht|ist erlaubt|ist okay)\b"
+    r"|^\s{0,5}(?:if|wenn|falls|when|whenever|sobald|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b(?!.{0,20}\bcommit)"
+    r"|\b(?:never|nie) (?:had|saw|seen|heard|worked|gesehen|gehabt|gehört)\b",
+    re.IGNORECASE,
+)
+_EXCEPTION = re.compile(
+    r"[\s,(]{1,3}(?:except|unless|other than|apart from|außer|es sei denn|ausgenommen|because|since|weil|denn|damit|so that|otherwise|sonst)\b.{0,400}$",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+
+
+# Words
+
+_FORBID = frozenset(
+    "never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
+    " off-limits read-only readonly taboo tabu nie niemals kein keine keinen keinem keiner keinerlei nicht nichts nirgends verboten"
+    " untersagt vermeide vermeiden ohne finger hände unangetastet unberührt schreibgeschützt unverändert untouched alone nobody"
+    " niemand nothing statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
+)
+_FORBID_PHRASES = re.compile(
+    r"instead of|rather than|hands off|keep (?:out|away|off)|stay (?:out|away|off)|leave (?=.{1,60}\b(?:alone|untouched|as)\b)|off limits|in place of"
+    r"|finger weg|hände weg|auf keinen fall|unter keinen umständen|in ruhe|out of bounds|do not|must not|should not|may not|(?:is|are) not|nicht mehr"
+    r"|anstelle von|get rid of|moved? (?:away )?from|refrain from|get(?:ting)? near|ban(?:ned)? on",
+    re.IGNORECASE,
+)
+_WANT = frozenset(
+    "use always only prefer instead must should immer nur stattdessen sondern nimm nehmen nehme nutze nutzen benutze benutzen verwende"
+    " verwenden using ausschließlich stick rely run install via with mit bitte lieber but through aber go goes sign".split()
+)
+_NEGATED_VERBS = frozenset(
+    "use using run install with via mit nutzen nutze benutzen benutze verwenden verwende nehmen nehme nimm only must should rely go through sign but always".split()
+)
+_WITHIN = frozenset("in under inside within below into unter innerhalb from".split())
+_NEW_CLAUSE = frozenset({"but", "sondern", "aber", "and", "und"})
+
+
+def _tokens(rule: str) -> list[_Token]:
+    out: list[_Token] = []
+    for match in _TOKEN.finditer(rule):
+        quoted = next((group for group in match.groups()[:3] if group), None)
+        if quoted is not None:
+            out.append(_Token(quoted.strip(), match.start(), quoted=True))
+            continue
+        text = match[4]
+        if text in ",;:!?—()":
+            out.append(_Token(text, match.start(), boundary=True))
+            continue
+        bare = _SENTENCE_END.sub("", text).strip("'*_") if text.strip("'*_") else text
+        if text.startswith("*.") or "/**" in text or "/*" in text:
+            bare = _SENTENCE_END.sub("", text)
+        out.append(_Token(bare or text, match.start()))
+        if len(bare) < len(text) and text.endswith((".", "!", "?")):
+            out.append(_Token(".", match.end(), boundary=True))
+    return out
+
+
+_FILE = re.compile(
+    r"(?:[\w@.*~-]{0,60}/)+[\w@.*-]{0,60}|\.[a-zA-Z][\w.-]{1,40}"
+    r"|[\w*-]{1,60}(?:\.[\w-]{1,20}){0,3}\.(?:lock|json|ya?ml|toml|md|txt|ts|tsx|js|jsx|mjs|py|go|rs|java|sql|env|cfg|ini|csv|xml|html|css|scss|sh|proto|pb|snap|key|pem|php|rb|kt|swift|tf|gradle|mod|sum|conf)"
+    r"|(?:Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
+)
+_NOT_A_FILE = re.compile(
+    r"(?:and|or|und|oder|with|w|his|he|either|input|output|read|I|A|CI|TCP|client|km|n|yes|on)/\w{1,12}$|https?:|^/$|^\d+/\d+$|^node\.js$|^next\.js$|^vue\.js$",
+    re.IGNORECASE,
+)
+_CALL = re.compile(r"([A-Za-z_$][\w.$!]{0,60})\((?:[^()]{0,30})\)$")
+_IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
+_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:=\S{1,40})?")
+_FOLDER_WORD = re.compile(r"(?:folder|directory|dir|ordner|verzeichnis|tree|package|module)s?$", re.IGNORECASE)
+_STOP_WORDS = frozenset(
+    "before after in for here ever to at on without when unless and or again vor nach hier ever anywhere anymore please directly on"
+    " instead of vor bei im beim mit für und oder nie nicht niemals lassen laufen ausführen the a an any every each die der das den by is"
+    " are as commands command must never not only".split()
+)
+
+
+def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
+    """Return what the rule names, in order. Words of a command belong to one."""
+    out: list[_Named] = []
+    clause, at = 0, 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.boundary or token.low in _NEW_CLAUSE:
+            clause += 1 if token.text not in "()" else 0
+            at += 1
+            continue
+        what, text, used = _classify(tokens, at)
+        if what is not None:
+            within = any(before.low in _WITHIN for before in tokens[max(at - 3, 0) : at] if not before.boundary)
+            out.append(_Named(what, text, token.at, clause, within=within))
+        at += used
+    return out
+
+
+def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int]:
+    token = tokens[at]
+    text, low = token.text, token.low
+    if text.startswith(("$ ", "> ")):
+        text = text[2:]
+    if token.quoted:
+        return _quoted_kind(text), text, 1
+    if at + 1 < len(tokens) and _names_folder(token, tokens[at + 1]):
+        return _What.PATH, text.rstrip("/") + "/", 2
+    if _FLAG.fullmatch(text):
+        return _What.FLAG, text, 1
+    if (match := _CALL.match(text)) and not text.startswith("("):
+        return _What.CALL, match[1], 1
+    if low in _AMBIGUOUS:
+        words, used = _command_words(tokens, at)
+        if len(words) > 1 and words[1] not in _NO_TARGETS:
+            return _What.COMMAND, " ".join(words), used
+    elif _is_program(low):
+        words, used = _command_words(tokens, at)
+        return _What.COMMAND, " ".join(words), used
+    what, name = _plain_kind(text)
+    return what, name, 1
+
+
+_NO_FOLDERS = frozenset("this that same whole diesem diesen own root new home".split())
+
+
+def _names_folder(token: _Token, following: _Token) -> bool:
+    """Return whether the words are such as `legacy folder`."""
+    if following.boundary or not _FOLDER_WORD.match(following.text) or not re.fullmatch(r"[\w.-]{2,40}/?", token.text):
+        return False
+    return not any(token.low in words for words in (_STOP_WORDS, _FORBID, _WITHIN, _WANT, _NO_FOLDERS))
+
+
+def _plain_kind(text: str) -> tuple[_What | None, str]:
+    low = text.lower()
+    if low in v.WORDS and low not in v.NOT_ALONE:
+        return _What.CODE, text
+    library = low.removesuffix(".js") if low.removesuffix(".js") in v.LIBRARIES else low
+    if library in v.LIBRARIES:
+        return _What.LIBRARY, library
+    if _FILE.fullmatch(text) and not _NOT_A_FILE.match(text) and low not in v.LANGUAGES and low not in v.WORDS:
+        return _What.PATH, text
+    return (_What.UNKNOWN, text) if low in v.WORDS else (None, "")
+
+
+def _is_program(low: str) -> bool:
+    return low in v.PROGRAMS and low not in _AMBIGUOUS or low.startswith("./") and low[2:] in v.FREE_TARGET
+
+
+_NO_TARGETS = frozenset(
+    "sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
+)
+# Programs whose names are also plain words. They count only in code quotes or before one of their subcommands.
+_AMBIGUOUS = frozenset(
+    "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee kill su export"
+    " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task uv ava tox nc zig hg".split()
+) - {"uv", "tox"}
+
+
+def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
+    words = [tokens[at].text.lower()]
+    used = 1
+    subcommands = v.SUBCOMMANDS.get(words[0], frozenset())
+    free = words[0] in v.FREE_TARGET
+    while at + used < len(tokens):
+        token = tokens[at + used]
+        text = token.text
+        if token.boundary or token.quoted:
+            break
+        is_script = (
+            len(words) > 1
+            and words[-1] in SCRIPT_WORDS
+            and text.lower() not in _STOP_WORDS
+            and re.fullmatch(r"[\w:./-]{2,40}", text) is not None
+        )
+        if _FLAG.fullmatch(text) or text.lower() in subcommands or is_script:
+            words.append(text if text.startswith("-") else text.lower())
+        elif (
+            free
+            and len(words) == 1
+            and text.lower() not in _STOP_WORDS
+            and re.fullmatch(r"[\w:.-]{2,40}", text)
+            or words[0] in ("python", "python3")
+            and words[-1] == "-m"
+        ):
+            words.append(text)
+        else:
+            break
+        used += 1
+    return words, used
+
+
+SCRIPT_WORDS = frozenset({"run", "exec", "dlx"})
+
+
+def _quoted_kind(text: str) -> _What:
+    first = text.split()[0].lower() if text.split() else ""
+    low = text.lower()
+    if _FLAG.fullmatch(text):
+        return _What.FLAG
+    if _CALL.match(text) and " " not in text:
+        return _What.CALL
+    if low in v.WORDS and low not in ("exec", "eval", "sleep"):
+        return _What.CODE
+    if first in v.PROGRAMS or first.startswith("./") and " " in text:
+        return _What.COMMAND
+    if low in v.LIBRARIES:
+        return _What.LIBRARY
+    if " " not in text and _FILE.fullmatch(text) and not _NOT_A_FILE.match(text):
+        return _What.PATH
+    return _What.UNKNOWN
+
+
+def _cues(rule: str, tokens: Sequence[_Token]) -> list[_Cue]:
+    starts: dict[int, int] = {}
+    clause = 0
+    out: list[_Cue] = []
+    forbidden_in: set[int] = set()
+    phrases = [match.start() for match in _FORBID_PHRASES.finditer(rule)]
+    for index, token in enumerate(tokens):
+        if token.boundary or token.low in _NEW_CLAUSE:
+            clause += 1 if token.text not in "()" else 0
+            if token.boundary:
+                continue
+        starts[token.at] = clause
+        if token.quoted:
+            continue
+        low = token.low
+        if (
+            token.at in phrases
+            or low in _FORBID
+            and not (low == "not" and index and tokens[index - 1].low in ("why", "if", "or"))
+        ):
+            out.append(_Cue(_Sense.FORBID, token.at, clause))
+            forbidden_in.add(clause)
+        elif low in _WANT and not (clause in forbidden_in and low in _NEGATED_VERBS):
+            out.append(_Cue(_Sense.WANT, token.at, clause))
+            if low == "over":
+                forbidden_in.add(clause)
+        elif low in ("over", "vor") and any(
+            before.low in ("prefer", "use", "bevorzuge") for before in tokens[max(index - 5, 0) : index]
+        ):
+            out.append(_Cue(_Sense.FORBID, token.at, clause))
+            forbidden_in.add(clause)
+    return out
+
+
+_POINTS_BACK = re.compile(r"\b(?:it|them|that|these|those|there|es|sie|das|davon|dort|daran|darin|ihn)\b", re.IGNORECASE)
+
+
+def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], cue: _Cue, reached: Sequence[_Named]) -> None:
+    """Forbid what stands before the cue, as in "npm is forbidden", "legacy/ nicht anfassen" and "dist/ is generated, don't edit it"."""
+    last = max((other.at for other in earlier if other.clause == cue.clause and other.sense is _Sense.FORBID), default=-1)
+    before = [thing for thing in named if thing.at < cue.at and thing.clause == cue.clause]
+    if not before and _POINTS_BACK.search(rule[cue.at :]):
+        before = [thing for thing in named if thing.at < cue.at and thing.sense is None and thing.clause == cue.clause - 1]
+    for thing in before:
+        if thing.at > last:
+            thing.sense = _Sense.FORBID
+    if before and not any(thing.clause == cue.clause for thing in reached):
+        for thing in reached:
+            thing.sense = None
+
+
+def _assign(rule: str, named: Sequence[_Named], cues: Sequence[_Cue]) -> None:
+    """Decide for each named thing whether it is forbidden or wanted."""
+    for index, cue in enumerate(cues):
+        end = cues[index + 1].at if index + 1 < len(cues) else 10_000
+        reached = [thing for thing in named if cue.at < thing.at < end]
+        for thing in reached:
+            thing.sense = cue.sense
+        same = [thing for thing in reached if thing.clause == cue.clause and not thing.within]
+        if cue.sense is _Sense.FORBID and not same:
+            _forbid_before(rule, named, cues[:index], cue, reached)
+    only = [cue for cue in cues if cue.sense is _Sense.WANT]
+    for thing in named:
+        if thing.sense is None and (only or any(other.sense is _Sense.FORBID for other in named)):
+            thing.sense = _Sense.WANT
+
+
+# Rules of any form
+
+
+def _general(rule: str) -> Check | None:
+    tokens = _tokens(rule)
+    named, cues = _named(rule, tokens), _cues(rule, tokens)
+    forbids = any(cue.sense is _Sense.FORBID for cue in cues)
+    if forbids and (check := _branch(rule)):
+        return check
+    if forbids and (check := _phrase(rule, named)):
+        return check
+    _assign(rule, named, cues)
+    bad = [thing for thing in named if thing.sense is _Sense.FORBID]
+    wanted = [thing for thing in named if thing.sense is _Sense.WANT]
+    instead = next((thing.text for thing in wanted if thing.what is _What.COMMAND), "")
+    where = [thing for thing in named if thing.what is _What.PATH]
+    for attempt in (_code, _commands, _paths):
+        check = attempt(rule, bad, where, instead)
+        if check is not None:
+            return check
+    return _only_one_of_family(rule, wanted) if not bad else None
+
+
+_RUN = re.compile(
+    r"\b(?:run|running|execute|executing|call|start|launch|invoke|ausführen|aufrufen|starten|laufen|install|type)\b",
+    re.IGNORECASE,
+)
+_IN_CODE = re.compile(
+    r"\b(?:code|type|types|typ|import\w*|importieren|comment|comments|kommentare?|logging|logger|loggen|cast|casts)\b",
+    re.IGNORECASE,
+)
+
+
+def _languages(rule: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for match in re.finditer(r"[\w.#+]{1,20}", rule.lower()):
+        word = match[0].rstrip(".") or match[0]
+        if (
+            word in v.LANGUAGES
+            and word not in ("go", "ts", "swift", "react")
+            or re.search(rf"\bin (?:\w+ )?{re.escape(word)}\b", rule.lower())
+            and word in v.LANGUAGES
+        ):
+            found += v.LANGUAGES[word]
+    return tuple(dict.fromkeys(found))[:MAX_ENTRIES]
+
+
+def _folders(where: Sequence[_Named]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(thing.text for thing in where))
+
+
+def _code(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: str) -> Check | None:
+    languages = _languages(rule)
+    calls = [thing.text for thing in bad if thing.what is _What.CALL]
+    libraries = [thing.text for thing in bad if thing.what is _What.LIBRARY]
+    words = [thing.text for thing in bad if thing.what is _What.CODE]
+    place = [thing for thing in where if thing.within]
+    in_code = bool(languages or place or _IN_CODE.search(rule))
+    for thing in bad:
+        if (
+            thing.what is _What.UNKNOWN
+            and (in_code or thing.text.lower() in v.WORDS and _mentions_quoted(rule, thing))
+            and _IDENTIFIER.fullmatch(thing.text)
+        ):
+            words.append(thing.text)
+    if any(thing.what is _What.COMMAND for thing in bad) and not (calls or words):
+        imported = [thing.text for thing in bad if thing.what is _What.COMMAND and re.search(r"\bimport", rule, re.IGNORECASE)]
+        libraries += [name for name in imported if " " not in name]
+        if not libraries:
+            return None
+    if libraries and not (calls or words):
+        return Check(CheckKind.CONTENT, words=_few(libraries), imports=True, files=languages, paths=_folders(place))
+    if not (calls or words):
+        return None
+    files = languages
+    if not files:
+        known = [pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower(), ())]
+        files = tuple(dict.fromkeys(known))[:MAX_ENTRIES]
+    if not files:
+        files = () if any(word.lower() in v.WORDS or place for word in (*calls, *words)) else ()
+    if calls and not words:
+        return Check(CheckKind.CONTENT, words=_few(calls), call=True, files=files, paths=_folders(place))
+    return Check(CheckKind.CONTENT, words=_few([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(place))
+
+
+def _mentions_quoted(rule: str, thing: _Named) -> bool:
+    return rule[thing.at : thing.at + 1] in "`\"'"
+
+
+def _few(words: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))[:MAX_ENTRIES]
+
+
+def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: str) -> Check | None:
+    words = [thing.text for thing in bad if thing.what is _What.COMMAND]
+    flags = [thing.text for thing in bad if thing.what is _What.FLAG]
+    if not words and not flags and _RUN.search(rule):
+        words = [
+            thing.text
+            for thing in bad
+            if thing.what is _What.UNKNOWN and re.fullmatch(r"[a-z][\w.:/-]*(?: [\w.:/=-]+)*", thing.text)
+        ]
+    if flags:
+        base = words[:1] or [base for base in [_action(rule)] if base]
+        if not base:
+            base = [thing.text for thing in _named(rule, _tokens(rule)) if thing.what is _What.COMMAND][:1]
+        words = [f"{base[0]} {flag}" for flag in flags] if base else []
+    if not words:
+        return None
+    if any(thing.what is _What.PATH and not thing.within for thing in bad) and all(
+        word in ("rm", "sed", "mv", "cat") for word in words
+    ):
+        return None
+    cleaned = [" ".join(word.split()) for word in words]
+    alternatives = [word for word in cleaned if word != instead]
+    return Check(CheckKind.COMMAND, words=_few(alternatives), instead=instead) if alternatives else None
+
+
+_READS = re.compile(
+    r"\b(?:read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
+    r"|off[- ]limits|hands off|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
+    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix\w*|refactor\w*|reformat\w*|lass)\b",
+    re.IGNORECASE,
+)
+
+
+def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: str) -> Check | None:
+    paths = [thing.text for thing in bad if thing.what is _What.PATH]
+    if not paths:
+        return None
+    reads, changes = _READS.search(rule) is not None, _CHANGES.search(rule) is not None
+    if not (reads or changes):
+        return None
+    if re.search(r"\bcommit\w*\b", rule, re.IGNORECASE) and not re.search(
+        r"\b(?:touch|edit|chang|modif|anfassen|ändern)", rule, re.IGNORECASE
+    ):
+        return Check(CheckKind.COMMAND, words=_few([f"git add {path}" for path in paths]))
+    only_reads = re.search(r"\bread[- ]only\b", rule, re.IGNORECASE)
+    return Check(CheckKind.PATH, paths=_few(paths), access=Access.READ if reads and not only_reads else Access.WRITE)
+
+
+def _only_one_of_family(rule: str, wanted: Sequence[_Named]) -> Check | None:
+    """Compile "we use pnpm here" to a check that forbids the others of its kind."""
+    names = [thing.text.split()[0] for thing in wanted if thing.what is _What.COMMAND]
+    for name in names:
+        family = next((family for family in v.FAMILIES if name in family), None)
+        if family is not None and not re.search(r"\b(?:before|after|vor|nach|run|when|wenn)\b", rule, re.IGNORECASE):
+            others = sorted(family - set(names))
+            return Check(CheckKind.COMMAND, words=tuple(others), instead=name)
+    return None
+
+
+def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
+    """Compile phrases that stand for a command or for code, such as "no force-pushing" or "no star imports"."""
+    low = rule.lower()
+    for pattern, words, files, near in v.CONTENT_PHRASES:
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
+            place = _folders([thing for thing in named if thing.what is _What.PATH and thing.within])
+            languages = _languages(rule)
+            calls = [word[:-2] for word in words if word.endswith("()")]
+            return Check(
+                CheckKind.CONTENT,
+                words=tuple(calls) or words,
+                call=bool(calls),
+                files=(languages or files)[:MAX_ENTRIES],
+                paths=place,
+                near=near,
+            )
+    if any(thing.what in (_What.COMMAND, _What.FLAG) and thing.text.startswith(("git ", "-")) for thing in named):
+        return None
+    for pattern, commands in v.PHRASES:
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
+            return Check(CheckKind.COMMAND, words=commands)
+    return None
+
+
+_BRANCH = re.compile(
+    r"\b(?P<verb>push|pushes|pushed|pushing|pushen|pushe|gepusht|commit|commits|committed|committing|committen|committe|commite|commiten|merge|merged|merging|mergen)\b"
+    r"(?P<between>[^.;]{0,40}?)\b(?:to|on|onto|into|auf|in|nach|against)\s{1,3}(?:the\s|den\s|dem\s|origin[/ ])?[`'\"]?(?:origin/)?"
+    r"(?P<branch>main|master|develop|dev|trunk|production|prod|release|staging|stable|live|deploy)\b",
+    re.IGNORECASE,
+)
+_BRANCH_FIRST = re.compile(
+    r"\b(?:to|on|onto|into|auf|in|nach)\s{1,3}(?:the\s|den\s|dem\s)?[`'\"]?(?P<branch>main|master|develop|dev|trunk|production|prod|release|staging|stable|live)[`'\"]?"
+    r"(?:\s|-)(?P<between>[^.;,]{0,40}?)\b(?P<verb>push\w{0,4}|gepusht|commit\w{0,5}|committet)\b",
+    re.IGNORECASE,
+)
+_BRANCH_AFTER = re.compile(
+    r"(?:direct\s)?(?P<verb>push|commit)(?:e?s)\s(?:to|on)\s[`'\"]?(?P<branch>main|master|develop|production|release)\b",
+    re.IGNORECASE,
+)
+
+
+def _branch(rule: str) -> Check | None:
+    found = _BRANCH.search(rule) or _BRANCH_FIRST.search(rule) or _BRANCH_AFTER.search(rule)
+    if found is None:
+        return None
+    branches = [found["branch"].lower()]
+    for other in re.finditer(
+        r"(?:\b(?:or|and|oder|und|noch|/)\s?|/|,\s)[`'\"]?(main|master|develop|production|release|staging|trunk)\b",
+        rule[found.start() :],
+        re.IGNORECASE,
+    ):
+        branches.append(other[1].lower())
+    verb = found["verb"].lower()
+    words = [] if verb.startswith(("commit", "merg")) else [f"git push {branch}" for branch in branches]
+    if verb.startswith("commit"):
+        return Check(CheckKind.COMMAND, words=("git commit",), branch=_few(branches))
+    if verb.startswith("merg"):
+        return Check(CheckKind.COMMAND, words=("git merge",), branch=_few(branches))
+    if re.search(r"\bforce|--force|-f\b", rule, re.IGNORECASE):
+        words = [f"{word} --force" for word in words]
+    return Check(CheckKind.COMMAND, words=_few(words), branch=())
+
+
+# Steps before a command
+
+_ACTIONS: tuple[tuple[str, str], ...] = (
+    (r"commit\w*|eincheck\w*|check(?:ing)? in", "git commit"),
+    (r"push\w*|gepusht", "git push"),
+    (r"publish\w*|veröffentlich\w*", "npm publish"),
+    (r"merg\w+", "git merge"),
+    (r"(?:open|creat)\w*\s(?:a\s|each\s|every\s|the\s)?(?:pr|pull request)s?|pull requests?|prs?", "gh pr create"),
+    (r"rebas\w+", "git rebase"),
+    (r"tag(?:s|ging|ged)?", "git tag"),
+)
+
+
+def _action(text: str) -> str:
+    for pattern, command in _ACTIONS:
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE):
+            return command
+    return ""
+
+
+_BEFORE = re.compile(
+    r"\b(?:before|prior to|ahead of|bevor|vor|ehe|vorher|first|preced\w+|until|erst|without|ohne)\b", re.IGNORECASE
+)
+_WITHOUT = re.compile(
+    r"\b(?:never|don't|do not|no|nobody|not|nie|niemals|kein\w*|nicht|darf|won't|must not)\b[^.;]{0,60}\b(?:without|ohne|until|bis|before|bevor|unless)\b",
+    re.IGNORECASE,
+)
+_BEFORE_PART = re.compile(r"\b(?:before|prior to|ahead of|bevor|vor|ehe|precedes?)\s(?P<rest>[^.;]{1,80})", re.IGNORECASE)
+
+
+def _companion(rule: str) -> Check | None:
+    if not _BEFORE.search(rule) or re.search(r"\bmessages?\b|\bnachrichten?\b", rule, re.IGNORECASE):
+        return None
+    target, step = _parts(rule)
+    if not target:
+        return None
+    action = _command_in(target) or _action(target)
+    if not action:
+        return None
+    first = _steps(step, action)
+    if not first or action in first:
+        return None
+    return Check(CheckKind.COMPANION, words=(action,), first=first)
+
+
+def _parts(rule: str) -> tuple[str, str]:
+    """Return the part that names the command, and the part that names what must come before it."""
+    text = _spoken(rule)
+    without = re.search(
+        r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before you have|before having|before running|bevor)\b(?P<step>.{1,200})",
+        text,
+        re.IGNORECASE | re.DOTALL,
+    )
+    if without and _WITHOUT.search(text) and not re.search(r"forget|vergiss|vergessen", text, re.IGNORECASE):
+        return without["target"], without["step"]
+    found = _BEFORE_PART.search(text)
+    if found is None:
+        first = re.search(
+            r"(?P<step>.{1,120})\bfirst\b[,;]?(?P<target>.{1,80})|\b(?:erst|zuerst)\b(?P<step2>.{1,100}),?\s?\bdann\b(?P<target2>.{1,60})",
+            text,
+            re.IGNORECASE | re.DOTALL,
+        )
+        if first is None:
+            return "", ""
+        return first["target"] or first["target2"] or "", first["step"] or first["step2"] or ""
+    rest = found["rest"]
+    cut = re.search(r",|—|:|\b(?:run|always|must|make sure|execute|immer|muss|erst)\b|`", rest)
+    target, after = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "")
+    if not _action(target) and not _command_in(target):
+        target, after = rest, ""
+    words = re.match(r"(?:\s*\S+){1,4}", target)
+    if found.start() < 3 and not after and words:  # "Vor jedem Commit make typecheck laufen lassen."
+        action = next(
+            (
+                match
+                for pattern, _ in _ACTIONS
+                if (match := re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", target, re.IGNORECASE))
+            ),
+            None,
+        )
+        if action:
+            target, after = target[: action.end()], target[action.end() :] + text[found.end() :]
+    return target, text[: found.start()] + " " + after + " " + text[found.end() :]
+
+
+def _spoken(rule: str) -> str:
+    return rule.replace("(", " (")
+
+
+def _command_in(text: str) -> str:
+    found = [thing.text for thing in _named(text, _tokens(text)) if thing.what is _What.COMMAND]
+    return found[0] if found else ""
+
+
+def _steps(text: str, action: str) -> tuple[str, ...]:
+    tokens = _tokens(text)
+    named = _named(text, tokens)
+    commands = [thing.text for thing in named if thing.what is _What.COMMAND and thing.text != action]
+    quoted = [
+        token.text
+        for token in tokens
+        if token.quoted and token.text not in commands and re.fullmatch(r"[\w./-]+(?: [\w./:=-]+){0,5}", token.text)
+    ]
+    found = commands or [text for text in quoted if text != action]
+    if found:
+        return _few(found[:1])
+    for pattern, known in v.STEPS:
+        if re.search(rf"(?<![\w-])(?:{pattern})", text, re.IGNORECASE):
+            return known[:MAX_ENTRIES]
+    return ()
+
+
+# Flags that a command must have
+
+_SIGN = re.compile(r"\b(?:sign(?:ed|ing)?\b(?![- ]?off)|signier\w*|gpg)", re.IGNORECASE)
+_SIGN_OFF = re.compile(r"\bsign(?:ed|ing)?[- ]?off\b|\bdco\b", re.IGNORECASE)
+_ALWAYS = re.compile(
+    r"\b(?:always|every|each|all|must|immer|jede\w*|alle|only|nur|needs?|require[sd]?|have to|stets|muss|müssen)\b", re.IGNORECASE
+)
+_NEGATED = re.compile(r"\b(?:never|don't|do not|no|nie|niemals|kein\w*|nicht|not|stop|avoid)\b", re.IGNORECASE)
+
+
+def _flag_required(rule: str) -> Check | None:
+    commit = re.search(r"\bcommits?\b|\bcommitt?e[nt]\b|\bcommitting\b", rule, re.IGNORECASE)
+    double = re.search(
+        r"\b(?:unsigned|unsigniert\w*|without (?:a )?sign\w*|ohne signatur|without (?:the )?-S\b|without (?:the )?-s\b)",
+        rule,
+        re.IGNORECASE,
+    )
+    if (
+        commit
+        and (_SIGN_OFF.search(rule) or re.search(r"(?<![\w-])(?:-s|--signoff)\b", rule))
+        and (not _NEGATED.search(rule) or re.search(r"without|ohne", rule, re.IGNORECASE))
+    ):
+        return Check(CheckKind.COMMAND, words=("git commit",), unless=("-s",))
+    if commit and (double or _SIGN.search(rule) or re.search(r"(?<![\w-])-S\b", rule)) and (double or not _NEGATED.search(rule)):
+        return Check(CheckKind.COMMAND, words=("git commit",), unless=("-S",))
+    named = _named(rule, _tokens(rule))
+    flags = [thing.text for thing in named if thing.what is _What.FLAG]
+    without = re.search(r"\b(?:without|ohne)\b", rule, re.IGNORECASE)
+    if (
+        not flags
+        or (_NEGATED.search(rule) and not without)
+        or not (_ALWAYS.search(rule) or without or re.search(r"\buse\b|\bwith\b|\bmit\b|\bpass\b", rule, re.IGNORECASE))
+    ):
+        return None
+    base = next((thing.text for thing in named if thing.what is _What.COMMAND), "") or _action(rule)
+    words = [word for word in base.split() if not word.startswith("-")]
+    return Check(CheckKind.COMMAND, words=(" ".join(words),), unless=_few(flags)) if words else None
+
+
+# Commit messages
+
+_MESSAGE = re.compile(
+    r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|nachrichten?|botschaften?|texte?|betreffs?)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket|begin|start)\b)"
+    r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:co-?authored|attribution|trailer|mention|emoji))"
+    r"|(?:co-?authored-?by|attribution|trailers?|emojis?)\b.{0,80}\bcommits?\b|\bsubject lines?\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_TICKET = re.compile(r"\b([A-Z][A-Z0-9]{1,9})-(?:\d{1,7}|[NXn#]{1,4})\b|(?<!\w)(#\d{1,6})\b")
+_TICKET_WORD = re.compile(r"\b(?:ticket|issue|jira|linear|task|story|vorgang\w*|ticket-?nummer)\b", re.IGNORECASE)
+_PREFIX = re.compile(
+    r"\b(?:start|starts|begin|begins|prefix\w*|beginnen|beginnt|anfangen|fangen|lead|open)\b[^\"'`\[]{0,40}(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|(\[[\w-]{1,20}\]))",
+    re.IGNORECASE,
+)  # fmt: skip
+_LENGTH = re.compile(
+    r"\b(?:at most|max(?:imum|imal)?\.?(?: of)?|no (?:more|longer) than|under|below|up to|höchstens|unter|nicht länger als|stay within|within|longer than|over|exceed)\s(\d{2,3})\b",
+    re.IGNORECASE,
+)
+
+
+def _message(rule: str) -> Check | None:
+    if not _MESSAGE.search(rule):
+        return None
+    if _NEGATED.search(rule) and (check := _forbidden_in_message(rule)):
+        return check
+    form = _form_of_message(rule)
+    return Check(CheckKind.MESSAGE, form=form[0], example=form[1]) if form else None
+
+
+def _forbidden_in_message(rule: str) -> Check | None:
+    low = rule.lower()
+    if "co-author" in low or "coauthor" in low:
+        return Check(CheckKind.MESSAGE, words=("co-authored-by",))
+    if re.search(r"\bemojis?\b", low):
+        return Check(CheckKind.MESSAGE, form=Form.NO_EMOJI)
+    if found := re.search(r"\b(claude|anthropic|ai|chatgpt|copilot)\b", low):
+        own = found[1] in ("ai", "claude", "anthropic")
+        return Check(CheckKind.MESSAGE, words=("co-authored-by: claude", "generated with", "anthropic") if own else (found[1],))
+    if _form_of_message(rule):
+        return None
+    words = [thing.lower() for thing in _quoted(rule) if 1 < len(thing) <= 40]
+    return Check(CheckKind.MESSAGE, words=_few(words)) if words else None
+
+
+def _form_of_message(rule: str) -> tuple[Form, str] | None:
+    low = rule.lower()
+    if "conventional" in low or re.search(r"\bfeat\b|\bfix\b.{0,4}[:/,].{0,20}\b(?:feat|chore|docs)\b", low):
+        return Form.CONVENTIONAL, "scope" if "scope" in low and re.search(r"mandatory|must|require|always|pflicht", low) else ""
+    if found := _LENGTH.search(rule):
+        return Form.LENGTH, found[1]
+    if found := _TICKET.search(rule):
+        return Form.TICKET, f"{found[1]}-1" if re.search(r"-[NXn#]+$", found[0]) else found[0]
+    if found := _PREFIX.search(rule):
+        return Form.PREFIX, next(group for group in found.groups() if group).strip()
+    if _TICKET_WORD.search(rule) and re.search(r"start|begin|prefix|lead|first|anfang|vorn", low):
+        return Form.TICKET, "ABC-1"
+    return None
+
+
+def _quoted(rule: str) -> Iterator[str]:
+    return (token.text for token in _tokens(rule) if token.quoted)

@@ -1,0 +1,281 @@
+"""The guard: tells the agent, or refuses a call, when a tool call violates a rule of the user.
+
+Only checks of rules in the user's own words act (`memoryd/guard/binding.py`). The answer needs no model, no network and no disk.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from memoryd.core.checks import Check, CheckKind, Mode
+from memoryd.core.compliance import Outcome
+from memoryd.core.config import Settings
+from memoryd.core.protocols import Clock
+from memoryd.core.state import State
+from memoryd.core.text import shorten
+from memoryd.core.tool_calls import Decision, ToolCall, ToolReply
+from memoryd.core.types import MemoryItem, Scope
+from memoryd.daydream.redact import redact
+from memoryd.guard.binding import conflicts, may_bind
+from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate
+from memoryd.recall.prompt_block import harmless, render_block
+from memoryd.service import Orchestrator
+
+KEPT_SESSIONS = 200
+KEPT_LINES = 300
+RULE_CHARACTERS = 300
+WHAT_CHARACTERS = 120
+LOG_BYTES = 4_000_000
+REASON = "a rule of the user applies to this call"
+_OUTCOMES = {Mode.NOTE: Outcome.VIOLATED, Mode.ASK: Outcome.ASKED, Mode.BLOCK: Outcome.BLOCKED}
+_STRICTNESS = {Mode.NOTE: Decision.NONE, Mode.ASK: Decision.ASK, Mode.BLOCK: Decision.DENY}
+
+
+@dataclass(slots=True)
+class _Session:
+    """What a session did so far, as far as checks need it. `lines` are shell lines by the id of their call."""
+
+    lines: OrderedDict[str, str] = field(default_factory=OrderedDict)
+    edited_at: int = -1  # number of lines before the last edit
+    counted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The rules that bind in a project, and the pairs that contradict each other and therefore don't."""
+
+    items: tuple[MemoryItem, ...]
+    contradictions: tuple[tuple[MemoryItem, MemoryItem], ...]
+
+
+class Guard:
+    """Answers tool calls. Thread-safe."""
+
+    def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
+        self._service = service
+        self._state = state
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._bound: dict[str, Bound] = {}
+        self._revision = -1
+        state.compliance.clean = lambda text: redact(text).text
+
+    # Which rules bind
+
+    def bound(self, project: str) -> Bound:
+        """Return the rules with checks that bind in a project."""
+        items = self._service.checked()
+        with self._lock:
+            if self._revision != self._service.checks_revision:
+                self._revision = self._service.checks_revision
+                self._bound = {}
+            found = self._bound.get(project)
+            if found is None:
+                found = self._bound[project] = _bound([item for item in items if _applies(item, project)])
+        return found
+
+    def mode_of(self, check: Check) -> Mode:
+        """Return what happens when a check is violated. With the guard off, nothing does."""
+        default = Mode(self._settings.guard)
+        return default if default is Mode.OFF else check.mode or default
+
+    # Tool calls
+
+    def respond(self, call: ToolCall) -> ToolReply | None:
+        """Evaluate all checks on a call before it is made. After it failed, forget that it was made."""
+        if self._settings.guard == Mode.OFF or not call.guarded:
+            return None
+        bound = self.bound(call.project)
+        if not bound.items:
+            return None
+        session = self._session(call, bound.items)
+        if call.error:
+            session.lines.pop(call.id, None)
+            return None
+        before = tuple(session.lines.values())
+        violated: list[tuple[MemoryItem, Result]] = []
+        now = self._clock.now()
+        branch = _branch_of(call) if any(item.check and item.check.branch for item in bound.items) else ""
+        for item in bound.items:
+            if item.check is None or item.valid_to is not None and item.valid_to <= now:
+                continue
+            result = evaluate(item.check, call, before, branch)
+            if result.violation and self.mode_of(item.check) is not Mode.OFF:
+                violated.append((item, result))
+            elif result.applies:
+                self._state.compliance.obeyed(item.id, call.session, call.project)
+        self._remember(session, call)
+        return self._reply(call, violated) if violated else None
+
+    def _reply(self, call: ToolCall, violated: Sequence[tuple[MemoryItem, Result]]) -> ToolReply:
+        strictest = Decision.NONE
+        for item, result in violated:
+            mode = self.mode_of(item.check) if item.check else Mode.NOTE
+            strictest = max(strictest, _STRICTNESS[mode])
+            self._state.compliance.violated(
+                item.id, call.session, call.project, _OUTCOMES[mode], result.violation, result.form, call.id
+            )
+        lines = [_line(item, result) for item, result in violated]
+        if strictest is Decision.NONE:
+            return ToolReply(render_block(lines, REASON))
+        reasons = [_reason(item, result) for item, result in violated]
+        return ToolReply("", strictest, "\n".join(reasons))
+
+    def at_stop(self, session: str, project: str, transcript: str) -> None:
+        """Check what only shows at the end of an answer, and see what the user answered when asked."""
+        self._settle(session, transcript)
+        with self._lock:
+            known = self._sessions.get(session)
+        if known is not None and known.edited_at >= 0 and self._settings.guard != Mode.OFF:
+            since = list(known.lines.values())[known.edited_at :]
+            end = ToolCall(AT_END, {}, session=session, project=project)
+            for item in self.bound(project).items:
+                if item.check is None or item.check.kind is not CheckKind.COMPANION:
+                    continue
+                result = evaluate(item.check, end, since)
+                if result.violation:
+                    self._state.compliance.violated(
+                        item.id, session, project, Outcome.VIOLATED, result.violation, result.form, ""
+                    )
+                elif result.applies:
+                    self._state.compliance.obeyed(item.id, session, project)
+            known.edited_at = -1
+        self._state.compliance.flush()
+
+    def _settle(self, session: str, transcript: str) -> None:
+        asked = [one for one in self._state.compliance.violations(session=session) if one.outcome is Outcome.ASKED]
+        if not asked or not transcript:
+            return
+        results = _results(transcript)
+        for one in asked:
+            if one.call in results:
+                self._state.compliance.settle(one, Outcome.DECLINED if results[one.call] else Outcome.OVERRIDDEN)
+
+    # What a session did so far
+
+    def _session(self, call: ToolCall, items: Sequence[MemoryItem]) -> _Session:
+        key = call.session
+        with self._lock:
+            known = self._sessions.get(key)
+            if known is not None:
+                self._sessions.move_to_end(key)
+                return known
+        found = _Session()
+        if any(item.check and item.check.kind is CheckKind.COMPANION for item in items):
+            found.lines.update(_lines_in(call.transcript))  # the daemon may have been started in the middle of the session
+        with self._lock:
+            known = self._sessions.setdefault(key, found)
+            while len(self._sessions) > KEPT_SESSIONS:
+                self._sessions.popitem(last=False)
+        return known
+
+    def _remember(self, session: _Session, call: ToolCall) -> None:
+        line = call.input.get("command")
+        with self._lock:
+            if call.tool == "Bash" and isinstance(line, str):
+                session.counted += 1
+                session.lines[call.id or str(session.counted)] = line[:20_000]
+                while len(session.lines) > KEPT_LINES:
+                    session.lines.popitem(last=False)
+                    session.edited_at = max(session.edited_at - 1, -1) if session.edited_at >= 0 else -1
+            elif call.tool in EDITORS:
+                session.edited_at = len(session.lines)
+
+
+def _applies(item: MemoryItem, project: str) -> bool:
+    return may_bind(item) and (item.scope is Scope.USER or item.project == project)
+
+
+def _bound(items: Sequence[MemoryItem]) -> Bound:
+    against = conflicts(items)
+    out = {item.id for pair in against for item in pair}
+    return Bound(tuple(item for item in items if item.id not in out), tuple(against))
+
+
+def _line(item: MemoryItem, result: Result) -> str:
+    rule = shorten(harmless(item.content), RULE_CHARACTERS)
+    what = shorten(harmless(result.violation), WHAT_CHARACTERS)
+    return f"- [{item.id}] The user's rule: {rule} This call goes against it: {what}{_advice(item.check)}"
+
+
+def _reason(item: MemoryItem, result: Result) -> str:
+    rule = shorten(harmless(item.content), RULE_CHARACTERS)
+    what = shorten(harmless(result.violation), WHAT_CHARACTERS)
+    change = f"The user can change this with: memoryd guard mode {item.id} note"
+    return f"memoryd: against the user's rule {item.id} ({rule}): {what}{_advice(item.check)}. {change}"
+
+
+def _advice(check: Check | None) -> str:
+    if check is None:
+        return ""
+    if check.instead:
+        return f" (use {check.instead} instead)"
+    if check.unless:
+        return f" (needs {' or '.join(check.unless)})"
+    return f" (run {check.first[0]} first)" if check.first else ""
+
+
+def _branch_of(call: ToolCall) -> str:
+    """Return the branch that is checked out, or "" if that is unknown."""
+    try:
+        folder = Path(call.root or call.cwd) / ".git"
+        if folder.is_file():
+            folder = (folder.parent / folder.read_text("utf-8", "replace").strip().removeprefix("gitdir:").strip()).resolve()
+        head = (folder / "HEAD").read_text("utf-8", "replace")[:300].strip()
+    except (OSError, ValueError):
+        return ""
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
+def _entries(transcript: str, mark: bytes) -> list[dict[str, object]]:
+    """Return the content entries of the end of a log, from lines that hold the mark."""
+    try:
+        with Path(transcript).open("rb") as stream:
+            stream.seek(0, 2)
+            stream.seek(max(0, stream.tell() - LOG_BYTES))
+            lines = stream.read(LOG_BYTES).split(b"\n")
+    except (OSError, ValueError):
+        return []
+    out: list[dict[str, object]] = []
+    for line in lines:
+        if mark not in line:
+            continue
+        try:
+            content = orjson.loads(line).get("message", {}).get("content")
+        except (orjson.JSONDecodeError, AttributeError):
+            continue  # the first line may be cut, and lines of other kinds have another form
+        out += [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
+    return out
+
+
+def _lines_in(transcript: str) -> dict[str, str]:
+    """Return the shell lines of a log that did not fail, by the id of their call."""
+    found: dict[str, str] = {}
+    for entry in _entries(transcript, b'"tool_') if transcript else ():
+        given = entry.get("input")
+        if entry.get("type") == "tool_use" and entry.get("name") == "Bash" and isinstance(given, dict):
+            found[str(entry.get("id"))] = str(given.get("command", ""))[:20_000]
+        elif entry.get("type") == "tool_result" and entry.get("is_error"):
+            found.pop(str(entry.get("tool_use_id")), None)
+    return dict(list(found.items())[-KEPT_LINES:])
+
+
+def _results(transcript: str) -> dict[str, bool]:
+    """Return the ids of calls that have a result in a log, and whether the user refused them."""
+    found: dict[str, bool] = {}
+    for entry in _entries(transcript, b'"tool_result"'):
+        if entry.get("type") == "tool_result":
+            text = str(entry.get("content"))[:2_000].lower()
+            refused = bool(entry.get("is_error")) and any(
+                word in text for word in ("doesn't want", "permission", "rejected", "denied")
+            )
+            found[str(entry.get("tool_use_id"))] = refused
+    return found

@@ -1,0 +1,54 @@
+"""Rules that bind, with the real client: the note reaches the model, a question and a refusal stop the call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import World
+from tests.e2e.model_server import Block, Body, say, tool_results, use
+
+pytestmark = pytest.mark.e2e
+
+
+def run(world: World, repo: Path, mode: str) -> tuple[str, str]:
+    """Let the scripted model touch a forbidden file. Return the request after it, and the result of the call."""
+
+    def brain(body: Body) -> list[Block]:
+        if not tool_results(body):
+            return [use("Bash", command="touch legacy/made.txt", description="x")]
+        return [say("done")]
+
+    world.model.brain = brain
+    world.model.requests.clear()
+    world.run(f"go on with mode {mode}", repo, "--allowedTools", "Bash")
+    request = world.last_request()
+    return str(request), str(tool_results(request)[-1])
+
+
+def test_a_rule_is_noted_asked_about_and_refused_in_the_real_client(world: World) -> None:
+    repo = world.repository("shop")
+    (repo / "legacy").mkdir()
+    made = repo / "legacy" / "made.txt"
+    world.run("hello", repo)
+    id = world.call("remember", cwd=str(repo), content="Don't touch anything in legacy/.", kind="rule")["id"]
+
+    request, result = run(world, repo, "note")
+    assert "goes against it: legacy/made.txt" in request
+    assert made.exists(), result
+    made.unlink()
+
+    world.call("guard_mode", cwd=str(repo), id=id, mode="ask")
+    request, result = run(world, repo, "ask")
+    assert not made.exists()  # nobody is there to be asked
+
+    world.call("guard_mode", cwd=str(repo), id=id, mode="block")
+    request, result = run(world, repo, "block")
+    assert not made.exists()
+    assert id in result
+
+    world.kill_daemon()
+    (world.paths.home / "run" / "start.stamp").touch()  # so that none is started
+    request, result = run(world, repo, "dead")
+    assert made.exists(), result
