@@ -335,8 +335,8 @@ def item_digest(item: MemoryItem) -> str:
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    Empty `asked_as`, `cites` and `check` are left out, so that digests from before these existed remain valid and an upgrade does not
-    reindex.
+    Empty `asked_as`, `cites` and `check` are left out, so that digests from before these existed remain valid and an upgrade does
+    not reindex.
     """
     counted = {name: value for name, value in values.items() if name != "backends" and (value or name not in _NEWER)}
     return digest(orjson.dumps(counted).decode())[:32]
