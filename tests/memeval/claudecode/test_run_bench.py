@@ -293,6 +293,9 @@ def test_all_are_the_benchmarks_that_have_what_they_need_the_users_own_data_coun
         "-b", "all", "--offline", "--mode", "off", "--dry-run", "--json", "--data", f"swe-contextbench={world.folder / 'tasks'}"
     )
     assert "swe-contextbench" in more.stdout, more.stderr
+    validated = world.bench("-b", "swe-contextbench", "--offline", "--data", str(world.folder / "tasks"), "--validate", "--json")
+    (reason,) = json.loads(validated.stdout)["swe-contextbench"].values()
+    assert reason == "the task's data have no test_patch, FAIL_TO_PASS"
 
 
 @pytest.mark.slow
