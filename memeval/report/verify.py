@@ -95,13 +95,24 @@ def scores_of(run: RunResult, metrics: Sequence[str] = ()) -> dict[str, Any]:
         },
         "data_hash": run.data_hash,
         "seed": run.find("seed"),
-        "settings": {key: value for key, value in (run.find("settings") or {}).items() if value not in ("", None, {}, [])},
+        "settings": {
+            key: _public(value) for key, value in (run.find("settings") or {}).items() if value not in ("", None, {}, [])
+        },
         "measured": {"search_p50": p50} if p50 is not None else {},
         "clusters": [numbers[question.cluster] for question in run.questions],
         "categories": {"names": kinds, "of": [kinds.index(question.category) for question in run.questions]},
         "tokens": [question.tokens for question in run.questions],
         "values": {name: [_stored(question.entry(name)) for question in run.questions] for name in names},
     }
+
+
+def _public(value: Any) -> Any:
+    """Return a setting without the folders of this machine: an absolute path becomes the name of its file."""
+    if isinstance(value, Mapping):
+        return {key: _public(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_public(one) for one in value]
+    return Path(value).name if isinstance(value, str) and value.startswith(("/", "~")) else value
 
 
 def _stored(entry: Any) -> float | str | None:

@@ -139,3 +139,9 @@ def test_damaged_files_are_named(docs: Path) -> None:
     with pytest.raises(ConfigError, match="no pages or tables"):
         Figures(docs)
     assert run(docs / "results").exit_code == 2
+
+
+def test_scores_name_no_folder_of_the_machine_that_made_them() -> None:
+    made = result("r", [Asked("q", {"f1": 1.0})])
+    made["settings"] = {**made.get("settings", {}), "benchmark_options": {"conversations": "/home/ada/data/ten.json"}, "k": 3}
+    assert scores_of(parse_run(made))["settings"]["benchmark_options"] == {"conversations": "ten.json"}
