@@ -3,8 +3,8 @@
     python -m benchmarks.guard_rules FILE [--wrong] [--checks]
 
 FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates` and perhaps
-`cwd` and `branch`. Each rule is compiled offline. Calls before a call count as made in the same session, unless they violate the
-rule. As a guard for `python -m benchmarks.rule_compliance`: `--guard benchmarks.guard_rules:compiled`.
+`cwd`, `branch` and `before` (shell lines that ran before it). Each rule is compiled offline. As a guard for
+`python -m benchmarks.rule_compliance`: `--guard benchmarks.guard_rules:compiled`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,11 @@ def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, RuleCounts]:
     """Count for each kind, and under the key `all`."""
     counts: dict[str, RuleCounts] = defaultdict(RuleCounts)
     for row in rows:
-        before: list[str] = []
         for one in row["calls"]:
             root = str(one.get("cwd") or ROOT)
-            touched = touches(row["rule"], ToolCall(one["tool"], one["input"], root, root), before, str(one.get("branch", "")))
-            if one["tool"] == "Bash" and not one["violates"]:
-                before.append(one["input"]["command"])
+            touched = touches(
+                row["rule"], ToolCall(one["tool"], one["input"], root, root), one.get("before", ()), str(one.get("branch", ""))
+            )
             for name in (str(row.get("kind", "")), "all"):
                 _count(counts[name], row["rule"], one, touched)
     return dict(counts)

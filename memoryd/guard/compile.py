@@ -74,9 +74,9 @@ def compile_rule(text: str) -> Check | None:
     if len(text) > MAX_RULE or text.rstrip().endswith("?"):
         return None
     rule = text.translate(_QUOTES)
-    if _NOT_A_RULE.search(rule):
+    if _NOT_A_RULE.search(rule) or (_ALLOWED.search(rule) and not _NEGATED.search(rule)):
         return None
-    rule = _EXCEPTION.sub("", rule)
+    rule = _GRANTED.sub("", _EXCEPTION.sub("", rule))
     for attempt in (_message, _companion, _flag_required, _general):
         check = attempt(rule)
         if check is not None:
@@ -86,10 +86,16 @@ def compile_rule(text: str) -> Check | None:
 
 _NOT_A_RULE = re.compile(
     r"\b(?:don't|do not|never) (?:worry|hesitate|mind|need|have to|be afraid)\b"
-    r"|\b(?:doesn't matter|does not matter|feel free|no problem|not a problem|no need|is fine|are fine|is ok|is okay|is allowed|you may|you can use)\b"
+    r"|\b(?:doesn't matter|does not matter|feel free|no problem|not a problem|no need)\b"
     r"|\b(?:kein problem|keine sorge|muss(?:t|en)? nicht|darfst du|brauchst (?:du )?nicht|ist erlaubt|ist okay)\b"
     r"|^\s{0,5}(?:if|wenn|falls|when|whenever|sobald|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b(?!.{0,20}\bcommit)"
     r"|\b(?:never|nie) (?:had|saw|seen|heard|worked|gesehen|gehabt|gehört)\b",
+    re.IGNORECASE,
+)
+_ALLOWED = re.compile(r"\b(?:is fine|are fine|is ok|is okay|is allowed|you may|you can use)\b", re.IGNORECASE)
+# A sentence or bracket that allows something beside the rule.
+_GRANTED = re.compile(
+    r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s)[^.;!,]{0,120}\b(?:is|are) (?:ok|okay|fine|allowed)\b",
     re.IGNORECASE,
 )
 _EXCEPTION = re.compile(
@@ -104,7 +110,7 @@ _FORBID = frozenset(
     "never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
     " off-limits read-only readonly taboo tabu nie niemals kein keine keinen keinem keiner keinerlei nicht nichts nirgends verboten"
     " untersagt vermeide vermeiden ohne finger hände unangetastet unberührt schreibgeschützt unverändert untouched alone nobody"
-    " niemand nothing statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
+    " niemand nothing generated jamais nunca nada não nao pas sin sans jamás aucun ninguna ninguno statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
 )
 _FORBID_PHRASES = re.compile(
     r"instead of|rather than|hands off|keep (?:out|away|off)|stay (?:out|away|off)|leave (?=.{1,60}\b(?:alone|untouched|as)\b)|off limits|in place of"
@@ -113,6 +119,7 @@ _FORBID_PHRASES = re.compile(
     re.IGNORECASE,
 )
 _WANT = frozenset(
+    "usa usar utilise utiliser toujours siempre sempre só solo solamente seulement "
     "use always only prefer instead must should immer nur stattdessen sondern nimm nehmen nehme nutze nutzen benutze benutzen verwende"
     " verwenden using ausschließlich stick rely run install via with mit bitte lieber but through aber go goes sign".split()
 )
@@ -236,7 +243,7 @@ _NO_TARGETS = frozenset(
 )
 # Programs whose names are also plain words. They count only in code quotes or before one of their subcommands.
 _AMBIGUOUS = frozenset(
-    "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee kill su export"
+    "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee su export"
     " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task uv ava tox nc zig hg".split()
 ) - {"uv", "tox"}
 
@@ -257,7 +264,7 @@ def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
             and text.lower() not in _STOP_WORDS
             and re.fullmatch(r"[\w:./-]{2,40}", text) is not None
         )
-        if _FLAG.fullmatch(text) or text.lower() in subcommands or is_script:
+        if _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
             words.append(text if text.startswith("-") else text.lower())
         elif (
             free
@@ -376,7 +383,8 @@ def _general(rule: str) -> Check | None:
     _assign(rule, named, cues)
     bad = [thing for thing in named if thing.sense is _Sense.FORBID]
     wanted = [thing for thing in named if thing.sense is _Sense.WANT]
-    instead = next((thing.text for thing in wanted if thing.what is _What.COMMAND), "")
+    forbidden = {thing.text for thing in bad}
+    instead = next((thing.text for thing in wanted if thing.what is _What.COMMAND and thing.text not in forbidden), "")
     where = [thing for thing in named if thing.what is _What.PATH]
     for attempt in (_code, _commands, _paths):
         check = attempt(rule, bad, where, instead)
@@ -618,7 +626,8 @@ def _companion(rule: str) -> Check | None:
     target, step = _parts(rule)
     if not target:
         return None
-    action = _command_in(target) or _action(target)
+    action = _command_in(target)
+    action = action if " " in action else _action(target) or action
     if not action:
         return None
     first = _steps(step, action)

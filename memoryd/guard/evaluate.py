@@ -110,6 +110,8 @@ _SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ),
     ("git", "clean"): (frozenset({"--force", "-f"}),),
     ("rm", ""): (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"})),
+    ("chmod", ""): (frozenset({"--recursive", "-R"}),),
+    ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
     ("docker", "system"): (frozenset({"--all", "-a"}), frozenset({"--force", "-f"})),
 }  # fmt: skip
 _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
@@ -168,8 +170,18 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
     if [word for word in arguments[: len(wanted_arguments)]] != wanted_arguments and not _holds(arguments, wanted_arguments):
         return False
-    flags = [word for word in pattern[1:] if word.startswith("-")]
-    return all(_has_flag(command, flag) for flag in flags)
+    flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
+    forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
+    return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+
+
+def _single_flags(program: str, word: str) -> Sequence[str]:
+    """Return `-rf` of programs with such clusters as `-r` and `-f`."""
+    cluster = program in _CLUSTERS and re.fullmatch(r"-[A-Za-z]{2,6}", word)
+    return [f"-{letter}" for letter in word[1:]] if cluster else [word]
+
+
+_CLUSTERS = frozenset("rm ls cp chmod chown grep tar ps git rsync".split())
 
 
 def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:
@@ -220,7 +232,7 @@ def _has_flag(command: ShellCommand, flag: str) -> bool:
         if skip:
             skip = False
             continue
-        if word.partition("=")[0] in wanted:
+        if word.partition("=")[0] in wanted or word.startswith("--") and word[1:].partition("=")[0] in wanted:
             return True
         if re.match(r"-[A-Za-z]", word):
             for letter in word[1:]:
@@ -354,7 +366,22 @@ def _content(check: Check, call: ToolCall) -> Result:
             added = _count(check, new, word, place) > _count(check, old, word, place)
             if added and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
                 return violated
+    for command in commands_of(call) if check.imports else ():
+        library = next((word for word in check.words if _installs(command, word)), "")
+        if library and (violated := _violated(check, " ".join(command.words), f"install {library}")):
+            return violated
     return OBEYED if applies else NOTHING
+
+
+_INSTALLERS = frozenset("npm pnpm yarn bun pip uv poetry pdm cargo gem composer".split())
+
+
+def _installs(command: ShellCommand, library: str) -> bool:
+    words = _module(command.words)
+    arguments = _arguments(words) if words and _program(words[0]) in _INSTALLERS else []
+    if arguments[:1] not in (["install"], ["i"], ["add"], ["require"]):
+        return False
+    return any(re.split(r"(?<=.)[@=<>~\[]", word)[0] == library for word in arguments[1:])
 
 
 def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
@@ -379,13 +406,14 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
     if not text:
         return 0
     if check.imports:
-        return _imports(text, word)
+        return _imports(text, word) if code_words("x", path) else 0  # prose may quote an import
     code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path)
     if check.near:
         code = "\n".join(line for line in code.splitlines() if _names_one(line.lower(), check.near))
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        return len(re.findall(rf"(?<![\w.]){re.escape(word)}{after}", code))
+        before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log is console.log
+        return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
 
 

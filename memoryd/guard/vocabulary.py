@@ -81,7 +81,7 @@ FREE_TARGET = frozenset({"make", "just", "task", "rake", "tox", "nox", "gradlew"
 SCRIPT_OF = frozenset({"run", "exec", "test", "dlx", "x"})
 
 PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"force[- ]?push(?:es|ed|ing)?|pushe?n? (?:it )?(?:with|mit) force", ("git push --force", "git push +")),
+    (r"force[- ]?push(?:es|ed|ing)?|pushe?n? (?:it )?(?:with|mit) force", ("git push --force",)),
     (r"hard[- ]?resets?|reset(?:te|ten)? hard", ("git reset --hard",)),
     (
         r"(?:skip|bypass|disable|circumvent)\w{0,4} (?:the |any |git |commit |pre-commit )*hooks?",
