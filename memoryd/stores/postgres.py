@@ -59,8 +59,9 @@ MIN_IDF = 1e-6  # FTS5's floor for words that most texts contain
 COUNTS_SECONDS = 60.0
 COUNTS_KEPT = 5_000
 # Up to this number of matching memories, all cosines are computed; an approximate index could miss hits behind a filter.
-EXACT = 20_000
+EXACT = 5_000
 HNSW_REACH = 200
+HNSW_SCANNED = 100_000  # rows that a search behind a filter looks at before it gives up
 CHANNEL_SECONDS = 30.0
 MAX_MISSING = 2_000
 LOOK_SECONDS = 600.0
@@ -852,6 +853,7 @@ class PostgresVectors:
         else:
             session.execute(f"SET LOCAL hnsw.ef_search = {max(HNSW_REACH, min(1000, 2 * k))}")
             session.execute("SET LOCAL hnsw.iterative_scan = strict_order")
+            session.execute(f"SET LOCAL hnsw.max_scan_tuples = {HNSW_SCANNED}")
         sql = (
             f"SELECT v.id, 1 - (v.embedding <=> %s::halfvec) FROM memoryd.vectors AS v JOIN memoryd.memories AS m"
             f" ON m.space = v.space AND m.id = v.id WHERE v.space = ANY(%s) AND m.space = ANY(%s) AND {condition}"

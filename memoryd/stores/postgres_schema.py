@@ -59,6 +59,7 @@ CREATE TABLE memoryd.memories (
 ) PARTITION BY LIST (space);
 CREATE INDEX ON memoryd.memories (created_at DESC, id);
 CREATE INDEX ON memoryd.memories (project, created_at DESC);
+CREATE INDEX ON memoryd.memories (scope) WHERE scope = 'user';
 CREATE INDEX ON memoryd.memories (session);
 CREATE INDEX ON memoryd.memories (changed);
 CREATE INDEX ON memoryd.memories USING gin (words);
@@ -225,7 +226,9 @@ END $$;
 -- one index entry per word and row; the best of it are then scored exactly.
 CREATE FUNCTION memoryd.find_words(
   terms tsquery[], lexemes text[], weights float8[], average float8, within text[], only_project text, most int)
-RETURNS TABLE (space text, id text, score float8) LANGUAGE sql STABLE {_SECURE} AS $$
+RETURNS TABLE (space text, id text, score float8) LANGUAGE sql STABLE {_SECURE}
+SET enable_seqscan = off -- the planner can't know the words, and would read whole tables for some
+AS $$
   WITH pool AS (
     SELECT f.space, f.id, 1.2 * (0.25 + 0.75 * min(f.length) / greatest(average, 1)) AS norm
     FROM unnest(terms, weights) AS t (term, weight) CROSS JOIN LATERAL (
