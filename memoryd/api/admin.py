@@ -13,7 +13,7 @@ from memoryd.api.parameters import NoParameters, count, path, request, text
 from memoryd.api.registry import Caller, Tool, operation
 from memoryd.api.sessions import run_totals
 from memoryd.core.clock import SKEW, to_iso
-from memoryd.core.errors import InputError
+from memoryd.core.errors import DatabaseUnavailable, InputError
 from memoryd.core.files import read_tail
 from memoryd.core.types import Query, Status
 
@@ -110,7 +110,10 @@ def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
 
 def _ahead(runtime: Runtime) -> int:
     """Count the memories whose date is in the future because the clock was wrong when they were recorded."""
-    return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
+    try:
+        return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
+    except DatabaseUnavailable:  # which the status reports among the broken files
+        return 0
 
 
 def _projects_off(runtime: Runtime) -> list[str]:

@@ -127,6 +127,7 @@ def test_work_goes_on_while_the_server_is_away(mortal: Server, open_service: Ope
     assert service.get(AN_ID).content == "Deploys need two tags."
     assert {item.id for item in service.near("Deploys need a tag.", project="")} >= {AN_ID}
     assert service.health().unsent == 2 and "can't be reached" in service.health().broken[0]
+    assert [hit.item.id for hit in service.search(Query(text="cache redis"))][:1] == [late]
     mortal.start()
     until(lambda: service.health().unsent == 0)
     other = open_service(mortal.url())
@@ -157,3 +158,29 @@ def test_memories_migrate_to_the_database_and_back_byte_for_byte(url: str, tmp_p
     finally:
         api.close()
         other.close()
+
+
+def test_the_status_says_that_the_server_is_away(mortal: Server, tmp_path: Path) -> None:
+    api = Api(load_settings({}, home=str(tmp_path), embedder="hash", store=mortal.url()), FakeClock())
+    try:
+        api.catch_up()
+        mortal.kill()
+        api.call("remember", {"content": "The cache lives in redis."})
+        status = api.call("memory_status", {})
+        assert status["memories"]["all"] == 1
+        assert "can't be reached" in status["index"]["broken_files"][0]
+        assert "1 changes wait" in status["index"]["broken_files"][1]
+    finally:
+        api.close()
+
+
+def test_a_server_that_is_away_at_the_start_is_waited_for(mortal: Server, open_service: Open) -> None:
+    first = open_service(mortal.url())
+    id = first.write(MemoryItem(content="The cache lives in redis."))
+    mortal.kill()
+    late = open_service(mortal.url())
+    noted: list[bool] = []
+    late.listen(lambda: noted.append(True))
+    mortal.start()
+    until(lambda: bool(noted))
+    assert late.get(id).content == "The cache lives in redis."
