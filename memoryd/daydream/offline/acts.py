@@ -597,13 +597,27 @@ _BECAUSE_OF = later(
 )
 
 
+# A reason before what it explains, as in "Given the privacy focus, …" and "Because users share links, …".
+_REASON_FIRST = later(
+    r"^(?:given|because|since (?!(?:when|then|last|yesterday|\d))|as (?:we|our|the|users?)\b|due to|to (?:avoid|prevent)|"
+    r"weil|da (?:wir|die|der|das|es)\b|wegen|comme|puisque?|vu (?:que|le|la)\b|como|ya que|dado que|debido a|já que|"
+    r"так как|поскольку|чтобы|из-за)\b[^.!?,]{8,120},\s*|^(?:因为|由于|为了)[^。！？，,]{3,60}[，,]\s*",
+    _I,
+)
+# "I think it is better not to …" is a wish.
+_THINKS = later(
+    r"^(?:(?:so|then)\s+)?(?:I (?:do )?(?:think|believe|feel)(?: that)?|我(?:觉得|认为)|ich (?:finde|denke),?)\s*", _I
+)
+
+
 def _reasoned(core: str) -> Act | None:
     """Return a wish or a norm with its reason. Wishes for the moment are rarely explained."""
-    reason = _BECAUSE_OF.search(core)
+    lead = _REASON_FIRST.match(core)
+    reason = None if lead else _BECAUSE_OF.search(core)
+    wish = _THINKS.sub("", core[lead.end() :]) if lead else core
     if (
-        reason is None
-        or reason.start() < 12
-        or not _PRESCRIBES.match(core)
+        not (lead or (reason is not None and reason.start() >= 12))
+        or not _PRESCRIBES.match(wish)
         or not 8 <= size(core) <= 40
         or not (_NAMES.search(core) or CJK.search(core) or len(keywords(core)) >= 5)
         or moment.reports(core)

@@ -238,6 +238,26 @@ class Finding:
     complete: bool
 
 
+# The user says that a problem is gone.
+_CONFIRMS_FIX = later(
+    r"^\W*(?:(?:yes|yep|yeah|ok(?:ay)?|great|perfect|nice|awesome|cool|thanks?|thank you|super|genial|да|отлично|好的?|太好了)"
+    r"[\s,.!—–-]+){0,3}(?:(?:that|it|this|all|everything)(?:'s| is| has)? (?:all )?(?:works?|worked|fixed|solved|fixes|did it|"
+    r"did the trick|resolved|gone|working)\b|(?:it )?works? (?:now|fine|again|great|perfectly)|works?[.!]|(?:fixed|solved)[.!]|"
+    r"(?:das|es|jetzt) (?:geht|funktioniert|läuft|klappt)(?! nicht)|(?:ça|maintenant ça) (?:marche|fonctionne)(?! pas)|"
+    r"(?:ya |ahora )funciona|(?:agora )funcion(?:a|ou)|(?:теперь |всё )?(?:работает|заработало|помогло)|(?:现在)?(?:可以了|好了|"
+    r"能用了|正常了|成功了|解决了)|(?:動きました|直りました|解決しました)|(?:됩니다|잘 돼|해결됐))",
+    _I,
+)
+_BUT = later(r"\bbut\b|\bstill\b|\bexcept\b|\baber\b|\bmais\b|\bpero\b|\bmas\b|\bно\b|但|不过|还是|でも|하지만|[?？]", _I)
+# In a longer message, a confirmation is often the start of another report.
+CONFIRM_CHARS = 160
+
+
+def confirms_fix(text: str) -> bool:
+    """Return whether a short message of the user says that the problem is solved."""
+    return len(text) <= CONFIRM_CHARS and bool(_CONFIRMS_FIX.match(text)) and not _BUT.search(text)
+
+
 def is_echo(text: str) -> bool:
     """Return whether a text of the assistant only repeats an error message or data."""
     return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
@@ -330,11 +350,20 @@ _LIMIT = later(
 )
 
 
+# What follows from a limitation, or what to do instead.
+_CONSEQUENCE = later(
+    r"[,;—–-]\s*(?:so|hence|therefore|use|instead|which is why|otherwise|stattdessen|deshalb|donc|así que|por eso|поэтому)\b|"
+    r"\b(?:must|has to|have to|needs? to) (?:first )?be \w+ed\b|[，,；;]\s*(?:所以|因此|需要|必须|只能|要先|改用)|ため、|그래서",
+    _I,
+)
+
+
 def _limit(part: Sentence, index: int) -> Finding | None:
     match = _LIMIT.search(part.text)
     if not match or part.bullet or _TRIVIAL_FIX.search(part.text) or _ORDERS.match(part.text) or not stands_alone(part.text):
         return None
-    if not (_SPECIFIC.search(part.text[: match.start()]) and _SPECIFIC.search(part.text[match.end() :])):
+    after = part.text[match.end() :]
+    if not _SPECIFIC.search(part.text[: match.start()]) or not (_SPECIFIC.search(after) or _CONSEQUENCE.search(after)):
         return None
     return Finding(_joined([part], [0]), Kind.FACT, Polarity.KNOW, (index,), complete=True)
 

@@ -18,10 +18,12 @@ import numpy as np
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import Embedder, FloatArray
 from memoryd.core.text import dice, keywords, overlap_coefficient
-from memoryd.core.types import Candidate, Extraction, Passage, Polarity, Refused, Source, Status, Turn, TurnKind
+from memoryd.core.types import Candidate, Extraction, Kind, Passage, Polarity, Refused, Source, Status, Turn, TurnKind
+from memoryd.daydream.offline import moment
 from memoryd.daydream.offline.acts import Act, acts_of
 from memoryd.daydream.offline.candidates import of_act, of_choice, of_finding, of_observation, of_retraction, proposal
 from memoryd.daydream.offline.findings import (
+    confirms_fix,
     find_fix,
     findings,
     is_echo,
@@ -194,12 +196,7 @@ class HeuristicExtractor:
             for unit in group:
                 if id(unit) in wrong:
                     skipped.add(unit, "refuted")
-            session.propose(
-                (
-                    proposal(unit, score, self._weights)
-                    for score, unit in best(scored, session.words(), room(session.proposed), skipped)
-                )
-            )
+            session.propose_all(best(scored, session.words(), room(session.proposed), skipped), self._weights)
         return Extraction(
             session.statements(),
             MappingProxyType(skipped.counts),
@@ -247,6 +244,7 @@ class _Session:
 
     def read_user(self, part: Episode) -> None:
         """Add the user's lasting statements. A new wording of a preceding statement replaces it."""
+        self._keep_confirmed(part)
         acts = self._agreed(_acts(part.user, part.before))
         self._kept += [of_choice(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
         for act, turn in acts:
@@ -256,6 +254,28 @@ class _Session:
             self._kept.append(replace(of_act(act, turn), revises=tuple(text for text in old if text not in known)))
         if part.user:
             self._said_before = acts
+
+    def _keep_confirmed(self, part: Episode) -> None:
+        """Add the cause that the assistant named last, if the user's next message says that all works now."""
+        if part.before is None or not (part.user and confirms_fix(part.user[0].text)):
+            return
+        named = [one for one in findings(statements(part.before.text)) if one.kind is Kind.FIX and stands_alone(one.text)]
+        for one in (one for one in named[-1:] if MARK not in one.text and not self._is_retracted(one.text)):
+            found = of_finding(one, part.before)
+            self._kept = [kept for kept in self._kept if kept.content != found.content]
+            self._kept.append(replace(found, reason="root cause that the user confirmed"))
+
+    def propose_all(self, units: Sequence[tuple[float, Unit]], weights: CueWeights) -> None:
+        """Add proposals. A wish of the user that the assistant agreed to, and that holds beyond the moment, becomes active."""
+        wishes = [unit.text for score, unit in units if is_agreed_wish(unit, score)]
+        lasting = {text for text, yes in zip(wishes, self._verdicts(wishes), strict=True) if yes}
+        made = [(unit, proposal(unit, score, weights)) for score, unit in units]
+        self.propose(
+            replace(one, status=Status.ACTIVE, importance=3, reason="wish that the assistant agreed to")
+            if unit.text in lasting
+            else one
+            for unit, one in made
+        )
 
     def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
         """Return the explicit acts, and those that the judge also accepts as acts of memory."""
@@ -299,6 +319,23 @@ class _Session:
         wrong = [one for one in self._kept if one.source is not Source.USER and is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
         return [given for given in self._given if is_wrong_cause(given, text)]
+
+
+# On labelled logs, three of four such wishes at these odds were lasting.
+AGREED_LOG_ODDS = 0.1
+# A wish without a reason or a condition is often the current task.
+_WISHES = frozenset({"norm", "prohibition", "standing rule"})
+_EXPLAINS = frozenset({"reason", "condition"})
+
+
+def is_agreed_wish(unit: Unit, score: float) -> bool:
+    """Return whether the user states a likely lasting wish that the assistant agreed to, without a word of the moment."""
+    sure = unit.by_user and not unit.pasted and "agreed" in unit.cues and score >= AGREED_LOG_ODDS
+    wanted = unit.cues & _WISHES or ("wish" in unit.cues and unit.cues & _EXPLAINS)
+    if not sure or not wanted or "correction" in unit.cues:
+        return False
+    noisy = any(cue.startswith("noise") for cue in unit.cues)
+    return not (noisy or moment.binds(unit.text) or moment.reports(unit.text) or moment.asks(unit.text))
 
 
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.fit_acts import load
-from memoryd.core.types import Kind, Passage, Polarity, Status
+from memoryd.core.types import Kind, Passage, Polarity, Source, Status
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.offline.acts import Act, act_of, acts_of
 from memoryd.daydream.offline.reader import ActClassifier
@@ -322,3 +322,66 @@ def test_a_rule_in_ordinary_wording_is_one(text: str) -> None:
 )
 def test_a_task_that_only_says_how_often_is_not_a_rule(text: str) -> None:
     assert acts(text) == []
+
+
+CAUSE = "A: The uploads fail because `proxy.conf` caps a body at 1 MB."
+
+
+@pytest.mark.parametrize(
+    "said", ["that works now, thanks", "yes, fixed!", "可以了，谢谢", "es funktioniert, danke", "теперь работает"]
+)
+def test_a_cause_becomes_active_when_the_user_says_that_all_works(said: str) -> None:
+    turns = talk("U: uploads fail, have a look", CAUSE, f"U: {said}", "A: Good.")
+    (cause,) = active(turns)
+    assert "proxy.conf" in cause.content and cause.kind is Kind.FIX and cause.reason == "root cause that the user confirmed"
+    assert [one.content for one in active(turns[2:], turns[:2])] == [cause.content]
+
+
+@pytest.mark.parametrize(
+    "said", ["it works, but now the login fails", "works? I can't see it", "still broken", "it doesn't work"]
+)
+def test_a_cause_stays_proposed_when_something_is_still_wrong(said: str) -> None:
+    assert not active(talk("U: uploads fail, have a look", CAUSE, f"U: {said}", "A: Let me look again."))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Given how many clinics share a login, I think it's better not to keep patient names in the URL.",
+        "Because mirrors lag behind, we should pin packages by their hash.",
+        "由于客户会转发链接，我们不应该把姓名写进 URL。",
+    ],
+)
+def test_a_reason_may_come_before_the_wish(text: str) -> None:
+    (act,) = acts(text)
+    assert act.kind is Kind.DECISION and act.reason == "wish with its reason"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Given the time, we should stop for today.",
+        "Because the test failed, we should look at the log.",
+        "Since yesterday the page is slow, we need to check it.",
+    ],
+)
+def test_a_reason_of_the_moment_makes_no_wish_lasting(text: str) -> None:
+    assert not acts(text)
+
+
+def test_a_wish_is_lasting_when_the_assistant_agrees() -> None:
+    wish = "U: I think it would be better not to show patients' names on the ward list, given that visitors see the screen"
+    (kept,) = active(talk("U: build the list", "A: Done.", wish, "A: You're right, I'll show their initials."))
+    assert kept.source is Source.USER and "patients' names" in kept.content
+    assert not active(talk("U: build the list", "A: Done.", wish, "A: The list has 40 rows."))
+
+
+def test_a_change_to_make_is_no_lasting_wish_although_the_assistant_agrees() -> None:
+    wish = "U: All fine, but I would replace the REPORT_MODE variable with the preferences stored in the settings files"
+    assert not active(talk("U: build the report", "A: Done.", wish, "A: You're right, I'll change that."))
+
+
+def test_a_limitation_is_kept_with_what_to_do_instead() -> None:
+    turns = talk("U: why does it fail?", "X: run", "T: ok", "A: `toCents` does not accept decimals, so round the amount first.")
+    (limit,) = active(turns)
+    assert limit.kind is Kind.FACT and "round the amount" in limit.content
