@@ -256,11 +256,15 @@ def _clients(settings: Settings) -> Iterator[Check]:
     """Find clients that are connected with another version of memoryd, or only in part."""
     system, backups = this_system(), backups_of(settings)
     found = [client for client in CLIENTS if client.changes(system, Product(Path()))]
-    product = product_of(settings, find_source(settings.home)) if found else Product(Path())
+    if not found:
+        return
+    source = find_source(settings.home)
+    product = product_of(settings, source)
     for client in found:
         if not any(disconnecting(client, system, product, backups)):
             continue
         changes = client.changes(system, product)
         outdated = [str(change.path) for change in changes if change.edit(present := read_file(change.path)) != present]
+        outdated += [str(source.folder / name) for name in source.outdated]  # install-claude --undo deletes them
         detail = f"{client.title}: {outdated[0]} is outdated" if outdated else f"{client.title} is connected"
         yield Check(client.name, not outdated, detail, f"memoryd connect {client.name}")

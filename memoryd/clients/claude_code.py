@@ -19,9 +19,9 @@ class ClaudeCode(Client):
         return logs_below(self._folder(system) / "projects")
 
     def find(self, system: System) -> Installed | None:
-        """Find the program `claude` or the client's folder."""
-        program, folder = system.which("claude"), self._folder(system)
-        return Installed(program or "", folder) if program or folder.is_dir() else None
+        """Find the program `claude`. Its folder alone is not enough, since the program makes the changes."""
+        program = system.which("claude")
+        return Installed(program, self._folder(system)) if program else None
 
     @staticmethod
     def _folder(system: System) -> Path:

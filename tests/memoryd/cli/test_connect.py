@@ -9,8 +9,9 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from memoryd.cli import doctor
+from memoryd.cli import connect, doctor
 from memoryd.cli.app import lazy_app
+from memoryd.cli.install import PluginFiles
 from memoryd.core.config import Settings
 
 
@@ -72,6 +73,25 @@ def test_nothing_is_changed_without_consent(user: User) -> None:
     unasked = user.connect("opencode")
     assert unasked.exit_code != 0 and "--yes" in unasked.output
     assert not user.plugin.exists()
+
+
+def test_only_what_is_installed_is_connected(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(user.folder))
+    (user.folder / ".claude").mkdir()  # without the program, nothing can be installed
+    shown = orjson.loads(user.connect("--yes", "--json").stdout)
+    assert shown["clients"] == ["opencode"] and user.plugin.exists()
+
+
+def test_missing_hooks_are_found_and_written_again(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = PluginFiles(user.folder / "files", {"hooks/hook.sh": b"#!/bin/sh\n"})
+    monkeypatch.setattr(connect, "find_source", lambda home: source)
+    monkeypatch.setattr(doctor, "find_source", lambda home: source)
+    user.connect("opencode", "--yes")
+    assert str(source.folder) in user.plugin.read_text() and user.check() == {"opencode": True}
+    (source.folder / "hooks" / "hook.sh").unlink()
+    assert user.check() == {"opencode": False}
+    user.connect("opencode", "--yes")
+    assert user.check() == {"opencode": True}
 
 
 def test_an_unknown_client_is_refused_with_the_known_names(user: User) -> None:
