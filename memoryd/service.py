@@ -20,7 +20,7 @@ from typing import Any
 from memoryd.core import candidates
 from memoryd.core.clock import SKEW
 from memoryd.core.config import Settings
-from memoryd.core.errors import DatabaseUnavailable, EmbeddingError, NotFoundError
+from memoryd.core.errors import DatabaseUnavailable, EmbeddingError, InputError, NotFoundError
 from memoryd.core.files import remove_stale_temporaries
 from memoryd.core.ledger import Ledger
 from memoryd.core.protocols import Clock, Embedder, FloatArray, TokenEncoder
@@ -793,6 +793,27 @@ class Orchestrator:
         self._had_memories = True
         if self._ledger is not None and not self._ledger.is_done(HAD_MEMORIES_NOTE):
             self._ledger.set_done(HAD_MEMORIES_NOTE)
+
+    @property
+    def has_team(self) -> bool:
+        """Whether memories with the scope `team` reach a team."""
+        return self._database is not None and bool(self._settings.team)
+
+    def approve(self, id: str) -> MemoryItem:
+        """Approve a teammate's memory, which can then be a rule here and for the others.
+
+        Raises:
+            StoreError: It is not a teammate's memory.
+        """
+        if self._database is None:
+            raise InputError(
+                "There is no team.", fix="Set 'store' to a Postgres database and 'team' to your team (docs/postgres.md)."
+            )
+        with self._writing:
+            self._database.approve(id)
+            item = self.require(id)
+            self._index([item])
+        return item
 
     def migrate(self, store: str, *, prepare: bool = False) -> tuple[int, int]:
         """Copy all memories to another store. Return the number that it holds afterwards, and the number copied.

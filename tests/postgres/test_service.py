@@ -11,7 +11,8 @@ import pytest
 
 from memoryd.api.dispatch import Api
 from memoryd.core.config import load_settings
-from memoryd.core.types import Backend, Kind, MemoryItem, Polarity, Query
+from memoryd.core.errors import InputError, NotFoundError, StoreError
+from memoryd.core.types import Backend, Kind, MemoryItem, Polarity, Query, Trust
 from memoryd.service import Orchestrator
 from memoryd.stores.postgres import PostgresVectors
 from memoryd.testing import FakeClock, HashEmbedder
@@ -184,3 +185,34 @@ def test_a_server_that_is_away_at_the_start_is_waited_for(mortal: Server, open_s
     mortal.start()
     until(lambda: bool(noted))
     assert late.get(id).content == "The cache lives in redis."
+
+
+def test_a_shared_rule_binds_teammates_once_another_member_has_approved_it(server: Server, database: str, tmp_path: Path) -> None:
+    server.execute("INSERT INTO memoryd.members VALUES ('crew', 'kim'), ('crew', 'lee')", database)
+    apis = {}
+    for name in ("kim", "lee"):
+        server.execute(f"CREATE ROLE {name} LOGIN")
+        url = server.url(name, database)
+        settings = load_settings({}, home=str(tmp_path / name), embedder="hash", store=url, team="crew")
+        apis[name] = Api(settings, FakeClock())
+    kim, lee = apis["kim"], apis["lee"]
+    try:
+        rule = MemoryItem(
+            content="Always run the tests before a push.", kind=Kind.RULE, polarity=Polarity.DO, project="app", id=AN_ID
+        )
+        kim._service.write(rule)
+        kim.call("share", {"id": AN_ID})
+        secret = kim._service.write(MemoryItem(content="The token is ghp_" + "a1B2c3D4e5F6" * 3 + ".", project="app"))
+        with pytest.raises(InputError, match="must not be shared"):
+            kim.call("share", {"id": secret})
+        lee._service.sync()
+        assert lee._service.require(AN_ID).trust is Trust.STATEMENT
+        with pytest.raises(StoreError, match="another member"):
+            kim.call("approve", {"id": AN_ID})
+        lee.call("approve", {"id": AN_ID})
+        assert lee._service.require(AN_ID).trust is Trust.INSTRUCTION
+        with pytest.raises(NotFoundError):
+            lee.call("share", {"id": secret})
+    finally:
+        kim.close()
+        lee.close()
