@@ -54,6 +54,9 @@ NOTHING = Result(False)
 OBEYED = Result(True)
 
 
+_ON_COMMANDS = frozenset({CheckKind.COMMAND, CheckKind.COMPANION, CheckKind.MESSAGE})
+
+
 def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: str = "") -> Result:
     """Evaluate a check on a call.
 
@@ -63,6 +66,8 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: s
         before: The shell lines that the session ran so far, without those that failed.
         branch: The branch that is checked out, for checks that apply on some branches only.
     """
+    if check.kind in _ON_COMMANDS and call.tool not in ("Bash", AT_END):
+        return NOTHING
     match check.kind:
         case CheckKind.COMMAND:
             return _command(check, call, branch)
@@ -161,7 +166,7 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     `git push --force` is run by `git -C web push -f origin`, `pip` by `python3 -m pip install`, `npm` by `/usr/bin/npm ci`.
     """
     words = _module(command.words)
-    pattern = wanted.split()
+    pattern = _split(wanted)
     if not words or not pattern or _program(words[0]) != _program(pattern[0]):
         return False
     if not _HELP.isdisjoint(words[1:]) and _HELP.isdisjoint(pattern):
@@ -173,6 +178,11 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
     forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
     return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+
+
+@lru_cache(maxsize=2_000)
+def _split(wanted: str) -> tuple[str, ...]:
+    return tuple(wanted.split())
 
 
 def _single_flags(program: str, word: str) -> Sequence[str]:
@@ -192,6 +202,7 @@ def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:
     return rest.issuperset(wanted[1:])
 
 
+@lru_cache(maxsize=2_000)
 def _program(word: str) -> str:
     name = posixpath.basename(word).removesuffix(".exe")
     found = _VERSIONED.match(name)
@@ -265,21 +276,29 @@ _NAMES_ONLY = frozenset("ls stat echo printf test [ type which file du find git 
 
 
 def _path(check: Check, call: ToolCall) -> Result:
-    for target in _touched(call, check.access):
-        place = _relative(target, call)
+    for target, place in _places(call, check.access):
         within = place is not None and any(_is_within(place, path) for path in check.paths)
         if within and (violated := _violated(check, target, place or target)):
             return violated
     return NOTHING
 
 
-def _touched(call: ToolCall, access: Access) -> Iterator[str]:
+def _places(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None]]:
+    """Return what a call touches, as written and relative to the project."""
     key = _EDITS.get(call.tool) or (_READS.get(call.tool) if access is Access.READ else None)
-    if key and isinstance(call.input.get(key), str):
-        yield call.input[key]
-    for command in commands_of(call):
+    path, line = call.input.get(key or ""), call.input.get("command")
+    named = path if isinstance(path, str) else ""
+    return _places_of(named, line if call.tool == "Bash" and isinstance(line, str) else "", access, call.cwd, call.root)
+
+
+@lru_cache(maxsize=64)
+def _places_of(path: str, line: str, access: Access, cwd: str, root: str) -> Sequence[tuple[str, str | None]]:
+    targets = [path] if path else []
+    for command in _parsed(line) if line else ():
         for target in changed_by(command, reads=access is Access.READ):
-            yield posixpath.join(command.folder or "", target) if command.folder is not None else target
+            targets.append(posixpath.join(command.folder or "", target) if command.folder is not None else target)
+    call = ToolCall("", {}, cwd, root)
+    return [(target, _relative(target, call)) for target in targets]
 
 
 def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
@@ -321,12 +340,17 @@ def _read_arguments(command: ShellCommand) -> Iterator[str]:
 
 
 def _relative(path: str, call: ToolCall) -> str | None:
+    return _relative_to(path, call.cwd, call.root)
+
+
+@lru_cache(maxsize=500)
+def _relative_to(path: str, cwd: str, root: str) -> str | None:
     """Return a path relative to the project's root, or None if it is unknown. An absolute path outside stays absolute."""
     if "$" in path:
         return None
-    base = call.cwd or "/"
+    base = cwd or "/"
     whole = posixpath.normpath(posixpath.join(base, path))
-    root = call.root or call.cwd
+    root = root or cwd
     if root and (whole == root or whole.startswith(root.rstrip("/") + "/")):
         return posixpath.relpath(whole, root)
     return whole if posixpath.isabs(path) else posixpath.normpath(path)
@@ -363,6 +387,8 @@ def _content(check: Check, call: ToolCall) -> Result:
             continue
         applies = True
         for word in check.words:
+            if word not in new:  # this is so much cheaper than to count that hundreds of checks cost little
+                continue
             added = _count(check, new, word, place) > _count(check, old, word, place)
             if added and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
                 return violated
@@ -394,11 +420,20 @@ def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
                 new = edit.get("new_string") or edit.get("content") or edit.get("new_source")
                 old = edit.get("old_string")
                 yield path, new[:MAX_TEXT] if isinstance(new, str) else "", old[:MAX_TEXT] if isinstance(old, str) else ""
-    for command in commands_of(call):
+    line = call.input.get("command")
+    if call.tool == "Bash" and isinstance(line, str):
+        yield from _edited_by_shell(line)
+
+
+@lru_cache(maxsize=64)
+def _edited_by_shell(line: str) -> Sequence[tuple[str, str, str]]:
+    found = []
+    for command in _parsed(line):
         for target in (*command.writes, *(changed_by(command) if command.program == "tee" else ())):
             text = command.here or (" ".join(command.words[1:]) if command.program in ("echo", "printf") else "")
             if text:
-                yield target, text[:MAX_TEXT], ""
+                found.append((target, text[:MAX_TEXT], ""))
+    return found
 
 
 def _count(check: Check, text: str, word: str, path: str) -> int:

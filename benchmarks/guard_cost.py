@@ -1,0 +1,85 @@
+"""What the guard adds to the daemon's answer to a tool call.
+
+    python -m benchmarks.guard_cost [--checks N] [--memories N] [--calls N]
+
+Fills a scratch home with memories and rules, and asks the API about shell lines and edits, with the guard off and on in turn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from memoryd.api.dispatch import Api
+from memoryd.core.clock import SystemClock
+from memoryd.core.config import Settings
+from memoryd.core.types import Kind, MemoryItem
+
+BATCH = 2_000
+LINES = (
+    "git status",
+    "npm run build 2>&1 | tail -n 5",
+    "cd web && pnpm test --run",
+    "sh -c 'ls -l; cat README.md'",
+    "rm -rf build",
+)
+
+
+def fill(api: Api, project: str, memories: int, checks: int) -> None:
+    """Write plain memories, and rules of four kinds."""
+    texts = (f"The value of parameter {number} is {number * 7}." for number in range(memories))
+    items = [MemoryItem(text, kind=Kind.FACT, project=project) for text in texts]
+    forms = ("Never run `tool{}`.", "Don't touch old{}/.", "No word{}() in Python code.", "Run `make step{}` before each commit.")
+    items += [MemoryItem(forms[n % 4].format(n), kind=Kind.RULE, project=project) for n in range(checks)]
+    for at in range(0, len(items), BATCH):
+        api._service.write_many(items[at : at + BATCH])
+
+
+def measure(api: Api, folder: Path, calls: int, guarded: bool) -> list[float]:
+    """Return the milliseconds of each answer."""
+    taken = []
+    for number in range(calls):
+        edit = {
+            "file_path": str(folder / "a.py"),
+            "old_string": "x",
+            "new_string": f"def f{number}():\n    return {number}\n" * 20,
+        }
+        given = {"command": f"{LINES[number % len(LINES)]} {number}"}
+        tool, values = ("Edit", edit) if number % 3 == 0 else ("Bash", given)
+        payload = {"session_id": "s", "cwd": str(folder), "tool_name": tool, "tool_input": values, "tool_use_id": str(number)}
+        start = time.perf_counter()
+        api.hook("PreToolUse", payload, {} if guarded else {"MEMORYD_GUARD": "off"})
+        taken.append((time.perf_counter() - start) * 1000)
+    return sorted(taken)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print p50 and p99 with the guard off and on."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checks", type=int, default=500)
+    parser.add_argument("--memories", type=int, default=100_000)
+    parser.add_argument("--calls", type=int, default=500)
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "shop"
+        folder.mkdir()
+        api = Api(Settings(home=Path(name) / "home", rank="bm25"), SystemClock())
+        try:
+            fill(api, api._registry.resolve(str(folder)).id, options.memories, options.checks)
+            begun = time.perf_counter()
+            found = len(api._service._markdown.checked())
+            print(f"{found} checks, read once in {(time.perf_counter() - begun) * 1000:.0f} ms at the daemon's start")
+            for label, guarded in (("first calls", True), ("guard off", False), ("guard on", True)):
+                taken = measure(api, folder, options.calls if label != "first calls" else 10, guarded)
+                print(f"{label}: p50 {taken[len(taken) // 2]:.2f} ms, p99 {taken[len(taken) * 99 // 100]:.2f} ms")
+        finally:
+            api.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
