@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 # Counted from the start of hook.sh if that is known, so that a slow start of Python shortens the wait. In total below 300 ms.
-ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2, "PreToolUse": 0.1, "PostToolUseFailure": 0.1}
+ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2, "PreToolUse": 0.1, "PostToolUseFailure": 0.1, "SubagentStart": 0.16}
 MIN_ASK_SECONDS = 0.04  # an idle daemon answers within 20 ms
 LONGEST_START_SECONDS = 1.0
 POKE_SECONDS = 0.1

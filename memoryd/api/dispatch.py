@@ -40,6 +40,7 @@ from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.embed import make_embedder, make_encoder
 from memoryd.llm.claude import Logins, login_of
+from memoryd.recall.at_action import AtAction
 from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector
 from memoryd.service import EVERY_PROJECT, Orchestrator
@@ -129,8 +130,9 @@ class Api:
             daemon=self._daemon,
             guard=guard,
         )
+        at_action = AtAction(self._service, self._state, settings, self._clock, injector.code)
         hooks = HookCalls(
-            injector, self._state, settings, self._registry, self._service, self._clock, (guard.respond,), guard.at_stop
+            injector, self._state, settings, self._registry, self._service, self._clock, (guard.respond, at_action), guard.at_stop
         )
         self._mark_login(settings)
         daydream = DayDream(

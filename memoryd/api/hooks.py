@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,9 @@ from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 
 GUARD_OFF = "MEMORYD_GUARD"  # set to "off" in a client's environment, the hook passes it on
+ANSWERED = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart"})
+SUBAGENT_TOOLS = frozenset({"Agent", "Task"})
+KEPT_TASKS = 64
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUseFailure"})
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
 _BEGINS = frozenset({"startup", "resume", ""})
@@ -74,6 +78,7 @@ class HookCalls:
         self._at_stop = at_stop
         self._service = service
         self._responders = responders
+        self._tasks: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._clock = clock
         self._injector = injector
         self._state = state
@@ -85,15 +90,17 @@ class HookCalls:
         event = client.read_event(name, payload)
         if event is not None and name in TOOL_EVENTS:
             return self._tool_call(event, payload)
-        if event is None or name not in ("SessionStart", "UserPromptSubmit") or self._is_own(event.cwd):
+        if event is None or name not in ANSWERED or self._is_own(event.cwd):
             return b""
+        if name == "SubagentStart":
+            return self._subagent(event, payload, client)
         places = self._registry.anchors(self._registry.known_project(event.cwd)) if name == "SessionStart" else []
         project = self._project_of(event)
         self._touch(event, project, client)
         if self._is_off(event, project):
             self._injector.cache_governance(project, off=True)
             return b""
-        asked = SessionEvent(event.session, project, event.source, event.prompt, subagent=event.subagent)
+        asked = SessionEvent(event.session, project, event.source, event.prompt, event.subagent, event.cwd)
         if name == "UserPromptSubmit":
             return client.write_answer(name, self._injector.prompt(asked))
         notice = self._notice(event, project)  # must run before session_start, which makes this session the project's last one
@@ -108,8 +115,29 @@ class HookCalls:
         if self._is_off(event, project):
             return b""
         call = _call(event, payload, project)
+        if call.tool in SUBAGENT_TOOLS:
+            self._keep_task(call)
+            return b""
         output = tool_output(event.name, joined(respond(call) for respond in self._responders))
         return orjson.dumps(output) if output else b""
+
+    def _keep_task(self, call: ToolCall) -> None:
+        """Keep a subagent's task until it starts, since its own event does not contain it."""
+        kind, task = call.input.get("subagent_type"), call.input.get("prompt")
+        if isinstance(task, str):
+            self._tasks[(call.session, kind if isinstance(kind, str) else "")] = task
+            while len(self._tasks) > KEPT_TASKS:
+                self._tasks.popitem(last=False)
+
+    def _subagent(self, event: HookEvent, payload: Mapping[str, Any], client: Client) -> bytes:
+        """Answer the start of a subagent with the rules and what bears on its task."""
+        project = self._project_of(event)
+        if self._is_off(event, project):
+            return b""
+        kind = str(payload.get("agent_type", ""))
+        task = self._tasks.pop((event.session, kind), "") or self._tasks.pop((event.session, ""), "")
+        asked = SessionEvent(event.session, project, prompt=task, subagent=True, cwd=event.cwd)
+        return client.write_answer("SubagentStart", self._injector.subagent_start(asked))
 
     def note(self, name: str, payload: Mapping[str, Any], client: Client = CLAUDE_CODE) -> None:
         """Record the event durably, and queue a day dream when the transcript has grown."""

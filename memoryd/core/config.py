@@ -84,6 +84,7 @@ class Settings:
     recency_days: float = 90.0
     inject_session: bool = True
     inject_prompt: bool = True
+    inject_tools: bool = True
     start_notice: str = "new"
     guard: str = "note"
     session_budget: int = 600
@@ -270,6 +271,7 @@ KEYS: dict[str, Setting] = {
         Setting("recency_days", "Time constant of the recency term (tau), in days.", _positive),
         Setting("inject_session", "Whether SessionStart injects governance.", _flag),
         Setting("inject_prompt", "Whether prompts get relevant memories.", _flag),
+        Setting("inject_tools", "Whether tool calls, failures of tools and subagents get what is known about them.", _flag),
         Setting(
             "start_notice",
             "One-line notice at a session's start: new (when something was learnt), always or off.",

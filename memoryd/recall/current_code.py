@@ -1,15 +1,19 @@
-"""Leave out memories about code that is gone, and mark those about code that has changed since."""
+"""Leave out memories that don't fit the session's place: about code that is gone, or bound to another folder.
+
+Memories about code that has changed since are marked.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from memoryd.citations.check import CodeCheck, CodeState, annotated, overall
-from memoryd.citations.cite import working_tree
+from memoryd.citations.cite import inside, working_tree
 from memoryd.core.project import ProjectRegistry
-from memoryd.core.types import MemoryItem, Scope
+from memoryd.core.types import Kind, MemoryItem, Scope, Trust
 
 
 class CurrentCode:
@@ -26,15 +30,17 @@ class CurrentCode:
     def current(self, items: Iterable[MemoryItem], root: str = "", *, keep_gone: bool = False) -> list[MemoryItem]:
         """Return the items in their order, without those about code that is gone (pinned ones are kept), and with remarks.
 
+        Rules that their words bind to a sub-folder are left out in a session that works in another one.
+
         Args:
             items: Memories.
             root: The session's folder. Memories of other projects are compared with folders of their own.
             keep_gone: Whether to return memories about code that is gone, marked as such.
         """
-        items = list(items)
+        here = working_tree(root)
+        items = [item for item in items if here is None or binds_here(item, here, root)]
         if not any(item.cites for item in items):
             return items
-        here = working_tree(root)
         ours = self._registry.known_project(here) if here else ""
         cited = sorted((item for item in items if item.cites and item.scope is not Scope.USER), key=lambda item: item.project)
         found: dict[str, MemoryItem | None] = {}
@@ -53,3 +59,36 @@ class CurrentCode:
             gone = state.state is CodeState.GONE and not item.pinned and not keep_gone
             out[item.id] = None if gone else annotated(item, state)
         return out
+
+
+# Rules of a sub-folder.
+
+_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
+_WITHIN = re.compile(
+    r"\b(?:in|inside|within|under|for|below)\s+[`\"']?(?P<folder>[\w.@-]{1,60}(?:/[\w.@-]{1,60}){0,8}/?)", re.IGNORECASE
+)
+
+
+def bound_folder(item: MemoryItem, root: Path) -> str:
+    """Return the sub-folder to which a wish of the user is limited by its own words, or an empty text."""
+    if item.kind not in _WISHES or item.scope is Scope.USER or item.trust is not Trust.INSTRUCTION:
+        return ""
+    for match in _WITHIN.finditer(item.content[:600]):
+        folder = match["folder"].rstrip("/.").removeprefix("./")
+        named = "/" in match["folder"] or folder in item.entities
+        try:
+            if named and folder not in ("", ".", "..") and (root / folder).is_dir():
+                return folder
+        except OSError:
+            continue
+    return ""
+
+
+def binds_here(item: MemoryItem, root: Path, cwd: str) -> bool:
+    """Return whether a rule may matter in a session's folder: it is not bound to a sub-folder, or that one or a parent is it."""
+    folder = bound_folder(item, root)
+    here = inside(cwd, root) if folder and cwd else "."
+    if not folder or here in ("", "."):
+        return True
+    one, other = PurePosixPath(folder), PurePosixPath(here)
+    return one.is_relative_to(other) or other.is_relative_to(one)

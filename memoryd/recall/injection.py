@@ -42,6 +42,9 @@ CACHE_TRIES = 5
 PROMPT_REASON = "may bear on this prompt"
 HANDOFF_REASON = "where the last session here left off"
 ASKED_HANDOFF_REASON = "where earlier sessions here left off"
+COMPACTED_REASON = "where this session was before its conversation was compacted"
+SUBAGENT_REASON = "may bear on the subagent's task"
+SUBAGENT_BUDGET = 300
 MAX_HANDOFFS = 2
 NEW_REASON = "new since your last session here"
 _NOT_A_PROMPT = re.compile(r"\s*(/|!|<task-notification>|<command-|<local-command|<bash-)")
@@ -58,6 +61,12 @@ class SessionEvent:
     source: str = ""
     prompt: str = ""
     subagent: bool = False
+    cwd: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder in which the session works."""
+        return self.cwd or self.project.root
 
 
 def hook_output(event: str, context: str, message: str = "") -> bytes:
@@ -101,13 +110,17 @@ class Injector:
             return ""
         if event.source in _SEES_NOTHING:
             self._state.forget_injections(event.session)
-        given = self._govern_session(event, self.cache_governance(event.project)) if self._settings.inject_session else ""
+        cached = self.cache_governance(event.project) if self._settings.inject_session else None
+        whole = cached if event.folder == event.project.root else None  # rules of other sub-folders don't bind here
+        given = self._govern_session(event, whole) if self._settings.inject_session else ""
         offer = self._offering.at_start(event.session, event.project.id) if event.source in _BEGINS else ""
         return "\n".join(filter(None, [self._handoff(event), given, offer]))
 
     def _handoff(self, event: SessionEvent) -> str:
         """Return the last session's handoff. Only the first session after that one receives it."""
         latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
+        if latest is not None and latest.session == event.session and event.source == "compact":
+            return self._hand_off([latest], COMPACTED_REASON)  # its log was read when the compaction began
         if latest is None or latest.shown or latest.session == event.session:
             return ""
         return self._hand_off([latest], HANDOFF_REASON)
@@ -131,7 +144,7 @@ class Injector:
         budget = self._settings.session_budget
         if whole is None or fresh:
             room = budget - int(budget * NEW_SHARE) if fresh else budget
-            whole = self.governance(event.project.id, room, event.project.root)
+            whole = self.governance(event.project.id, room, event.folder)
         chosen = whole
         self._state.set_governed(event.session)
         if chosen.ids and set(chosen.ids) <= seen:
@@ -147,7 +160,7 @@ class Injector:
         now = self._clock.now()  # a memory dated while the clock was ahead would count as new for years
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
         found = self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
-        return self.code.current(found, event.project.root)
+        return self.code.current(found, event.folder)
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Remove the items that lose against any other active memory, whether or not that memory is in the list."""
@@ -165,6 +178,19 @@ class Injector:
         owed = self._pending_governance(event)
         parts = [self._asked_handoff(event) or self._handoff(event), owed, self._relevant(event), self._offer(event)]
         return "\n".join(filter(None, parts))
+
+    def subagent_start(self, event: SessionEvent) -> str:
+        """Return the context for a subagent: the user's rules, and what bears on its task (the event's prompt)."""
+        if self._is_control(event) or not self._settings.inject_tools:
+            return ""
+        whole = self.governance(event.project.id, SUBAGENT_BUDGET, event.folder)
+        rules = [*whole.dont, *whole.do]
+        found = self._fitting_hits(event) if is_searchable(event.prompt) else []
+        known = {item.id for item in rules}
+        room = SUBAGENT_BUDGET - overhead(SUBAGENT_REASON)
+        kept, _ = fit([*rules, *(item for item in found if item.id not in known)], room)
+        self._state.record_injection(event.session, [item.id for item in kept], "SubagentStart")
+        return render_block([item_line(item) for item in kept], SUBAGENT_REASON)
 
     def _is_control(self, event: SessionEvent) -> bool:
         """Return whether the session gets no memory because it is in the control arm of a trial."""
@@ -189,15 +215,18 @@ class Injector:
     def _relevant(self, event: SessionEvent) -> str:
         if not self._settings.inject_prompt or not is_searchable(event.prompt):
             return ""
-        query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
-        sure = self._settings.floor + PROMPT_MARGIN
-        hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
         seen = self._state.injected(event.session)
-        fresh = [item for item in self._drop_contradicted([hit.item for hit in hits]) if item.id not in seen]
-        fresh = self.code.current(fresh, event.project.root)
+        fresh = [item for item in self._fitting_hits(event) if item.id not in seen]
         kept, _ = fit(fresh, self._settings.prompt_budget - overhead(PROMPT_REASON))
         self._state.record_injection(event.session, [item.id for item in kept], "UserPromptSubmit")
         return render_block([item_line(item) for item in kept], PROMPT_REASON)
+
+    def _fitting_hits(self, event: SessionEvent) -> list[MemoryItem]:
+        """Return the memories that certainly bear on the event's prompt, as the code is now."""
+        query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
+        sure = self._settings.floor + PROMPT_MARGIN
+        hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
+        return self.code.current(self._drop_contradicted([hit.item for hit in hits]), event.folder)
 
     def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
         """Cache the SessionStart response for hooks that find no daemon (see docs/design/daemon-protocol.md).

@@ -62,11 +62,12 @@ def item_line(item: MemoryItem) -> str:
     return f"- [{item.id}] ({item.kind.value}, {when}, {describe_source(item)}) {text}{doubt}{ended}"
 
 
-def render_block(lines: Sequence[str], reason: str) -> str:
+def render_block(lines: Sequence[str], reason: str, note: str = NOTE) -> str:
     """Render the prompt block. The result is empty if there are no lines."""
     if not lines:
         return ""
-    return "\n".join([f'<{TAG} reason="{reason}">', NOTE, *lines, f"</{TAG}>"])
+    why = harmless(reason).replace('"', "'")
+    return "\n".join([f'<{TAG} reason="{why}">', note, *lines, f"</{TAG}>"])
 
 
 def overhead(reason: str) -> int:

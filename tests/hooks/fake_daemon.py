@@ -16,7 +16,7 @@ from typing import Any
 from tests.waiting import HANGS_SECONDS as BOUND_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
-ASKED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure")
+ASKED = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "SubagentStart")
 EVENTS = (*ASKED, "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 PATIENT = {"ASK_SECONDS": dict.fromkeys(ASKED, 60.0), "POKE_SECONDS": 60.0, "READ_SECONDS": 60.0}
 __all__ = [
