@@ -35,7 +35,8 @@ def known(desk: Desk, content: str, kind: Kind, **fields: object) -> str:
 def given(desk: Desk, action: AtAction, tool: str, session: str = "s1", **values: str) -> str:
     about = {name: values.pop(name, "") for name in ("error", "subagent")}
     root = desk.project.root
-    reply = action(ToolCall(tool, values, cwd=root, root=root, session=session, project=desk.project.id, **about))
+    call = ToolCall(tool, values, cwd=root, root=root, session=session, project=desk.project.id)
+    reply = action(replace(call, error=about["error"], subagent=about["subagent"]))
     return reply.context if reply else ""
 
 
