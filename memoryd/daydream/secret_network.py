@@ -1,0 +1,347 @@
+"""Find secrets with a small neural network that weighs how a value looks and what is written around it.
+
+The other detectors know the wordings and syntaxes that somebody thought of. This one was trained on samples of many authors
+(benchmarks/train_secrets.py), so it also finds values in wordings of which only the parts are known. It looks at values within
+reach of a word for access, and its windows are bounded, so the time stays linear.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+
+from memoryd.core.errors import ConfigError
+from memoryd.core.protocols import FloatArray
+from memoryd.daydream.secret_values import (
+    ScannedText,
+    is_lookup,
+    is_measure,
+    is_placeholder,
+    is_wordy,
+    looks_random,
+    stems_in,
+)
+from memoryd.daydream.secret_words import MARK, Found, is_chosen, is_name, is_strong
+
+NETWORK_FILE = Path(__file__).with_name("secret_network.npz")
+BUCKETS = 1536
+_REACH = 150
+_AROUND = 60
+_LONGEST = 200
+
+# Words for access by what they name. A distance to the nearest word of each group is a feature.
+_GROUPS = (
+    "passw passwd passwort passphrase passcode pass pwd pw~ pw: pw= mdp mot~de kennwort contrase contrasi senha clave wachtwoord hasł hesl lösen adgang kodeord salasan jelsz parol lozin "
+    "zaporka šifr gesl parool slaptaž şifre sandi laluan khẩu пасс парол пассв κωδικ συνθημ पासवर्ड كلمة المرور סיסמ رمز گذر รหัส パスワード パスフレーズ 密码 密碼 口令 暗証 비번 비밀번호 암호 psk",
+    "secret geheim secret secreto segreto secreta sekret секрет 密钥 秘密 密鑰 시크릿 秘钥 salt sign hmac jwt crypt cipher",
+    "key schlüssel clé llave chave chiave klucz ключ キー 鍵 키 sleutel nyckel avain anahtar",
+    "token jeton токен 令牌 トークン 토큰 pat~ _pat bearer oauth",
+    "login logon log~in sign~in signed~in zugang accès acceso cred user admin root account konto benutzer usuario compte логин вход 登录 ログイン 로그인 auth access",
+    "cookie session sess sid",
+    "seed mnemonic recovery words phrase wallet backup~code unseal restore~code",
+    "wifi wi-fi wlan ssid vpn router hotspot ldap luks bitlocker vault keepass keystore veracrypt unlock decrypt bind",
+    "code pin otp 2fa mfa totp webhook hook dsn code~",
+)
+STEMS = tuple(stems_in(group) for group in _GROUPS)
+ANCHORS = frozenset().union(*(stems.parts for stems in STEMS))
+_PASSWORD, _SECRET, _SEED = 0, 1, 6
+
+_CJK = "\u3040-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
+_TOKEN = re.compile(rf"[^\s\"'`<>{{}}\[\](),;|“”„«»‘’「」『』，。、；：（）{_CJK}]{{4,200}}")
+_QUOTED = re.compile(r"\"([^\"\n]{4,100})\"|'([^'\n]{4,100})'|`([^`\n]{4,100})`|[„“«「『]([^„“”«»「」『』\n]{4,100})[“”»」』]")
+_CLAUSE = re.compile(
+    r"(?:[:=→：]|->|=>|\b(?:is|was|ist|war|lautet|est|es|è|é|это|reads|order)\b:?)\s{1,3}"
+    r"(?P<value>[^\W\d_]{2,16}(?:[ ,.-]{1,2}[^\W\d_]{2,16}){2,25})(?=[.!,;)]?\s{0,3}(?:\n|$)|[.!;,)]\s| -)"
+)
+_WORD = re.compile(r"[A-Za-z]?[^\W\dA-Z_]+|[A-Z]+|\d+|[^\w\s]+")
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+")
+_JOINED = re.compile(r"[=:→：(]\s{0,3}[\"'`]?$|\b(?:is|was|ist|war|lautet|est|es|è|é|to|это|with|use|as|set|now)\s$|--?[\w-]{1,30}[ =]$", re.IGNORECASE)
+_SIGNS = frozenset("!#$%&*?@^~§€+")
+_FUNCTION_WORD = re.compile(
+    r"\b(?:the|an?|is|are|was|be|been|to|of|from|for|not|must|should|will|it|this|that|which|has|have|can|may|you|we|they|in|on|by|with|or|and|der|das|die|den|ein|eine|ist|im|mit|nicht|und|muss|"
+    r"wird|zu|est|pas|une?|doit|que|para|non|не|это|el|la|le|les|los|se|si|por|con|del|do|da)\b",
+    re.IGNORECASE,
+)
+_SHAPES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?:0x)?[0-9a-f]+|[0-9A-F]+",
+        r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}",
+        r"[A-Za-z0-9+/]{12,}={0,2}",
+        r"[A-Za-z0-9_-]+",
+        r"[a-z]+",
+        r"[A-Z]+",
+        r"[A-Z][a-z]+",
+        r"[a-z]+(?:[A-Z][a-z]+)+",
+        r"(?:[A-Z][a-z]+){2,}",
+        r"[a-z]+(?:-[a-z]+)+",
+        r"[a-z]+(?:_[a-z]+)+",
+        r"[A-Z]+(?:_[A-Z]+)+",
+        r"[a-z]+(?:[-_.][a-z]+)*[-_.]?\d+",
+        r"[A-Za-z][a-z]+(?:[-_.][A-Za-z][a-z]+)*[-_.!#?]?\d+[!?#]?",
+        r"[a-zA-Z_]\w*(?:\.[a-zA-Z_]\w*)+",
+        r"[~.]{0,2}/?[\w.~-]+(?:/[\w.~-]*)+",
+        r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
+        r"v?\d+(?:\.\d+)+\S*",
+        r"[\d.,:%-]+",
+        r"\w+:/{1,2}\S+",
+        r"[$%#@]\S+|\{\{?.*|.*\$\{.*",
+        r"[-–—=_*.#+~^]+",
+        r"--?[a-z]\S*",
+        r"[\w-]+(?:\.[\w-]+)*\.[a-z]{2,4}",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A value that may be a secret. `form` is how it is written: 0 a word, 1 in quotes, 2 the words of a clause, 3 after a name."""
+
+    start: int
+    end: int
+    form: int
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The weights of two layers, and the probability from which a value counts as a secret."""
+
+    mean: FloatArray
+    scale: FloatArray
+    numbers: FloatArray
+    words: FloatArray
+    bias: FloatArray
+    out: FloatArray
+    out_bias: float
+    limit: float
+
+    def chances(self, rows: list[tuple[list[float], list[int]]]) -> FloatArray:
+        """Return the probability of each row of features."""
+        dense = np.asarray([numbers for numbers, _ in rows], dtype=np.float32)
+        hidden = ((dense - self.mean) / self.scale) @ self.numbers + self.bias
+        for at, (_, buckets) in enumerate(rows):
+            hidden[at] += self.words[buckets].sum(axis=0)
+        score = np.maximum(hidden, 0) @ self.out + self.out_bias
+        return np.asarray(1 / (1 + np.exp(-np.clip(score, -30, 30))))
+
+
+@cache
+def load() -> Network:
+    """Load the bundled network. Raises ConfigError if the file does not match the features."""
+    try:
+        with np.load(NETWORK_FILE, allow_pickle=False) as stored:
+            arrays = {name: np.asarray(stored[name], dtype=np.float32) for name in stored.files}
+        limit, out_bias = float(arrays.pop("limit")), float(arrays.pop("out_bias"))
+        network = Network(**arrays, limit=limit, out_bias=out_bias)
+        if network.words.shape[0] != BUCKETS or network.numbers.shape[0] != NUMBERS:
+            raise ValueError(f"{network.words.shape[0]} buckets and {network.numbers.shape[0]} numbers")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{NETWORK_FILE} can't be used: {error}", fix="Install memoryd again.") from error
+    return network
+
+
+def find_by_network(scanned: ScannedText) -> list[Found]:
+    """Return the secrets that the network finds, in order and without overlaps."""
+    text, network = scanned.text, load()
+    near = NearWords(scanned)
+    found: list[tuple[float, Candidate]] = []
+    batch: list[Candidate] = []
+    for candidate in candidates(scanned, near):
+        batch.append(candidate)
+        if len(batch) == _BATCH:
+            scanned.deadline.check()
+            found += _judged(text, near, batch, network)
+            batch = []
+    found += _judged(text, near, batch, network)
+    taken: list[Found] = []
+    end = 0
+    # Of overlapping values, the one that begins first wins, and the longest of those
+    for _, candidate in sorted(found, key=lambda item: (item[1].start, -item[1].end)):
+        if candidate.start >= end:
+            taken.append((candidate.start, candidate.end, "password" if near.is_password(candidate) else "key"))
+            end = candidate.end
+    return taken
+
+
+_BATCH = 256
+
+
+def _judged(text: str, near: NearWords, batch: list[Candidate], network: Network) -> list[tuple[float, Candidate]]:
+    if not batch:
+        return []
+    chances = network.chances([features(text, near, candidate) for candidate in batch])
+    return [(float(chance), one) for chance, one in zip(chances, batch, strict=True) if chance >= network.limit]
+
+
+class NearWords:
+    """The places of words for access in a text, by group."""
+
+    def __init__(self, scanned: ScannedText) -> None:
+        self.places = tuple(scanned.positions(stems) for stems in STEMS)
+        self.all = sorted({at for places in self.places for at in places})
+
+    def windows(self, length: int) -> Iterator[tuple[int, int]]:
+        """Yield the stretches of text within reach of a word, in order and without overlaps."""
+        begin = end = -1
+        for at in self.all:
+            if at - _REACH > end:
+                if end > 0:
+                    yield begin, min(end, length)
+                begin = max(0, at - _REACH)
+            end = at + _REACH
+        if end > 0:
+            yield begin, min(end, length)
+
+    def distance(self, group: int, start: int, end: int) -> tuple[int, int]:
+        """Return the distances to the nearest word of the group before `start` and after `end`."""
+        places = self.places[group]
+        after = bisect_left(places, start)
+        left = start - places[after - 1] if after else _REACH
+        while after < len(places) and places[after] < end:
+            after += 1
+        right = places[after] - end if after < len(places) else _REACH
+        return min(left, _REACH), min(right, _REACH)
+
+    def is_password(self, candidate: Candidate) -> bool:
+        """Return whether the nearest word before the value names a password."""
+        left, right = self.distance(_PASSWORD, candidate.start, candidate.end)
+        return min(left, right) < _REACH and left <= min(self.distance(n, candidate.start, candidate.end)[0] for n in (1, 2, 3))
+
+
+def candidates(scanned: ScannedText, near: NearWords) -> Iterator[Candidate]:
+    """Yield the values that may be secrets. They may overlap."""
+    text = scanned.text
+    last = 0
+    for begin, end in near.windows(len(text)):
+        begin = max(begin, last)
+        for match in _QUOTED.finditer(text, begin, min(len(text), end + _AROUND)):
+            start, stop = match.span(match.lastindex or 0)
+            if MARK not in match[0]:
+                yield Candidate(start, stop, 1)
+        for token in _TOKEN.finditer(text, begin, min(len(text), end + _AROUND)):
+            last = token.end()
+            yield from _of_token(text, token)
+        if near.places[_PASSWORD] or near.places[_SEED] or near.places[_SECRET]:
+            for match in _CLAUSE.finditer(text, begin, min(len(text), end + _AROUND)):
+                left = near.distance(_PASSWORD, match.start(), match.start())[0], near.distance(_SEED, match.start(), match.start())[0]
+                if min(left) < _AROUND:
+                    yield Candidate(*match.span("value"), 2)
+
+
+def _of_token(text: str, token: re.Match[str]) -> Iterator[Candidate]:
+    raw = token[0]
+    if "redacted:" in raw or raw.startswith("redacted"):
+        return
+    start, end = token.span()
+    end -= len(raw) - len(raw.rstrip(".,:?…"))
+    if end - start >= 4 and _may_be_value(text, start, end):  # noqa: PLR2004
+        yield Candidate(start, end, 0)
+    for sign in "=", ":", "/", "@":
+        at = raw.find(sign) + 1
+        if 0 < at and end - start - at >= 4 and not raw.startswith("://", at - 1):  # noqa: PLR2004
+            yield Candidate(start + at, end, 3)
+
+
+def _may_be_value(text: str, start: int, end: int) -> bool:
+    value = text[start:end]
+    if not value.isalpha() or not (value.islower() or value.istitle() or value.isupper()):
+        return True
+    return _JOINED.search(text, max(0, start - 32), start) is not None
+
+
+NUMBERS = 20 + len(_SHAPES) + 9 + 2 * len(_GROUPS) * 2 + 4
+
+
+def features(text: str, near: NearWords, candidate: Candidate) -> tuple[list[float], list[int]]:
+    """Return the numbers of a candidate, and the buckets of what it consists of and what surrounds it."""
+    start, end, form = candidate.start, candidate.end, candidate.form
+    value = text[start:end][:_LONGEST]
+    left, right = text[max(0, start - _AROUND) : start], text[end : end + _AROUND // 2]
+    numbers = _looks(value)
+    numbers += [float(shape.fullmatch(value) is not None) for shape in _SHAPES]
+    numbers += [
+        float(test(value))
+        for test in (is_placeholder, is_lookup, is_measure, is_wordy, looks_random, is_name, is_chosen, is_strong)
+    ]
+    line = text[max(0, text.rfind("\n", max(0, start - _REACH), start) + 1, start - _REACH) : start]
+    for group in range(len(_GROUPS)):
+        before, after = near.distance(group, start, end)
+        numbers += [
+            1 - min(before, _AROUND) / _AROUND,
+            1 - min(after, _AROUND) / _AROUND,
+            float(before <= len(line)),
+            float("\n" not in text[end : end + after] and after < _REACH),
+        ]
+    numbers += [
+        float(_JOINED.search(left) is not None),
+        len(_FUNCTION_WORD.findall(line[-_AROUND:])) / 4,
+        len(_FUNCTION_WORD.findall(right)) / 4,
+        float(form == 2),  # noqa: PLR2004
+        float(_FUNCTION_WORD.search(value) is not None),
+    ]
+    return numbers, _buckets(value, left, right, form)
+
+
+def _looks(value: str) -> list[float]:
+    length = len(value)
+    digits, upper = sum(c.isdigit() for c in value), sum(c.isupper() for c in value)
+    lower, signs = sum(c.islower() for c in value), sum(c in _SIGNS for c in value)
+    pieces = _PIECE.findall(value)
+    counts = [value.count(c) / length for c in set(value)]
+    entropy = -sum(share * math.log2(share) for share in counts)
+    return [
+        math.log(length),
+        float(length >= 8),  # noqa: PLR2004
+        float(length >= 16),  # noqa: PLR2004
+        float(length >= 32),  # noqa: PLR2004
+        float(length > 64),  # noqa: PLR2004
+        digits / length,
+        upper / length,
+        lower / length,
+        signs / length,
+        float(digits > 0),
+        float(upper > 0),
+        float(lower > 0),
+        float(signs > 0),
+        (digits > 0) + (upper > 0) + (lower > 0) + (length - digits - upper - lower > 0),
+        len(pieces) / length,
+        entropy,
+        entropy / math.log2(length + 1),
+        float(" " in value),
+        (value.count("-") + value.count("_") + value.count(".") + value.count("/")) / length,
+        float(value.isascii()),
+    ]
+
+
+def _buckets(value: str, left: str, right: str, form: int) -> list[int]:
+    before = _WORD.findall(left.casefold())[-8:]
+    after = _WORD.findall(right.casefold())[:4]
+    gap = left[len(left.rstrip(" \t\"'`=:,;()<>[]{}|-→>")) :]
+    names = [f"l{min(n, 3)}{word}" for n, word in enumerate(reversed(before))]
+    names += [f"b{word}" for word in before]
+    names += [f"r{min(n, 2)}{word}" for n, word in enumerate(after)]
+    names += [f"g{gap}", f"f{form}", f"e{right[:1]}", f"g{form}{gap.strip()}"]
+    shape = "".join(_kind_of(c) for c in value)
+    short = re.sub(r"(.)\1+", r"\1", shape)
+    names += [f"s{short[:8]}", f"s{short[:3]}", f"p{value[:3]}", f"p{value[:4]}", f"z{short[-3:]}", f"n{len(value)}"]
+    if form in (1, 2) and " " in value:
+        names += [f"v{word}" for word in value.casefold().split()[:8]]
+    else:
+        names += [f"v{piece.casefold()}" for piece in _PIECE.findall(value)[:6] if len(piece) > 2]  # noqa: PLR2004
+    return [crc32(name.encode("utf-8", "replace")) % BUCKETS for name in dict.fromkeys(names)]
+
+
+def _kind_of(c: str) -> str:
+    if c.isdigit():
+        return "0"
+    if c.isalpha():
+        return "A" if c.isupper() else "a"
+    return c
