@@ -1,10 +1,12 @@
 """Remove secrets from a text before any of it is stored or sent.
 
-Seven detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
+Eight detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
 own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`), the detectors
-of detect-secrets, and values that look like secrets (`secret_context`). A single pass (`secret_values.Anchors`) determines which
-detectors could find anything in the text. The entropy, keyword and IP detectors of detect-secrets are off, as they mistake git
-hashes, identifiers and addresses for secrets. Every detector takes linear time. Nothing here logs or verifies what it finds.
+of detect-secrets, values that look like secrets (`secret_context`), and a trained network (`secret_network`). A single pass
+(`secret_values.Anchors`) determines which detectors could find anything in the text. The entropy, keyword and IP detectors of
+detect-secrets are off, as they mistake git hashes, identifiers and addresses for secrets.
+
+Every detector takes linear time. Nothing here logs or verifies what it finds.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.types import Passage, Turn
 from memoryd.daydream.secret_context import ANCHORS as LOOKS
 from memoryd.daydream.secret_context import find_in_context
+from memoryd.daydream.secret_network import ANCHORS as ACCESS_WORDS
+from memoryd.daydream.secret_network import find_by_network
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, SecretRule
 from memoryd.daydream.secret_values import Anchors, ScannedText, is_wordy
 from memoryd.daydream.secret_walk import ANCHORS as NAMES
@@ -119,7 +123,7 @@ def says_something(text: str) -> bool:
 _A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
 
-def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
+def _round(text: str, found: Counter[str], deadline: Deadline, *, network: bool = True) -> str:
     text = _without_hidden(text)
     scanned = ScannedText(text, _anchors().within(text), deadline)
     if scanned.has(_KEY_WORDS):
@@ -134,13 +138,24 @@ def _round(text: str, found: Counter[str], deadline: Deadline) -> str:
     scanned = scanned.changed(_cut_kinds(scanned.text, find_by_words(scanned), found))
     scanned = scanned.changed(_cut_kinds(scanned.text, find_named(scanned), found))
     scanned = scanned.changed(_detect(scanned, found))
-    return _cut_kinds(scanned.text, find_in_context(scanned), found)
+    text = _cut_kinds(scanned.text, find_in_context(scanned), found)
+    return _cut_kinds(text, find_by_network(scanned.changed(text)), found) if network else text
+
+
+def has_secret_by_rules(text: str) -> bool:
+    """Return whether another detector than the network finds a secret."""
+    return _round(text, Counter(), NEVER, network=False) != text
+
+
+def scan(text: str) -> ScannedText:
+    """Return the text with the literals in it that the detectors need."""
+    return ScannedText(text, _anchors().within(text))
 
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
     """Return the anchors of all detectors. They are searched for in a single pass."""
-    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES, *LOOKS}
+    literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES, *LOOKS, *ACCESS_WORDS}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
     for groups in _NEEDS.values():

@@ -63,7 +63,11 @@ _CLAUSE = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z]?[^\W\dA-Z_]+|[A-Z]+|\d+|[^\w\s]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+")
-_JOINED = re.compile(r"[=:→：(]\s{0,3}[\"'`]?$|\b(?:is|was|ist|war|lautet|est|es|è|é|to|это|with|use|as|set|now)\s$|--?[\w-]{1,30}[ =]$", re.IGNORECASE)
+_JOINED = re.compile(
+    r"[=:→：(]\s{0,3}[\"'`]?$|\b(?:is|was|ist|war|lautet|est|es|è|é|to|это|with|use|as|set|now)\s$|--?[\w-]{1,30}[ =]$",
+    re.IGNORECASE,
+)
+_JOINING = " \t\"'`=:,;()<>[]{}|-→"
 _SIGNS = frozenset("!#$%&*?@^~§€+")
 _FUNCTION_WORD = re.compile(
     r"\b(?:the|an?|is|are|was|be|been|to|of|from|for|not|must|should|will|it|this|that|which|has|have|can|may|you|we|they|in|on|by|with|or|and|der|das|die|den|ein|eine|ist|im|mit|nicht|und|muss|"
@@ -224,14 +228,18 @@ def candidates(scanned: ScannedText, near: NearWords) -> Iterator[Candidate]:
         begin = max(begin, last)
         for match in _QUOTED.finditer(text, begin, min(len(text), end + _AROUND)):
             start, stop = match.span(match.lastindex or 0)
-            if MARK not in match[0]:
+            quoted = text[start:stop]
+            if MARK not in quoted and quoted == quoted.strip() and not quoted.isdigit():
                 yield Candidate(start, stop, 1)
         for token in _TOKEN.finditer(text, begin, min(len(text), end + _AROUND)):
             last = token.end()
             yield from _of_token(text, token)
         if near.places[_PASSWORD] or near.places[_SEED] or near.places[_SECRET]:
             for match in _CLAUSE.finditer(text, begin, min(len(text), end + _AROUND)):
-                left = near.distance(_PASSWORD, match.start(), match.start())[0], near.distance(_SEED, match.start(), match.start())[0]
+                left = (
+                    near.distance(_PASSWORD, match.start(), match.start())[0],
+                    near.distance(_SEED, match.start(), match.start())[0],
+                )
                 if min(left) < _AROUND:
                     yield Candidate(*match.span("value"), 2)
 
@@ -246,12 +254,14 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[Candidate]:
         yield Candidate(start, end, 0)
     for sign in "=", ":", "/", "@":
         at = raw.find(sign) + 1
-        if 0 < at and end - start - at >= 4 and not raw.startswith("://", at - 1):  # noqa: PLR2004
+        if at > 0 and end - start - at >= 4 and not raw.startswith("://", at - 1):  # noqa: PLR2004
             yield Candidate(start + at, end, 3)
 
 
 def _may_be_value(text: str, start: int, end: int) -> bool:
     value = text[start:end]
+    if not any(c.isalpha() for c in value):
+        return False  # codes and PINs are found by their words
     if not value.isalpha() or not (value.islower() or value.istitle() or value.isupper()):
         return True
     return _JOINED.search(text, max(0, start - 32), start) is not None
@@ -324,7 +334,7 @@ def _looks(value: str) -> list[float]:
 def _buckets(value: str, left: str, right: str, form: int) -> list[int]:
     before = _WORD.findall(left.casefold())[-8:]
     after = _WORD.findall(right.casefold())[:4]
-    gap = left[len(left.rstrip(" \t\"'`=:,;()<>[]{}|-→>")) :]
+    gap = left[len(left.rstrip(_JOINING)) :]
     names = [f"l{min(n, 3)}{word}" for n, word in enumerate(reversed(before))]
     names += [f"b{word}" for word in before]
     names += [f"r{min(n, 2)}{word}" for n, word in enumerate(after)]
