@@ -112,7 +112,7 @@ def _looks_chosen(text: str, token: re.Match[str], value: str) -> bool:
     """Return whether a token may be a password at all."""
     if len(value) < _SHORTEST or _SIGN_OR_DIGIT.search(value) is None or MARK in value:
         return False
-    if _NAMES_ONE.search(value) and not is_strong(value):
+    if NAMES_ONE.search(value) and not is_strong(value):
         return False
     if is_placeholder(value) or _MANGLED.match(value) or _RANGE.search(value) or _NO_VALUE.fullmatch(value):
         return False
@@ -150,7 +150,7 @@ def _is_given(text: str, token: re.Match[str], value: str, word: tuple[int, int]
     )
 
 
-_NAMES_ONE = re.compile(r"passw|token|secret|login|auth|key|cookie|session", re.IGNORECASE)
+NAMES_ONE = re.compile(r"passw|token|secret|login|auth|key|cookie|session", re.IGNORECASE)
 _MANGLED = re.compile(r"_?_Z[A-Z\d]|\w{1,90}@@")
 # Patterns of characters, as in "[a-zA-Z0-9!@#]"
 _RANGE = re.compile(r"[aA]-[zZ]|0-9|\\[dwsn]|\.\*|%[sd]|&&|\|\||=>|->|[a-z]\(|^[\w.-]+=|^--?[a-z]|://")
@@ -240,7 +240,7 @@ _NUMBERED = re.compile(
 
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~%@#$\\-])[A-Za-z0-9_+/=~.-]{20,400}(?![\w\\@%])")
 _LONG_ENOUGH = 32
-_OTHER_THAN_A_SECRET = re.compile(
+OTHER_THAN_A_SECRET = re.compile(
     r"(?:\b(?:[a-z]{0,12}id(?:-\d)?|guid|hash|sha\d{0,3}|md5|digest|checksum|integrity|fingerprint|thumbprint|e?tag|nonce|cursor|after|before|next|prev|page|offset|version|commit|rev|revision|addr|address|contract|public|pub\w{0,8}|peer|(?:signature|digest)value>|x509\w{0,12}>|modulus>|"
     r"cert|certificate|issuer|subject|image|icon|font|data|src|href|url|mappings|tx|txn|block|root|h1|trace|span|request|req|upload|file|folder|drive|sheet|doc|document|chunk|asset|build|bundle|state|slug|ref|invoice|order|object|"
     r"entity|message|msg|event|thread|run|job|task|node|container|pod|instance|model|dataset|ipfs|cid|magnet|blob|layer|manifest|ksuid|ulid|nanoid|short|link|video|channel|playlist|team|board|card|design|"
@@ -248,7 +248,7 @@ _OTHER_THAN_A_SECRET = re.compile(
     r"[/\\#?&]|sha\d{1,3}[-:/]|base64,|nonce-|h1:)$",
     re.IGNORECASE,
 )
-_IS_DATA = re.compile(
+IS_DATA = re.compile(
     r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|H4sI|d09G|T1RUT|AAEAAA|MII|eyJ|bafy|sha\d{3}|nonce-|"
     r"[a-z]{2,8}_[A-Za-z0-9]{8,24}$|[a-z]+-[a-z]+-|https?|www\.|W/|arn:|projects/",
 )
@@ -264,9 +264,9 @@ def _random_runs(scanned: ScannedText) -> Iterator[Found]:
         scanned.deadline.check()
         value = match[0].rstrip(".-=/") if not match[0].endswith("=") else match[0]
         start, value = _without_name(match.start(), value)
-        if len(value) < _LONG_ENOUGH or not looks_generated(value) or _IS_DATA.match(value) or _FILE_END.search(value):
+        if len(value) < _LONG_ENOUGH or not looks_generated(value) or IS_DATA.match(value) or _FILE_END.search(value):
             continue
-        if _OTHER_THAN_A_SECRET.search(text, max(0, start - 48), start) or _in_address(text, start):
+        if OTHER_THAN_A_SECRET.search(text, max(0, start - 48), start) or in_address(text, start):
             continue
         if _is_public_block(text, start):
             continue
@@ -301,7 +301,7 @@ def looks_generated(value: str) -> bool:
     return len(pieces) * 4 >= len(value) and not is_wordy(value)
 
 
-def _in_address(text: str, start: int) -> bool:
+def in_address(text: str, start: int) -> bool:
     """Return whether the run is in the path of an address, whose parts are mostly identifiers."""
     begin = max(text.rfind(sign, max(0, start - 300), start) for sign in " \n\t\"'`(<")
     return "://" in text[begin + 1 : start]
@@ -448,7 +448,7 @@ def _special(scanned: ScannedText) -> Iterator[Found]:
         yield from _numbers(scanned)
     if "<wif>" in scanned.there:
         for match in _WIF.finditer(text):
-            if any(c.isdigit() for c in match[0]) and not is_wordy(match[0]) and not _in_address(text, match.start()):
+            if any(c.isdigit() for c in match[0]) and not is_wordy(match[0]) and not in_address(text, match.start()):
                 yield *match.span(), "key"
     if scanned.has(_SHAPE_WORDS):
         yield from _groups(text)

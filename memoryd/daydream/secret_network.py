@@ -20,6 +20,7 @@ import numpy as np
 
 from memoryd.core.errors import ConfigError
 from memoryd.core.protocols import FloatArray
+from memoryd.daydream.secret_context import IS_DATA, NAMES_ONE, OTHER_THAN_A_SECRET, in_address
 from memoryd.daydream.secret_values import (
     ScannedText,
     is_lookup,
@@ -36,6 +37,9 @@ BUCKETS = 1536
 _REACH = 150
 _AROUND = 60
 _LONGEST = 200
+_LONG = 20
+_LONGEST_DATA_FREE = 40  # longer values with the start of a digest or of encoded data are that
+_OPENS_A_LINE = frozenset(":=：\\>|([{,")
 
 # Words for access by what they name. A distance to the nearest word of each group is a feature.
 _GROUPS = (
@@ -249,7 +253,12 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[Candidate]:
     if "redacted:" in raw or raw.startswith("redacted"):
         return
     start, end = token.span()
+    if in_address(text, end):
+        return  # secrets in addresses are found by their syntax
     end -= len(raw) - len(raw.rstrip(".,:?…"))
+    joined = max(raw.find("=", 0, 32), raw.find(":", 0, 32)) + 1
+    if end - start - joined >= _LONG and OTHER_THAN_A_SECRET.search(text, max(0, start + joined - 48), start + joined):
+        return
     if end - start >= 4 and _may_be_value(text, start, end):  # noqa: PLR2004
         yield Candidate(start, end, 0)
     for sign in "=", ":", "/", "@":
@@ -262,6 +271,11 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
     value = text[start:end]
     if not any(c.isalpha() for c in value):
         return False  # codes and PINs are found by their words
+    if NAMES_ONE.search(value) and value.isalnum() or len(value) > _LONGEST_DATA_FREE and IS_DATA.match(value):
+        return False
+    line = text.rfind("\n", max(0, start - _AROUND), start) + 1
+    if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
+        return False  # a value alone in its line belongs to the line before only if that one ends openly
     if not value.isalpha() or not (value.islower() or value.istitle() or value.isupper()):
         return True
     return _JOINED.search(text, max(0, start - 32), start) is not None
