@@ -307,6 +307,13 @@ class Orchestrator:
             self._note_offline(error)
             self._touched.add(EVERY_PROJECT)
 
+    def _known(self, id: str) -> MemoryItem | None:
+        """Return the item as far as this machine knows it."""
+        try:
+            return self.get(id)
+        except DatabaseUnavailable:
+            return None
+
     def _stamped(self, item: MemoryItem) -> MemoryItem:
         if item.id or item.created_at.timestamp() > 0:
             return item
@@ -318,7 +325,7 @@ class Orchestrator:
 
         if not may_bind(item):
             return item
-        before = self._markdown.get(item.id) if item.id else None
+        before = self._known(item.id) if item.id else None
         if before is not None and (before.content, before.status) == (item.content, item.status):
             return item
         earlier = before or (self._markdown.get(item.supersedes) if item.supersedes else None)
