@@ -61,6 +61,7 @@ _COMMON = frozenset(
     "index.js index.ts index.tsx index.html __init__.py main.py main.go mod.rs readme.md utils.py types.ts".split()
 )
 _NAME = re.compile(r"[A-Za-z_]\w{3,80}")
+_FOLDER = re.compile(r"(?<![\w/.:-])([\w.-]{2,60})/(?![\w/])")  # legacy/, which is no path with two parts
 _FILE = re.compile(r"[^/\s]{0,80}\.\w{1,10}$")
 
 
@@ -85,6 +86,8 @@ class _Links:
                 _put(self.symbols, citation.symbol, item)
         for name in item.entities:
             self._link(name.strip(), item)
+        for folder in _FOLDER.findall(item.content[:1_000]):
+            _put(self.folders, folder.lower(), item)
 
     def _link(self, name: str, item: MemoryItem) -> None:
         plain = name.removesuffix("()").rstrip("/").removeprefix("./")

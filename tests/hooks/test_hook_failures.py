@@ -24,7 +24,7 @@ UNABLE = """
 def _unable(*arguments, **options):
     raise NotImplementedError
 """
-SPOOLED = [event for event in EVENTS if event not in ("UserPromptSubmit", "PreToolUse", "PostToolUseFailure")]
+SPOOLED = [event for event in EVENTS if event not in ("UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "SubagentStart")]
 
 
 def says_nothing(hooks: Hooks, event: str) -> None:

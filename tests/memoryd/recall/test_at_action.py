@@ -62,6 +62,12 @@ def test_calls_on_other_files_and_commands_get_nothing(desk: Desk, action: AtAct
     assert given(desk, action, "Read", file_path="/etc/hostname") == ""
 
 
+def test_a_rule_about_a_folder_is_given_when_a_file_below_it_is_changed_only(desk: Desk, action: AtAction) -> None:
+    known(desk, "Never edit files under generated/ by hand.", Kind.RULE, source=Source.USER, polarity=Polarity.DONT)
+    assert given(desk, action, "Read", file_path="generated/api.py") == ""
+    assert "Never edit" in given(desk, action, "Write", file_path="generated/api.py", content="x")
+
+
 def test_a_command_and_a_symbol_bring_what_is_known_about_them(desk: Desk, action: AtAction) -> None:
     assert "legacy provider" in given(desk, action, "Bash", command="cd app && npm run build")
     assert "rounds half up" in given(desk, action, "Edit", file_path="x.py", old_string="", new_string="y = round_price(2)")
