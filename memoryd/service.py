@@ -328,7 +328,7 @@ class Orchestrator:
         before = self._known(item.id) if item.id else None
         if before is not None and (before.content, before.status) == (item.content, item.status):
             return item
-        earlier = before or (self._markdown.get(item.supersedes) if item.supersedes else None)
+        earlier = before or (self._known(item.supersedes) if item.supersedes else None)
         if item.check is not None and (earlier is None or item.check != earlier.check):
             return item
         from memoryd.guard.compile import compile_rule  # takes a while to import, which few processes need

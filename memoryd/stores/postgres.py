@@ -277,7 +277,9 @@ class PostgresStore:
         for item in items:
             row, space = found.get(item.id), self._space_of(item)
             if row is not None and row.unreviewed and _is_upkeep(_as_statement(row.item), item):
-                item = replace(item, source=row.item.source, pinned=row.item.pinned)  # it stays its author's
+                item = replace(
+                    item, source=row.item.source, pinned=row.item.pinned, check=row.item.check
+                )  # it stays its author's
             markdown = _markdown_of(item, row)
             if row is not None and row.space != space:
                 moved.append((row.space, item.id))
@@ -936,7 +938,7 @@ def _read(payload: str, unreviewed: bool) -> MemoryItem:
 
 def _as_statement(item: MemoryItem) -> MemoryItem:
     """Return the item as somebody else's: what its author may demand is only a statement here."""
-    return replace(item, source=Source.IMPORT, pinned=False) if item.trust is Trust.INSTRUCTION else item
+    return replace(item, source=Source.IMPORT, pinned=False, check=None) if item.trust is Trust.INSTRUCTION else item
 
 
 def _is_upkeep(old: MemoryItem, new: MemoryItem) -> bool:
