@@ -327,8 +327,10 @@ def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> 
     name = runtime.registry.known().get(project, "")
     if not items and not name:
         raise NotFoundError(f"There is no project '{named}' (or the name is ambiguous).", fix="See 'memoryd projects'.")
-    runtime.state.drop_handoffs(project=project)
     entry = "" if dry or not items else runtime.sweep.forget(items, f"forget project {name or project}")
+    if not dry:
+        runtime.state.drop_handoffs(project=project)
+        runtime.state.compliance.forget(*(item.id for item in items))
     runtime.refresh_answers()
     return {"project": project, "name": name or project, "memories": len(items), "entry": entry}
 

@@ -151,8 +151,10 @@ class Runtime:
     # After changes
 
     def drop_traces(self, id: str) -> None:
-        """Delete the copies of a memory that is being forgotten, in the handoffs of its sessions and in cached answers."""
-        found = (self.service.get(each) for each in (id, *self.service.wordings(id)))
+        """Delete the copies of a memory that is being forgotten, in handoffs, the compliance ledger and cached answers."""
+        wordings = (id, *self.service.wordings(id))
+        self.state.compliance.forget(*wordings)
+        found = (self.service.get(each) for each in wordings)
         gone = [item for item in found if item is not None]
         sessions = {item.session for item in gone}
         texts = [text for item in gone for text in (item.content, *item.asked_as)]

@@ -150,9 +150,10 @@ class Compliance:
         )
         return [Violation(*(*row[:5], Outcome(row[5]), *row[6:])) for row in rows]
 
-    def forget(self, memory: str) -> None:
-        """Delete what was recorded about a memory that is forgotten."""
+    def forget(self, *memories: str) -> None:
+        """Delete what was recorded about forgotten memories."""
         self.flush()
         with self._db.transaction():
-            self._db.execute("DELETE FROM rule_count WHERE memory = ?", (memory,))
-            self._db.execute("DELETE FROM rule_violation WHERE memory = ?", (memory,))
+            for memory in memories:
+                self._db.execute("DELETE FROM rule_count WHERE memory = ?", (memory,))
+                self._db.execute("DELETE FROM rule_violation WHERE memory = ?", (memory,))

@@ -69,6 +69,16 @@ def test_the_ledger_counts_what_was_kept_and_names_what_is_violated_repeatedly(d
     assert "ghp_abc" not in str(report)
 
 
+@pytest.mark.parametrize("purge", [False, True])
+def test_the_ledger_holds_nothing_of_a_forgotten_rule(desk: Desk, purge: bool) -> None:
+    gone, kept = rule(desk), rule(desk, "Never use yarn here.")
+    for command in ("npm install", "yarn install", "pnpm test"):
+        bash(desk, command)
+    desk.user("forget", id=gone, purge=purge)
+    assert {row["id"] for row in desk.user("guard_report")["rules"]} == {kept}
+    assert {row.memory for row in desk.api._state.compliance.violations()} == {kept}
+
+
 def test_what_the_user_answers_is_read_from_the_log(desk: Desk) -> None:
     desk.user("guard_mode", id=rule(desk), mode="ask")
     bash(desk, "npm install", id="yes")
