@@ -1,1 +1,1 @@
-"""Injection of memories: governance at a session's start, relevant memories with a prompt, and results for tools."""
+"""Memory injection: governance at session start, relevant memories with each prompt, and results for tools."""

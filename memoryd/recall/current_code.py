@@ -1,6 +1,6 @@
-"""Leave out memories that don't fit the session's place: about code that is gone, or bound to another folder.
+"""Filter out memories that don't apply to the session's working tree.
 
-Memories about code that has changed since are marked.
+These are memories about deleted code and rules limited to another folder. Memories about code that has changed are marked.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ from memoryd.core.types import Kind, MemoryItem, Scope, Trust
 
 
 class CurrentCode:
-    """Compares memories with the working tree of a session, or of the project's first folder that exists. Never waits for git."""
+    """Checks memories against the working tree of a session, or else the project's first existing folder. Never waits for git."""
 
     def __init__(self, registry: ProjectRegistry, check: CodeCheck | None = None) -> None:
         self._registry = registry
         self.check = check or CodeCheck()
 
     def root_of(self, project: str) -> Path | None:
-        """Return a working tree of the project."""
+        """Return a working tree of the project, or None if there is none."""
         return next((root for folder in self._registry.folders(project) if (root := working_tree(folder))), None)
 
     def current(self, items: Iterable[MemoryItem], root: str = "", *, keep_gone: bool = False) -> list[MemoryItem]:
-        """Return the items in their order, without those about code that is gone (pinned ones are kept), and with remarks.
+        """Return the items in order, annotated where their code has changed.
 
-        Rules that their words bind to a sub-folder are left out in a session that works in another one.
+        Unpinned memories about deleted code are omitted, and so are rules whose wording limits them to a sub-folder other than
+        the session's.
 
         Args:
             items: Memories.
-            root: The session's folder. Memories of other projects are compared with folders of their own.
-            keep_gone: Whether to return memories about code that is gone, marked as such.
+            root: The session's folder. Memories of other projects are checked against those projects' folders.
+            keep_gone: Whether to keep memories about deleted code, marked as such.
         """
         here = working_tree(root)
         items = [item for item in items if here is None or binds_here(item, here, root)]
@@ -61,7 +62,7 @@ class CurrentCode:
         return out
 
 
-# Rules of a sub-folder.
+# Rules limited to a sub-folder
 
 _WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
 _WITHIN = re.compile(
@@ -70,7 +71,7 @@ _WITHIN = re.compile(
 
 
 def bound_folder(item: MemoryItem, root: Path) -> str:
-    """Return the sub-folder to which a wish of the user is limited by its own words, or an empty text."""
+    """Return the sub-folder to which the wording of a user's rule or preference limits it, or an empty string."""
     if item.kind not in _WISHES or item.scope is Scope.USER or item.trust is not Trust.INSTRUCTION:
         return ""
     for match in _WITHIN.finditer(item.content[:600]):
@@ -85,7 +86,10 @@ def bound_folder(item: MemoryItem, root: Path) -> str:
 
 
 def binds_here(item: MemoryItem, root: Path, cwd: str) -> bool:
-    """Return whether a rule may matter in a session's folder: it is not bound to a sub-folder, or that one or a parent is it."""
+    """Return whether a rule may apply in a session's folder.
+
+    It may unless its wording limits it to a sub-folder that is neither the session's folder nor a parent or child of it.
+    """
     folder = bound_folder(item, root)
     here = inside(cwd, root) if folder and cwd else "."
     if not folder or here in ("", "."):

@@ -1,10 +1,9 @@
-"""Governance: the few rules and facts that a session should know at its start.
+"""Governance: the few rules and facts every session should start with.
 
 Memories are ranked by evidence (pinned, said or confirmed by the user, used by a session, found by an agent, from a tool) and
 then by value. Only the user's words are shown as rules, under the user's standing wishes. Everything else is knowledge and shown
-as data. Each has a reserved share of the budget, so that findings can't displace the user's rules, and rules can't displace
-root causes and facts on the environment. Candidates, duplicates and everything that the user asked to forget (even if worded
-differently) are excluded.
+as data. Each group has a reserved share of the budget, so that findings can't displace the user's rules and rules can't displace
+root causes and environment facts. Candidates, duplicates and anything the user asked to forget (in any wording) are excluded.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
 
 Compare = Callable[[Assertion, Assertion], Comparison]
-# Pairs of a shown memory and a tombstone that are compared by meaning at a session's start. Each takes some 10 ms.
+# Maximum number of memory-tombstone pairs compared by meaning at session start. Each comparison takes about 10 ms.
 MAX_COMPARED = 16
 
 # Of two contradicting memories only one is injected: the one from the more authoritative source, or else the newer one.
@@ -50,17 +49,17 @@ MAX_COMPARED = 16
 
 
 def drop_contradicted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Remove each item that loses against another item of the list. The order is kept."""
+    """Remove each item that loses to a contradicting item in the list. Order is preserved."""
     known = {item.id: item for item in items}
     lost = {_loser(item, known[id]).id for item in items for id in _opposed(item) if id in known}
     return [item for item in items if item.id not in lost]
 
 
 def _opposed(item: MemoryItem) -> Iterable[str]:
-    """Return the ids of the memories that this one contradicts. A candidate contradicts nothing yet."""
+    """Return the ids of the memories that this item contradicts. Candidates don't count as contradicting anything yet."""
     links = item.links if item.status is Status.ACTIVE else ()
     replaced = {link.target for link in links if link.type in SUCCESSION}
-    # A replaced memory that the user restored is shown next to its replacement.
+    # A superseded memory that the user restored is shown next to its replacement.
     return [link.target for link in links if link.type is LinkType.CONTRADICTS and link.target not in replaced]
 
 
@@ -88,9 +87,9 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class UseCounts:
-    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and when it was last used.
+    """How often a memory was used (cited or returned by a search) or contradicted by the user, and when it was last used.
 
-    `corrected` counts the sessions in which the user corrected the agent right after it was given the memory.
+    `corrected` counts the sessions in which the user corrected the agent right after the memory was injected.
     """
 
     used: int = 0
@@ -105,7 +104,7 @@ UNUSED = UseCounts()
 def count_uses(uses: Iterable[Use]) -> UseCounts:
     """Count the uses of one memory.
 
-    Injections don't count, because frequently shown memories would otherwise perpetuate themselves.
+    Injections don't count, because memories that are shown often would then reinforce themselves.
     """
     used = contradicted = corrected = 0
     last: datetime | None = None
@@ -122,9 +121,10 @@ def count_uses(uses: Iterable[Use]) -> UseCounts:
 
 
 def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[str], MemoryItem | None]) -> UseCounts:
-    """Count the uses of a memory and of the ones merged into it. The time when each of these was recorded also counts as a use.
+    """Combine the uses of a memory with those of the memories merged into it.
 
-    Memories that this one corrected or contradicted are not included.
+    The last use is no earlier than the time at which any of the merged memories was recorded. Memories that it corrected or
+    contradicted are not included.
     """
     own = usage.get(item.id, UNUSED)
     merged = merged_ids(item)
@@ -136,20 +136,20 @@ def inherited(item: MemoryItem, usage: Mapping[str, UseCounts], get: Callable[[s
 
 
 def age_days(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
-    """Return the days since the memory was recorded or last used. A time in the future (the clock jumped) counts as 0 days."""
+    """Return the days since the memory was recorded or last used. Future times, after a clock jump, count as 0 days."""
     since = max(item.created_at, counts.last_used) if counts.last_used else item.created_at
     return max(0.0, (now - since).total_seconds() / DAY)
 
 
 def usage_factor(counts: UseCounts) -> float:
-    """Return a factor from 1 for unused memories to 1.5 for frequently used ones, and down to 0.75 where corrections prevail."""
+    """Return a usage factor: 1 if unused, up to 1.5 with frequent use, and down to 0.75 if corrections prevail."""
     balance = counts.used - counts.corrected
     step = USAGE_STEP * math.log2(1 + abs(balance))
     return min(MAX_USAGE, 1.0 + step) if balance >= 0 else max(MIN_USAGE, 1.0 - step)
 
 
 class Assurance(IntEnum):
-    """Strength of the evidence for a memory, weakest first. Governance ranks memories by this first."""
+    """Strength of the evidence for a memory, weakest first. This is governance's primary sort key."""
 
     TOOL = 0
     AGENT = 1
@@ -159,7 +159,7 @@ class Assurance(IntEnum):
 
 
 def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Assurance:
-    """Return the strongest evidence for a memory: pinned, said or confirmed by the user, used by a session, or its source."""
+    """Return the strongest evidence for a memory: a pin, the user's statement or confirmation, a session's use, or its source."""
     if item.pinned:
         return Assurance.PINNED
     if item.source is Source.USER or CONFIRMED_TAG in item.tags:
@@ -170,7 +170,7 @@ def evidence_of(item: MemoryItem, counts: UseCounts = UNUSED) -> Assurance:
 
 
 def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
-    """Estimate how much a session gains from the item, from 0 to 1.5. Pinned items rank first with values of 2 and more."""
+    """Estimate an item's benefit to a session, from 0 to 1.5. Pinned items score 2 or more and rank first."""
     importance = KINDS[item.kind].weight * item.relevancy
     freshness = 0.5 + 0.5 * math.exp(-age_days(item, now, counts) / FRESH_DAYS)
     return (PINNED if item.pinned else 0.0) + importance * item.confidence * usage_factor(counts) * freshness
@@ -179,7 +179,7 @@ def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
 __all__ = ["Governance", "govern", "heading", "value"]
 
 RESTATES = 0.75
-# Shares of the budget reserved for the user's wishes and for lasting knowledge. The rest goes to the best of both.
+# Budget shares reserved for the user's rules and preferences and for lasting knowledge. The remainder goes to the best of both.
 WISHES_SHARE = 0.5
 KNOWLEDGE_SHARE = 0.35
 _LASTING_KNOWLEDGE = frozenset({Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.DECISION})
@@ -208,7 +208,7 @@ class Governance:
 
 
 def heading(item: MemoryItem) -> Polarity:
-    """Return the heading for the item. Only the user's own words can be a rule."""
+    """Return the heading for the item. Only the user's own words count as a rule."""
     return item.polarity if item.trust is Trust.INSTRUCTION else Polarity.KNOW
 
 
@@ -237,7 +237,7 @@ def govern(
     forbidden: Iterable[MemoryItem] = (),
     compare: Compare = RULES.compare,
 ) -> Governance:
-    """Select memories by evidence and value within the token budget, and list them under the headings don't, do and know.
+    """Select memories by evidence and value within the token budget, grouped under the headings don't, do and know.
 
     Args:
         items: Memories to choose from.
@@ -280,9 +280,9 @@ def govern(
 
 
 def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
-    """Select what fits into `room` tokens, in rank order.
+    """Select items that fit into `room` tokens, in rank order.
 
-    Each group first fills its own share, then the best of the rest follow.
+    Each group first fills its own share; the best remaining items fill the rest.
     """
     wishes = [item for item in ranked if heading(item) is not Polarity.KNOW]
     lasting = [item for item in ranked if heading(item) is Polarity.KNOW and item.kind in _LASTING_KNOWLEDGE]
@@ -298,17 +298,17 @@ def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
 
 
 def _forgotten(items: Sequence[MemoryItem], tombstones: Sequence[MemoryItem], compare: Compare) -> list[MemoryItem]:
-    """Return the items that repeat a forgotten memory in other words. The number of compared pairs is limited."""
+    """Return the items that restate a forgotten memory. The number of comparisons is limited."""
     pairs = [(item, tombstone) for item in items for tombstone in tombstones if shares_words(tombstone.content, item.content)]
     return [item for item, tombstone in pairs[:MAX_COMPARED] if restates(item, tombstone, compare)]
 
 
 def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.compare) -> bool:
-    """Return whether an item repeats a forgotten memory, unless the user has said it again since then."""
+    """Return whether an item restates a forgotten memory and the user has not repeated it since."""
     if tombstone.id == item.id:
         return True
     since = tombstone.expired_at or tombstone.created_at
-    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # a model hid this memory, which does not bind the user
+    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # a memory hidden by a model does not bind the user
         return False
     if item.pinned or (item.source is Source.USER and (item.valid_from or item.created_at) > since):
         return False
@@ -319,7 +319,7 @@ def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.c
 
 
 def _later(item: MemoryItem) -> tuple[float, str, str]:
-    """Sort key for items of equal value, most recent first. Ids are random and must not decide what a session sees."""
+    """Sort key for items of equal value, most recent first. Ids are random and must not decide which items a session sees."""
     return -(item.valid_from or item.created_at).timestamp(), item.content, item.id
 
 
@@ -335,8 +335,8 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
 NEWEST = 200
 LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
 MAX_LASTING = 1_000
-# An explicit search shows weak matches too. An answer worded differently from the question is hardly more likely to match than
-# anything else, so the floor for questions is even lower.
+# An explicit search also shows weak matches. Answers phrased differently from the question barely score above unrelated text, so
+# the floor for questions is even lower.
 UNSURE_FLOOR = 0.05
 UNSURE_FLOOR_OF_QUESTION = 0.005
 MAX_UNSURE = 3
@@ -348,9 +348,9 @@ Current = Callable[[Iterable[MemoryItem]], Iterable[MemoryItem]]
 def governance_of(
     service: Orchestrator, state: State, project: str, now: datetime, budget: int, current: Current | None = None
 ) -> Governance:
-    """Return the project's governance, chosen from its newest memories and from all lasting ones (rules, decisions …).
+    """Return the project's governance, chosen from its newest and all its lasting memories (rules, decisions, …).
 
-    `current` leaves out what no longer fits the code (see recall.current_code).
+    `current` filters out memories that no longer match the code (see recall.current_code).
     """
     candidates = _found(service, Query(project=project, now=now), NEWEST)
     candidates |= _found(service, Query(project=project, now=now, kinds=LASTING_KINDS), MAX_LASTING)
@@ -365,7 +365,7 @@ def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryIt
 
 
 def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
-    """Split hits into answers to `text`, with candidates last, and at most three hits below the floor that may be relevant."""
+    """Split hits into answers to `text`, with candidates last, and at most three below the relevance floor that may match."""
     least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
     sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
@@ -373,7 +373,7 @@ def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[H
 
 
 def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:
-    """Return at most `most` handoffs from the time that the text asks for, latest first."""
+    """Return at most `most` handoffs from the period named in the text, latest first."""
     span = span_of_handoffs(text, now) if known else None
     if span is None:
         return []

@@ -1,6 +1,7 @@
-"""The guard: tells the agent, or refuses a call, when a tool call violates a rule of the user.
+"""The guard: warns the agent about, or refuses, tool calls that violate a rule of the user.
 
-Only checks of rules in the user's own words act (`memoryd/guard/binding.py`). The answer needs no model, no network and no disk.
+Only checks derived from rules in the user's own words take effect (`memoryd/guard/binding.py`). Evaluation needs no model,
+network or disk.
 """
 
 from __future__ import annotations
@@ -39,16 +40,16 @@ _STRICTNESS = {Mode.NOTE: Decision.NONE, Mode.ASK: Decision.ASK, Mode.BLOCK: Dec
 
 @dataclass(slots=True)
 class _Session:
-    """What a session did so far, as far as checks need it. `lines` are shell lines by the id of their call."""
+    """A session's activity, as far as checks need it. `lines` holds shell command lines by tool call id."""
 
     lines: OrderedDict[str, str] = field(default_factory=OrderedDict)
-    edited_at: int = -1  # number of lines before the last edit
+    edited_at: int = -1  # number of command lines before the last edit
     counted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The rules that bind in a project, and the pairs that contradict each other and therefore don't."""
+    """The rules that bind in a project, and the contradictory pairs that don't bind."""
 
     items: tuple[MemoryItem, ...]
     contradictions: tuple[tuple[MemoryItem, MemoryItem], ...]
@@ -68,10 +69,10 @@ class Guard:
         self._revision = -1
         state.compliance.clean = lambda text: redact(text).text
 
-    # Which rules bind
+    # Binding rules
 
     def bound(self, project: str) -> Bound:
-        """Return the rules with checks that bind in a project."""
+        """Return the checked rules that bind in a project."""
         items = self._service.checked()
         with self._lock:
             if self._revision != self._service.checks_revision:
@@ -83,14 +84,14 @@ class Guard:
         return found
 
     def mode_of(self, check: Check) -> Mode:
-        """Return what happens when a check is violated. With the guard off, nothing does."""
+        """Return the response to a violated check. With the guard off, there is none."""
         default = Mode(self._settings.guard)
         return default if default is Mode.OFF else check.mode or default
 
     # Tool calls
 
     def respond(self, call: ToolCall) -> ToolReply | None:
-        """Evaluate all checks on a call before it is made. After it failed, forget that it was made."""
+        """Evaluate all checks before a tool call is made. After a failed call, remove it from the session's activity."""
         if self._settings.guard == Mode.OFF or not call.guarded:
             return None
         bound = self.bound(call.project)
@@ -130,7 +131,7 @@ class Guard:
         return ToolReply("", strictest, "\n".join(reasons))
 
     def at_stop(self, session: str, project: str, transcript: str) -> None:
-        """Check what only shows at the end of an answer, and see what the user answered when asked."""
+        """Evaluate checks that apply at the end of an answer, and record how the user decided pending questions."""
         self._settle(session, transcript)
         with self._lock:
             known = self._sessions.get(session)
@@ -159,7 +160,7 @@ class Guard:
             if one.call in results:
                 self._state.compliance.settle(one, Outcome.DECLINED if results[one.call] else Outcome.OVERRIDDEN)
 
-    # What a session did so far
+    # Session activity
 
     def _session(self, call: ToolCall, items: Sequence[MemoryItem]) -> _Session:
         key = call.session
@@ -170,7 +171,7 @@ class Guard:
                 return known
         found = _Session()
         if any(item.check and item.check.kind is CheckKind.COMPANION for item in items):
-            found.lines.update(_lines_in(call.transcript))  # the daemon may have been started in the middle of the session
+            found.lines.update(_lines_in(call.transcript))  # the daemon may have started mid-session
         with self._lock:
             known = self._sessions.setdefault(key, found)
             while len(self._sessions) > KEPT_SESSIONS:
@@ -224,7 +225,7 @@ def _advice(check: Check | None) -> str:
 
 
 def _branch_of(call: ToolCall) -> str:
-    """Return the branch that is checked out, or "" if that is unknown."""
+    """Return the checked-out branch, or an empty string if it is unknown."""
     try:
         folder = Path(call.root or call.cwd) / ".git"
         if folder.is_file():
@@ -236,7 +237,7 @@ def _branch_of(call: ToolCall) -> str:
 
 
 def _entries(transcript: str, mark: bytes) -> list[dict[str, object]]:
-    """Return the content entries of the end of a log, from lines that hold the mark."""
+    """Return the content entries from the log lines near its end that contain the marker."""
     try:
         with Path(transcript).open("rb") as stream:
             stream.seek(0, 2)
@@ -251,13 +252,13 @@ def _entries(transcript: str, mark: bytes) -> list[dict[str, object]]:
         try:
             content = orjson.loads(line).get("message", {}).get("content")
         except (orjson.JSONDecodeError, AttributeError):
-            continue  # the first line may be cut, and lines of other kinds have another form
+            continue  # the first line may be truncated, and other kinds of lines have a different structure
         out += [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
     return out
 
 
 def _lines_in(transcript: str) -> dict[str, str]:
-    """Return the shell lines of a log that did not fail, by the id of their call."""
+    """Return the successful shell command lines in a log, by tool call id."""
     found: dict[str, str] = {}
     for entry in _entries(transcript, b'"tool_') if transcript else ():
         given = entry.get("input")
@@ -269,7 +270,7 @@ def _lines_in(transcript: str) -> dict[str, str]:
 
 
 def _results(transcript: str) -> dict[str, bool]:
-    """Return the ids of calls that have a result in a log, and whether the user refused them."""
+    """Map each tool call with a result in the log to whether the user refused it."""
     found: dict[str, bool] = {}
     for entry in _entries(transcript, b'"tool_result"'):
         if entry.get("type") == "tool_result":

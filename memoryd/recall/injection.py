@@ -1,7 +1,7 @@
 """Context that hooks inject into a session: governance at its start, and relevant memories with a prompt.
 
-A memory is injected only once while the session still sees it, and again after compaction or /clear. When in doubt, nothing is
-injected.
+A memory is injected once while it remains in the session's context, and again after compaction or /clear. When in doubt, nothing
+is injected.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ class SessionEvent:
 
 
 def hook_output(event: str, context: str, message: str = "") -> bytes:
-    """Return a hook's output for the client. The output is empty if there is nothing to say.
+    """Return a hook's output for the client, or empty output if there is nothing to report.
 
-    Only additionalContext reaches the model; systemMessage is for the user.
+    Only additionalContext reaches the model; systemMessage is shown to the user.
     """
     return CLAUDE_CODE.write_answer(event, context, message)
 
 
 class Injector:
-    """Chooses a session's context and records which memories were injected."""
+    """Chooses a session's context and records the injected memories."""
 
     def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock, registry: ProjectRegistry) -> None:
         self._service = service
@@ -90,9 +90,9 @@ class Injector:
         self._offering = Offering(service, state, settings, clock)
 
     def governance(self, project: str, budget: int | None = None, root: str = "") -> Governance:
-        """Return the project's governance within the budget (by default the session budget). It is empty where memory is off.
+        """Return the project's governance within the budget (default: the session budget). It is empty where memory is off.
 
-        `root` is the working tree with which memories about code are compared.
+        `root` is the working tree against which memories about code are checked.
         """
         tokens = self._settings.session_budget if budget is None else budget
         if self._state.is_off(project):
@@ -117,7 +117,7 @@ class Injector:
         return "\n".join(filter(None, [self._handoff(event), given, offer]))
 
     def _handoff(self, event: SessionEvent) -> str:
-        """Return the last session's handoff. Only the first session after that one receives it."""
+        """Return the last session's handoff. Only the next session receives it."""
         latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
         if latest is not None and latest.session == event.session and event.source == "compact":
             return self._hand_off([latest], COMPACTED_REASON)  # its log was read when the compaction began
@@ -126,7 +126,7 @@ class Injector:
         return self._hand_off([latest], HANDOFF_REASON)
 
     def _asked_handoff(self, event: SessionEvent) -> str:
-        """Return the handoffs that a prompt such as `where did we leave off?` asks for, even if they were shown before."""
+        """Return the handoffs that a prompt such as `where did we leave off?` asks for, even if already shown."""
         if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
             return ""
         others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
@@ -138,7 +138,7 @@ class Injector:
         return render_block([f"- {h.at[:16].replace('T', ' ')}: {harmless(h.text)}" for h in handoffs], reason)
 
     def _govern_session(self, event: SessionEvent, whole: Governance | None = None) -> str:
-        """Return governance and new memories. `whole` is the governance for the full budget, if it has already been computed."""
+        """Return governance and new memories. `whole` is the governance for the full budget, if already computed."""
         seen = self._state.injected(event.session)
         fresh = [item for item in self._new_items(event) if item.id not in seen]
         budget = self._settings.session_budget
@@ -157,13 +157,13 @@ class Injector:
         last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
         if last is None:
             return []
-        now = self._clock.now()  # a memory dated while the clock was ahead would count as new for years
+        now = self._clock.now()  # a memory dated by a fast clock would count as new for years
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
         found = self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
         return self.code.current(found, event.folder)
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-        """Remove the items that lose against any other active memory, whether or not that memory is in the list."""
+        """Remove items that lose to a contradicting active memory, in the list or not."""
         known = {item.id: item for item in items}
         targets = {link.target for item in items for link in item.links if link.type is LinkType.CONTRADICTS} - known.keys()
         others = [
@@ -180,7 +180,7 @@ class Injector:
         return "\n".join(filter(None, parts))
 
     def subagent_start(self, event: SessionEvent) -> str:
-        """Return the context for a subagent: the user's rules, and what bears on its task (the event's prompt)."""
+        """Return the context for a subagent: the user's rules, and memories relevant to its task (the event's prompt)."""
         if self._is_control(event) or not self._settings.inject_tools:
             return ""
         whole = self.governance(event.project.id, SUBAGENT_BUDGET, event.folder)
@@ -193,7 +193,7 @@ class Injector:
         return render_block([item_line(item) for item in kept], SUBAGENT_REASON)
 
     def _is_control(self, event: SessionEvent) -> bool:
-        """Return whether the session gets no memory because it is in the control arm of a trial."""
+        """Return whether the session is in the control arm of a trial and so gets no memory."""
         return self._state.trial.enter(event.session, event.project.id) is Arm.CONTROL
 
     def prepare_offer(self, session: str, project: str) -> None:
@@ -201,7 +201,10 @@ class Injector:
         self._offering.prepare(session, project)
 
     def _offer(self, event: SessionEvent) -> str:
-        """Return an offer if the user typed the prompt. Commands, notifications and prompts of subagent tasks don't count."""
+        """Return an offer if the user typed the prompt themselves.
+
+        Commands, notifications and prompts of subagent tasks don't count.
+        """
         if event.subagent or not event.prompt.strip() or _NOT_A_PROMPT.match(event.prompt):
             return ""
         return self._offering.with_prompt(event.session, event.project.id)
@@ -222,7 +225,7 @@ class Injector:
         return render_block([item_line(item) for item in kept], PROMPT_REASON)
 
     def _fitting_hits(self, event: SessionEvent) -> list[MemoryItem]:
-        """Return the memories that certainly bear on the event's prompt, as the code is now."""
+        """Return the memories clearly relevant to the event's prompt, checked against the current code."""
         query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
         sure = self._settings.floor + PROMPT_MARGIN
         hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
@@ -231,8 +234,8 @@ class Injector:
     def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
         """Cache the SessionStart response for hooks that find no daemon (see docs/design/daemon-protocol.md).
 
-        The cached response is empty when memory is off. Returns the governance for the full session budget, or None if nothing is
-        injected.
+        The cached response is empty when memory is off. Returns the governance for the full session budget, or None if memory or
+        injection at session start is off.
         """
         for _ in range(CACHE_TRIES):
             revision = self._service.revision
@@ -245,7 +248,8 @@ class Injector:
         answer, governance = b"", None
         if self._settings.inject_session and not off and not self._state.is_off(project.id):
             governance = self.governance(project.id, root=project.root)
-            # A hook without a daemon can't tell the arms of a trial apart. The first prompt brings what a session lacks.
+            # A hook without a daemon can't determine a trial's arm, so it injects nothing. The first prompt then adds the missing
+            # context.
             answer = b"" if self._state.trial.share else hook_output("SessionStart", governance.text)
         self._note_closed_folders()
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
@@ -254,7 +258,7 @@ class Injector:
         return governance
 
     def refresh_cache(self, projects: Collection[str]) -> None:
-        """Update the cached responses of these projects (EVERY_PROJECT means all), and delete the orphaned ones."""
+        """Update the cached responses of the given projects (EVERY_PROJECT means all), and delete orphaned ones."""
         self._note_closed_folders()
         folder = self._settings.paths.governance_cache
         left = set(folder.glob("*.json")) if folder.is_dir() else set()
@@ -268,7 +272,7 @@ class Injector:
             orphan.unlink(missing_ok=True)
 
     def _note_closed_folders(self) -> None:
-        """Write down where memory is off, since a worktree may be in such a folder while its repository is elsewhere."""
+        """Record the folders where memory is off, as such a folder may contain a worktree of a repository located elsewhere."""
         lines = [f"{'-' if off else '+'}{folder}" for folder, off in self._state.switches.folders().items()]
         lines += [f"!{path}" for entry in self._settings.exclude for path in spellings(entry)]
         self._put(
@@ -276,9 +280,9 @@ class Injector:
         )
 
     def drop_cache(self, id: str) -> None:
-        """Clear the cached responses that show a memory before it is deleted.
+        """Clear cached responses that contain a memory before that memory is deleted.
 
-        A process killed in between then leaves none behind.
+        If the process is killed in between, no cached copy remains.
         """
         folder = self._settings.paths.governance_cache
         for path in folder.glob("*.json") if folder.is_dir() else ():
@@ -293,7 +297,7 @@ class Injector:
         return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"
 
 
-# Each line is a folder with a sign before it: `-` off, `+` on, `!` excluded. The hook reads it without importing memoryd.
+# Each line is a folder preceded by a sign: `-` off, `+` on, `!` excluded. The hook reads the file without importing memoryd.
 CLOSED_FOLDERS = "closed"
 
 
@@ -303,7 +307,7 @@ def cache_key(anchor: str) -> str:
 
 
 def is_searchable(prompt: str) -> bool:
-    """Return whether a prompt has enough content for a search. Commands, notifications and mere confirmations don't."""
+    """Return whether a prompt has enough content for a search. Commands, notifications and bare confirmations don't."""
     if _NOT_A_PROMPT.match(prompt):
         return False
     text = prompt[:PROMPT_CHARACTERS]

@@ -1,7 +1,7 @@
-"""Offers: candidates that a session's own model is asked to settle. They need no model call of ours.
+"""Offers: candidates that the session's own model is asked to settle, without extra model calls.
 
-With at most every third user prompt, a session is shown a few candidates from its preceding turns and asked to keep or drop
-them with the tool `settle`. Candidates left when a session ends are shown once, at the start of the project's next session.
+At most once every three user prompts, a session is shown a few candidates from the preceding turns and asked to keep or drop them
+with the tool `settle`. Candidates left over when a session ends are shown once, at the start of the project's next session.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from memoryd.service import Orchestrator
 EVERY = 3
 SHOWN = 8
 BUDGET = 350
-# Maximum number of a session's candidates to consider. The reader's own limits are far lower.
+# Maximum number of candidates per session to consider. The reader's own limits are far lower.
 LOOKED_AT = 300
-# Minimum number of lines for each of the two speakers, if both have candidates.
+# Minimum number of lines for each speaker if both have candidates.
 MIN_PER_SPEAKER = 3
 PER_TURN = 3
-# How much more confident a second statement of the same turn must be. A weak statement of another turn covers more ground.
+# Extra confidence required of a second statement from the same turn. A weaker statement from another turn adds more variety.
 SAME_TURN = 0.12
 ALIKE = 0.6
-# Minimum similarity for showing a known memory next to a candidate. Below it, the hint misleads more than it helps.
+# Minimum similarity for showing a known memory next to a candidate. A weaker match would mislead more than help.
 NEAR = 0.45
 NEAR_CHARACTERS = 40
 NEIGHBOURS = 5
-# This is more than are shown, because later statements may displace some.
+# More than are shown, because later statements may displace some.
 PREPARED = 2 * SHOWN
 MIN_CHARACTERS = 40
 # A session that has been inactive for this long is over, even if its end was not reported.
@@ -71,12 +71,12 @@ class OfferLine:
 
 
 def reader_is_session(settings: Settings) -> bool:
-    """Return whether the session's own model is the reader. It is if no model is configured and `offline` was not requested."""
+    """Return whether the session's own model is the reader: no model is configured and `offline` was not requested."""
     return choose(settings) == SESSION
 
 
 class Offering:
-    """Chooses the candidates that a session is offered, and records the offer."""
+    """Chooses the candidates to offer to a session and records the offer."""
 
     def __init__(self, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
         self._service = service
@@ -85,7 +85,7 @@ class Offering:
         self._clock = clock
 
     def with_prompt(self, session: str, project: str) -> str:
-        """Count a user prompt and return the offer for it. The offer is empty if none is due or no candidates are waiting."""
+        """Count a user prompt and return its offer. The offer is empty if none is due or no candidates are waiting."""
         number = self._state.offers.count_prompt(session)
         if not self._is_wanted() or not self._is_due(session, number):
             return ""
@@ -93,11 +93,11 @@ class Offering:
         offered = self._state.offers.offered(project)
         fresh = [item for item in own if item.id not in offered]
         if not fresh and number == 1:
-            return self._left_over(session, project, AT_PROMPT, number)  # there was no daemon when the session started
+            return self._left_over(session, project, AT_PROMPT, number)  # no daemon was running when the session started
         return self._give(fresh, session, project, AT_PROMPT, number, PROMPT_NOTE)
 
     def at_start(self, session: str, project: str) -> str:
-        """Return an offer of the candidates that the project's earlier sessions left."""
+        """Return an offer of candidates left over from the project's earlier sessions."""
         return self._left_over(session, project, AT_START, 0) if self._is_wanted() else ""
 
     def _is_wanted(self) -> bool:
@@ -112,7 +112,7 @@ class Offering:
         return [hit.item for hit in self._service.search(query, LOOKED_AT) if hit.item.project == project]
 
     def _left_over(self, session: str, project: str, event: str, number: int) -> str:
-        """Offer candidates of finished sessions that have not been offered before."""
+        """Offer candidates from finished sessions that were never offered."""
         offered = self._state.offers.offered(project)
         waiting = [item for item in self._candidates(project) if item.session != session and item.id not in offered]
         over = {name for name in {item.session for item in waiting} if self._is_over(name)}
@@ -143,7 +143,7 @@ class Offering:
         return text
 
     def prepare(self, session: str, project: str) -> None:
-        """Find the known memory nearest to each candidate that may be offered. A hook has no time for these searches."""
+        """Look up the nearest known memory for each candidate that may be offered. Hooks have no time for these searches."""
         if not self._is_wanted():
             return
         offered = self._state.offers.offered(project)
@@ -153,7 +153,7 @@ class Offering:
         self._state.offers.set_neighbours({item.id: self._nearest(item) for item in likely if item.id not in done})
 
     def _nearest(self, item: MemoryItem) -> str:
-        """Return the id of the known memory that says nearly the same or the opposite. The id is empty if there is none."""
+        """Return the id of the known memory that says nearly the same or the opposite, or an empty string."""
         query = Query(text=item.content, project=item.project, now=self._clock.now())
         words = set(keywords(item.content))
         for hit in self._service.search(query, NEIGHBOURS):
@@ -169,7 +169,7 @@ class Offering:
 
 
 def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
-    """Select the most promising candidates to show, without duplicates, from several turns and from both speakers."""
+    """Select the most promising distinct candidates, covering several turns and both speakers."""
     choice = _Choice(items, most)
     choice.take(min(MIN_PER_SPEAKER, most), by_user=True)
     choice.take(min(MIN_PER_SPEAKER, most), by_user=False)
@@ -183,7 +183,7 @@ def _promise(item: MemoryItem) -> tuple[float, float, str]:
 
 
 class _Choice:
-    """Selects candidates one by one, and discards those that have become redundant."""
+    """Selects candidates one by one, discarding redundant ones."""
 
     def __init__(self, items: Iterable[MemoryItem], most: int) -> None:
         self.chosen: list[MemoryItem] = []
@@ -193,7 +193,7 @@ class _Choice:
         self._of_line: Counter[str] = Counter()
 
     def take(self, places: int, *, by_user: bool | None = None) -> None:
-        """Select at most `places` candidates, optionally from only one speaker."""
+        """Select at most `places` candidates, optionally from one speaker only."""
         for _ in range(places):
             allowed = [item for item in self._waiting if by_user is None or (item.source is Source.USER) is by_user]
             if not allowed or len(self.chosen) >= self._most:
@@ -215,7 +215,7 @@ class _Choice:
 
 
 def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list[OfferLine]]:
-    """Render an offer within a token budget. Return the text and its lines. The last lines are dropped if they don't fit."""
+    """Render an offer within a token budget, and return the text with its lines. Trailing lines that don't fit are dropped."""
     shown = list(lines)
     while shown:
         text = _fitted(shown, note, budget)
@@ -226,9 +226,9 @@ def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list
 
 
 def _fitted(lines: Sequence[OfferLine], note: str, budget: int) -> str:
-    """Truncate all lines to the greatest common length that fits the budget.
+    """Render all lines, truncated to the greatest common length that fits the budget.
 
-    The result is empty if that is too short to be useful.
+    Returns an empty string if the lines would become too short to be useful.
     """
     low, high = MIN_CHARACTERS, max(len(line.item.content) for line in lines) + 1
     if token_count(_text(lines, note, low)) > budget:

@@ -1,4 +1,4 @@
-"""Rendering of recalled memories for a model's context, as a block that is marked as data, with ids and dates."""
+"""Render recalled memories for a model's context: a block marked as data, with ids and dates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NOTE = (
 )
 _TAGS = re.compile(rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{NAMES}|user|human|assistant)(?![\w-]))", re.IGNORECASE)
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-# Prefix of our own lines. A text that imitates it could pass for another memory.
+# Prefix of our own lines. Text that imitates it could pass for another memory.
 _LINE_HEAD = re.compile(r"\[(?=\s{0,8}mem_)", re.IGNORECASE)
 _WHO = {Trust.INSTRUCTION: "said by the user", Trust.STATEMENT: "found by the agent", Trust.DATA: "from a tool's output"}
 _WHO_OF_SOURCE = {Source.NOTE: "from a note", Source.IMPORT: "imported"}
 
 
 def harmless(text: str) -> str:
-    """Sanitise a text to one line that can't open or close a block, imitate a system message or hide anything."""
+    """Sanitise text to one line that can't open or close a block, imitate a system message or hide anything."""
     return _LINE_HEAD.sub("(", _without_tags(one_line(without_hidden(_UNSEEN.sub("", text)))))
 
 
@@ -63,7 +63,7 @@ def item_line(item: MemoryItem) -> str:
 
 
 def render_block(lines: Sequence[str], reason: str, note: str = NOTE) -> str:
-    """Render the prompt block. The result is empty if there are no lines."""
+    """Render the prompt block, or an empty string if there are no lines."""
     if not lines:
         return ""
     why = harmless(reason).replace('"', "'")
@@ -71,14 +71,14 @@ def render_block(lines: Sequence[str], reason: str, note: str = NOTE) -> str:
 
 
 def overhead(reason: str) -> int:
-    """Return the number of tokens that the block takes without any memories."""
+    """Return the number of tokens of an empty block."""
     return token_count(render_block([""], reason))
 
 
 def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int]:
-    """Select, in order, the items with lines that fit the token budget. Return them and the total number of their tokens.
+    """Select the items whose lines fit the token budget, in order, and return them with their total token count.
 
-    Items that don't fit are skipped, so that a long one can't displace shorter ones after it.
+    Items that don't fit are skipped, so that a long item can't displace shorter ones after it.
     """
     kept: list[MemoryItem] = []
     used = 0
@@ -93,7 +93,7 @@ def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int
 
 
 def _least_cost(item: MemoryItem) -> int:
-    """Return a lower bound on the tokens of the item's line. Only plain text is certain to keep its length."""
+    """Return a lower bound on the token count of the item's line. Only plain text is certain to keep its length."""
     text = item.content
     sure = len(" ".join(text.split())) if text.isascii() and text.isprintable() else 0
     return token_count(_MIN_HEAD) + min(sure, ITEM_CHARACTERS // 2) // 4
