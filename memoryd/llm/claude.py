@@ -1,6 +1,6 @@
-"""Chat completions from `claude -p`: the user's own client and login, without tools, hooks or memory.
+"""Chat completions from `claude -p`, using the user's own client and login, without tools, hooks or memory.
 
-`print_mode` defines how the client is run and how its report is read.
+`print_mode` defines how to run the client and parse its report.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from memoryd.llm.print_mode import (
 )
 
 # Our own model runs must be distinguishable from the user's sessions, so that memory never learns from itself. There are three
-# independent marks: the variable MEMORYD_INTERNAL (our hooks do nothing), the working folder, and a first line with a nonce in
+# independent markers: the variable MEMORYD_INTERNAL (our hooks do nothing), the working folder, and a first line with a nonce in
 # the prompt, in case a transcript is written after all.
 
 MARKER = "memoryd-internal-run"
@@ -41,21 +41,21 @@ _MARKED = re.compile(rf"\s*<{MARKER} [0-9a-f]{{32}}>")
 
 
 def mark(prompt: str) -> str:
-    """Prepend the line that marks the prompt as one of our own runs."""
+    """Prepend the line that marks a prompt as one of our own runs."""
     return f"<{MARKER} {secrets.token_hex(16)}>\n{prompt}"
 
 
 def is_internal_text(text: str) -> bool:
-    """Return whether the text starts with the mark of our own runs. A text that merely mentions the mark does not count."""
+    """Return whether the text starts with the marker of our own runs. Merely mentioning the marker does not count."""
     return _MARKED.match(text) is not None
 
 
 def extractor_folder(settings: Settings) -> Path:
-    """Return the working folder of `claude` runs. Nothing else uses this folder."""
+    """Return the working folder for `claude` runs. Nothing else uses this folder."""
     return settings.paths.run / "extractor"
 
 
-# Login variables of the client's sessions, which are held only in this process's memory.
+# Login variables of the client's sessions. They are kept only in this process's memory.
 
 KEPT_SESSIONS = 64
 PREFIXES = ("ANTHROPIC_", "AWS_", "GOOGLE_", "VERTEX_REGION_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_CLIENT_")
@@ -89,7 +89,7 @@ class Logins:
             return changed
 
     def select(self, session: str) -> None:
-        """Use the login of this session from now on, or the latest login if the session has none."""
+        """Switch to the login of this session, or to the latest login if the session has none."""
         with self._guard:
             self._session = session
 
@@ -99,7 +99,7 @@ class Logins:
             return self._by_session.get(self._session, self._latest)
 
     def clear(self) -> None:
-        """Forget all logins after the user has withdrawn consent."""
+        """Forget all logins, because the user withdrew consent."""
         with self._guard:
             self._by_session.clear()
             self._latest = {}
@@ -117,7 +117,7 @@ def login_of(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:
-    """Remove the login variables that a hook passed to the daemon from the environment, and return them."""
+    """Remove the login variables that a hook passed to the daemon from the environment and return them."""
     found = login_of(environ)
     for name in [name for name in environ if name.startswith(PREFIX)]:
         del environ[name]
@@ -165,7 +165,7 @@ class ClaudeLLM:
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
         """Return one answer.
 
-        The schema is only described in the prompt, because enforcing it in the client would cost extra turns.
+        The schema is only described in the prompt; enforcing it in the client would cost extra turns.
         """
         system, prompt = split(messages)
         make_private_dir(self._folder)
@@ -174,7 +174,7 @@ class ClaudeLLM:
         return _parse(output, self._model)
 
     def close(self) -> None:
-        """Kill the current run and refuse further ones. The caller of the killed run gets a transient ModelError."""
+        """Kill the current run and refuse further ones. Its caller gets a transient ModelError."""
         with self._guard:
             self._closed = True
             if self._running is not None:
@@ -209,14 +209,14 @@ class ClaudeLLM:
             return self._running
 
     def _environment(self) -> dict[str, str]:
-        """Return this process's environment, with the login of the session that is being read if it is known."""
+        """Return this process's environment, plus the login of the session being read, if known."""
         login = self._logins.current() if self._logins else {}
         env = os.environ if self._environ is None else self._environ
         base = {name: value for name, value in env.items() if not (login and is_login(name))}
         return child_environment({**login, **CHILD_VARIABLES}, base)
 
     def _program(self) -> str:
-        """Return the client that the session uses, unless the user configured another one."""
+        """Return the client program used by the session, unless the user configured another one."""
         named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
         return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 

@@ -1,4 +1,4 @@
-"""Use `claude -p` as a plain model: its options, a single run, and its report. Shared by memoryd and memeval.
+"""Use `claude -p` as a plain model: command-line options, single runs and reports. Shared by memoryd and memeval.
 
 A run has no tools, hooks, plugins, MCP servers, project files, memory or transcript. Verified with 2.1.332: `--safe-mode`
 excludes plugins, hooks, CLAUDE.md and MCP servers but keeps the login (which `--bare` would not read); `--tools ""` sends an
@@ -41,12 +41,12 @@ _TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
 def arguments(command: str, model: str, system: str) -> list[str]:
-    """Return the command line. Without a model, the client chooses one."""
+    """Return the command line. Without a model, the client uses its default."""
     return [command, *FLAGS, *(["--model", model] if model else []), *(["--system-prompt", system] if system else [])]
 
 
 def split(messages: Sequence[Message]) -> tuple[str, str]:
-    """Return the system prompt and one prompt with all other messages, because the client accepts only one prompt."""
+    """Return the system prompt, and all other messages joined into one prompt, since the client accepts only one."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     said = [message for message in messages if message.role != "system"]
     if len(said) == 1:
@@ -56,7 +56,7 @@ def split(messages: Sequence[Message]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class RunOutput:
-    """The output of a run and its exit code. A negative code is the number of the signal that ended the run."""
+    """Output and exit code of a run. A negative code is the number of the signal that terminated it."""
 
     stdout: bytes
     stderr: bytes
@@ -89,7 +89,7 @@ class PrintRun:
     def finish(self, prompt: str, seconds: float) -> RunOutput:
         """Send the prompt and wait for the client to exit.
 
-        Raises subprocess.TimeoutExpired. No process is left behind in either case.
+        Raises subprocess.TimeoutExpired. Either way, no process is left behind.
         """
         try:
             stdout, stderr = self._process.communicate(prompt.encode("utf-8", "replace"), timeout=seconds)
@@ -99,14 +99,14 @@ class PrintRun:
         return RunOutput(stdout, stderr, self._process.returncode)
 
     def kill(self) -> None:
-        """Kill the client if it is still running. A process that has ended is left alone, because its id may have been reused."""
+        """Kill the client if it is still running. Ended processes are left alone, because their id may have been reused."""
         with self._guard:
             if self._process.returncode is None:
                 kill_group(self._process)
 
 
 class Failure(StrEnum):
-    """The cause of an error that the client reports, classified by the action that it requires."""
+    """Cause of an error reported by the client, classified by the required action."""
 
     LOGIN = "login"
     LIMIT = "limit"
@@ -142,7 +142,7 @@ def model_of(report: Mapping[str, Any], default: str) -> str:
 
 
 def usage_of(report: Mapping[str, Any]) -> Usage:
-    """Return the tokens of all models in a run. Cached input counts as input, and the cost may be unknown."""
+    """Return the token usage of all models in a run. Cached input counts as input. The cost may be unknown."""
     given = taken = 0
     models = report.get("modelUsage")
     for used in models.values() if isinstance(models, dict) else ():

@@ -1,8 +1,8 @@
-"""Recorded model answers: record them once, then replay them without the model.
+"""Record model answers once, then replay them without the model.
 
-There is one JSON file per request, named by a digest of its messages, so that replay does not depend on order. The files hold the
-request (without secrets) and the answer. Replaying an unknown request writes such a file with an empty `answer`, to be filled
-in by a person or another program.
+Each request has its own JSON file, named after a digest of its messages, so that replay does not depend on order. The files hold
+the request (without secrets) and the answer. Replaying an unknown request creates a file with an empty `answer`, to be filled in
+by a person or another program.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ FILL_IN = "Fill in its 'answer' (the JSON object that the prompt asks for, or it
 
 
 class UnansweredError(ModelError):
-    """A replayed request has no recorded answer."""
+    """The replayed request has no recorded answer."""
 
 
 def request_id(messages: Sequence[Message]) -> str:
-    """Return the name under which a request is stored in a folder of recordings."""
+    """Return the id under which a request is stored in a recordings folder."""
     sent = orjson.dumps([[message.role, message.content] for message in messages])
     return hashlib.sha256(sent).hexdigest()[:24]
 
@@ -46,7 +46,7 @@ def _write(path: Path, messages: Sequence[Message], answer: Any) -> None:
 
 
 class RecordingLLM:
-    """Calls the model, and stores each request together with its answer."""
+    """Calls the model and stores each request with its answer."""
 
     def __init__(self, llm: LLM, folder: Path) -> None:
         self._llm = llm
@@ -54,11 +54,11 @@ class RecordingLLM:
 
     @property
     def name(self) -> str:
-        """Name of the model that is being recorded."""
+        """Name of the model being recorded."""
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer after it has been written to disk.
+        """Return one answer after writing it to disk.
 
         Raises:
             ModelError: The call failed.
@@ -70,7 +70,7 @@ class RecordingLLM:
 
 
 class ReplayLLM:
-    """Answers from a folder of recordings. An unknown request is written to the folder and raises an error."""
+    """Answers from a recordings folder. An unknown request is written to the folder and raises an error."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -104,7 +104,7 @@ class ReplayLLM:
 
 
 def _completion(answer: Any) -> Completion:
-    """Convert a recorded answer. An answer that a person wrote may be a plain text or the JSON object itself."""
+    """Convert a recorded answer. Answers written by a person may be plain text or the JSON object itself."""
     if isinstance(answer, str):
         return Completion(answer, BY_HAND, Usage(calls=1))
     if "text" in answer:
