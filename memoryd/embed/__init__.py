@@ -34,7 +34,7 @@ def make_embedder(settings: Settings) -> Embedder:
 
 
 def make_encoder(settings: Settings) -> TokenEncoder | None:
-    """Create the token encoder for `rank = maxsim`, or None for other rankings. The embedder `hash` gets a hashing encoder.
+    """Create the token encoder for `rank = maxsim`, or None for other rankings. The `hash` embedder gets a hashing encoder.
 
     Raises:
         EmbeddingError: The model can't be loaded.
@@ -45,7 +45,7 @@ def make_encoder(settings: Settings) -> TokenEncoder | None:
 
 
 def warm(embedder: Embedder) -> None:
-    """Load the model now, for example in a background thread.
+    """Load the model eagerly, for example in a background thread.
 
     Raises:
         EmbeddingError: The model can't be loaded.

@@ -20,7 +20,7 @@ MAX_CHARACTERS = 24_000
 
 
 class EndpointEmbedder:
-    """A model behind an `/embeddings` endpoint. It connects on first use."""
+    """A model behind an `/embeddings` endpoint. Connects on first use."""
 
     def __init__(self, model: str, base_url: str, api_key: str, timeout: float) -> None:
         self._model = model
@@ -31,7 +31,7 @@ class EndpointEmbedder:
 
     @property
     def name(self) -> str:
-        """Identity of the model. It does not depend on the endpoint's address."""
+        """Identity of the model, independent of the endpoint's address."""
         return f"openai:{self._model}"
 
     @property
@@ -52,7 +52,7 @@ class EndpointEmbedder:
         return np.concatenate([self._embed_batch(batch) for batch in _batches(cleaned)])
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries. Such endpoints treat them like documents."""
+        """Embed queries. These endpoints treat them like documents."""
         return self.embed(texts)
 
     def _embed_batch(self, texts: Sequence[str]) -> FloatArray:

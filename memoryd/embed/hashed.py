@@ -1,4 +1,4 @@
-"""Hash-based embeddings for tests and demos. They need no model and no download, and they are deterministic."""
+"""Hash-based embeddings for tests and demos: deterministic, with no model or download."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HashEmbedder:
 
     @property
     def name(self) -> str:
-        """Identity of the embedder, which is stored with the vectors."""
+        """Identity of the embedder, stored with the vectors."""
         return f"hash-{self._dimensions}"
 
     @property
@@ -40,19 +40,19 @@ class HashEmbedder:
         return np.asarray(out / np.where(norms == 0, 1, norms), dtype=np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries in the same way as documents."""
+        """Embed queries, in the same way as documents."""
         return self.embed(texts)
 
 
 class HashTokenEncoder:
-    """Encodes each word as one hashed vector. Equal words have a cosine of 1, and contexts are ignored."""
+    """Encodes each word as one hashed vector. Equal words have a cosine of 1; context is ignored."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._embedder = HashEmbedder(dimensions)
 
     @property
     def name(self) -> str:
-        """Identity of the encoder, which is stored with the vectors."""
+        """Identity of the encoder, stored with the vectors."""
         return f"{self._embedder.name}-tokens"
 
     @property
@@ -61,7 +61,7 @@ class HashTokenEncoder:
         return self._embedder.dimensions
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """Return one vector per word. A text without words gets a single vector."""
+        """Return one vector per word. Text without words gets a single vector."""
         return [self._embedder.embed(words(text) or [""]) for text in texts]
 
     def encode_query(self, text: str) -> QueryTokens:

@@ -17,12 +17,12 @@ from memoryd.embed.vectors import clean_text, no_rows, unit_rows
 
 MAX_CHARACTERS = 16_000
 THREADS = 2
-# The library retries for 40 s. Without a pause, every prompt would wait that long again.
+# The library retries for 40 s. Without this pause, every prompt would wait that long again.
 PAUSE_SECONDS = 300.0
 
 
 class HubEmbedder:
-    """A model from the hub. It is loaded on first use, and a failed load is retried after five minutes."""
+    """A model from the hub, loaded on first use. Failed loads are retried after five minutes."""
 
     def __init__(self, model: str, cache: Path, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._model_name = model

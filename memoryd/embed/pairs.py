@@ -1,8 +1,8 @@
-"""Reads two texts together with the bundled cross-encoder (ms-marco-MiniLM-L-12), and returns numbers for comparing statements.
+"""Read two texts together with the bundled cross-encoder (ms-marco-MiniLM-L-12) to get features for comparing statements.
 
-The model was trained to score how well a passage answers a query. This score is not used here. The states of its middle
-layers show how the words of one text relate to those of the other. Two separate embeddings can't. Each run reads one pair, as in
-memoryd.embed.onnx, so that the numbers of a pair are always the same.
+The model was trained to score how well a passage answers a query. Its score is not used here. Unlike two separate embeddings, the
+states of its middle layers show how the words of one text relate to those of the other. Each run reads one pair, as in
+memoryd.embed.onnx, so that a pair always gets the same result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAIR_DIGESTS = {
     "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
-# The later the layer, the less its states show except whether one text answers the other.
+# The later the layer, the less its states encode beyond whether one text answers the other.
 FIRST_LAYER, PAIR_LAYERS = 3, 9
 MAX_TOKENS = 160
 MAX_CHARACTERS = 2_000
