@@ -1,4 +1,4 @@
-"""Candidates: how long they live, and the offers that ask sessions to keep or drop them."""
+"""Lifetime of candidates, and the offers that ask sessions to keep or drop them."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ KNOWN = "known"
 REFUSED = "refused"
 AT_PROMPT = "UserPromptSubmit"
 AT_START = "SessionStart"
-# Short ids save tokens. An id gets another digit if it would collide with another one within the project.
+# Short ids save tokens. An id gets an extra digit if it would collide with another id of the same project.
 SHORT_ID = 4
 KEPT_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedCandidate:
-    """A candidate that was offered.
+    """A candidate offered to a session.
 
     Attributes:
         short: Id shown to the model.
@@ -98,7 +98,7 @@ def create_tables(db: Database) -> None:
 
 
 def create_neighbours(db: Database) -> None:
-    """Create the table of the known memory nearest to each candidate (a migration of the state database)."""
+    """Create the table that maps each candidate to its nearest known memory (a migration of the state database)."""
     db.execute("CREATE TABLE neighbour (memory TEXT PRIMARY KEY, known TEXT, at TEXT)")
 
 

@@ -1,15 +1,15 @@
 """Checks: the part of a rule that can be decided from a tool call alone. They are stored in the memory's file.
 
-A check forbids something or requires something. It is data: it runs nothing, opens no file and calls no model. Its words are
-compared as words; none is a regular expression.
+A check forbids something or requires something. It is plain data: evaluating it runs no command, opens no file and calls no
+model. Words are compared literally; regular expressions are not supported.
 
 | kind | forbids | fields |
 |---|---|---|
-| command | running a command | `words`, `unless` (flags that make it right), `branch` (only on these), `instead` |
-| path | changing (or with `access: read` even reading) files | `paths` |
+| command | running a command | `words`, `unless` (flags that make it acceptable), `branch` (only on these), `instead` |
+| path | changing files (with `access: read`, reading them as well) | `paths` |
 | content | adding words, calls or imports to files | `words`, `call`, `imports`, `near`, `files`, `paths` |
-| companion | running a command before another one ran | `words`, `first` (one of these) |
-| message | commit messages that lack a form or have a word | `form`, `example`, `words` |
+| companion | running a command before another command has run | `words`, `first` (one of these) |
+| message | commit messages that break a form or contain a word | `form`, `example`, `words` |
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MAX_ENTRY_CHARS = 200
 
 
 class Mode(StrEnum):
-    """What happens to a call that violates a check."""
+    """Response to a call that violates a check."""
 
     OFF = "off"  # nothing
-    NOTE = "note"  # it is made, and the agent is given the rule
-    ASK = "ask"  # the user is asked
-    BLOCK = "block"  # it is refused
+    NOTE = "note"  # the call goes ahead, and the agent is shown the rule
+    ASK = "ask"  # the user is asked for permission
+    BLOCK = "block"  # the call is refused
 
 
 class CheckKind(StrEnum):
-    """What a check looks at."""
+    """Aspect of a tool call that a check examines."""
 
     COMMAND = "command"
     PATH = "path"
@@ -45,29 +45,29 @@ class CheckKind(StrEnum):
 
 
 class Access(StrEnum):
-    """What must not be done with a path."""
+    """Kind of access to a path that a check forbids."""
 
     WRITE = "write"
-    READ = "read"  # neither read nor written
+    READ = "read"  # forbids reading and writing
 
 
 class Form(StrEnum):
     """Forms of commit messages."""
 
-    TICKET = "ticket"  # begins with a ticket such as the example
+    TICKET = "ticket"  # starts with a ticket reference like the example
     CONVENTIONAL = "conventional"  # feat: …, fix(parser)!: …
-    PREFIX = "prefix"  # begins with the example
-    LENGTH = "length"  # the first line has at most as many characters as the example says
+    PREFIX = "prefix"  # starts with the example
+    LENGTH = "length"  # the first line is no longer than the number of characters given as the example
     NO_EMOJI = "no_emoji"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. Which fields it uses depends on its kind (see the module).
+    """One check. The fields in use depend on its kind (see the module docstring).
 
     Attributes:
-        mode: What happens on a violation; None means the default of the settings.
-        silenced: Violations that the user called wrong. A call that violates it in the same form is left alone.
+        mode: Response to a violation; None means the configured default.
+        silenced: Forms of violations that the user marked as false alarms. Calls that match one are ignored.
     """
 
     kind: CheckKind
@@ -148,7 +148,7 @@ def _refuse_empty(check: Check) -> None:
 
 
 def check_to_dict(check: Check) -> dict[str, Any]:
-    """Return the fields of a check that differ from their defaults, as plain values."""
+    """Return a check's non-default fields as plain values."""
     out: dict[str, Any] = {"kind": check.kind.value}
     for each in fields(Check):
         value = getattr(check, each.name)

@@ -16,7 +16,7 @@ SKEW = timedelta(minutes=5)
 
 CLOCK_ENV = "MEMORYD_CLOCK"
 FILE_MARK = "@"
-"""Before the path of a file that holds the time."""
+"""Prefix for the path of a file that contains the time."""
 
 
 class SystemClock:
@@ -43,7 +43,7 @@ class SimulatedClock:
 
 
 class FileClock(SimulatedClock):
-    """Clock that restarts at the time in a file each time the file changes. One daemon can so read sessions of many days."""
+    """Clock that restarts from the time in a file whenever the file changes. It lets one daemon read sessions from many days."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -91,7 +91,7 @@ def item_to_dict(item: MemoryItem) -> dict[str, Any]:
 
 
 def citation_to_dict(citation: Citation) -> dict[str, str]:
-    """Return the fields of a citation that are known."""
+    """Return the non-empty fields of a citation."""
     return {name: value for name in _CITATION_FIELDS if (value := getattr(citation, name))}
 
 
@@ -180,7 +180,7 @@ def _cites(value: Any, field: str) -> tuple[Citation, ...]:
 
 
 def _citation(value: Any, field: str) -> Citation:
-    """Read a citation, either a mapping of its fields or a text such as `src/app.py@3f9c2a7`."""
+    """Parse a citation, given as a mapping of its fields or as text such as `src/app.py@3f9c2a7`."""
     if isinstance(value, str):
         path, mark, commit = value.rpartition("@")
         known = mark and _COMMIT.fullmatch(commit)
@@ -235,7 +235,7 @@ _NULLABLE = frozenset({"supersedes", "expired_at", "valid_from", "valid_to", "ch
 
 
 def _read(reader: Callable[[Any, str], Any], value: Any, name: str) -> Any:
-    """Call a reader. A value that can't even be formatted (an integer of 50,000 digits) becomes an InputError."""
+    """Call a reader. Raises InputError for a value that can't even be formatted, such as an integer of 50,000 digits."""
     try:
         return reader(value, name)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -275,7 +275,7 @@ def item_from_json(data: bytes | str) -> MemoryItem:
 
 
 def item_from_own_json(data: bytes | str) -> MemoryItem:
-    """Parse the output of `item_to_json` four times faster. Any other form falls back to `item_from_dict`."""
+    """Parse the output of `item_to_json`, four times as fast as `item_from_json`. Other JSON falls back to `item_from_dict`."""
     values = orjson.loads(data)
     try:
         return _own_item(values)
@@ -335,8 +335,8 @@ def item_digest(item: MemoryItem) -> str:
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    Empty `asked_as`, `cites` and `check` are left out, so that digests from before these existed remain valid and an upgrade does
-    not reindex.
+    Empty `asked_as`, `cites` and `check` are left out, so that digests computed before these fields existed remain valid and an
+    upgrade does not trigger reindexing.
     """
     counted = {name: value for name, value in values.items() if name != "backends" and (value or name not in _NEWER)}
     return digest(orjson.dumps(counted).decode())[:32]

@@ -1,6 +1,6 @@
-"""The compliance ledger: how often each rule applied, was obeyed and was violated, by session.
+"""Compliance ledger: counts per session of how often each rule applied, was obeyed and was violated.
 
-Numbers, and of each violation one short line without secrets. Counts are kept in memory first and written later: a tool call
+It stores counts, plus one short line per violation with secrets removed. Counts are buffered in memory, so that a tool call
 does not wait for the disk.
 """
 
@@ -20,19 +20,19 @@ KEPT_VIOLATIONS = 5_000
 
 
 class Outcome(StrEnum):
-    """What became of a call to which a rule applied."""
+    """Outcome of a call to which a rule applied."""
 
     OBEYED = "obeyed"
-    VIOLATED = "violated"  # made, after a note
+    VIOLATED = "violated"  # the call went ahead, with a note
     BLOCKED = "blocked"  # refused by the guard
-    ASKED = "asked"  # the user was asked, and the answer is not known yet
+    ASKED = "asked"  # the user was asked and has not answered yet
     OVERRIDDEN = "overridden"  # the user was asked and allowed it
     DECLINED = "declined"  # the user was asked and refused it
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation. `form` is what `memoryd guard silence` would silence."""
+    """One violation. `form` is the form of the call that `memoryd guard silence` would silence."""
 
     id: int
     memory: str
@@ -47,7 +47,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often a rule applied in a session, by outcome."""
+    """Number of times a rule applied in a session, by outcome."""
 
     memory: str
     session: str
@@ -94,7 +94,7 @@ class Compliance:
             self._violations.append((memory, session, project, now, outcome, what, form, call))
 
     def flush(self) -> None:
-        """Write what was counted since the last time."""
+        """Write the counts buffered since the last flush."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
             violations, self._violations = self._violations, []
@@ -123,7 +123,7 @@ class Compliance:
         )
 
     def settle(self, violation: Violation, outcome: Outcome) -> None:
-        """Record what the user answered when asked."""
+        """Record the user's answer to the question about a violation."""
         now = to_iso(self._clock.now())
         with self._db.transaction():
             self._db.execute("UPDATE rule_violation SET outcome = ? WHERE id = ?", (outcome.value, violation.id))
@@ -151,7 +151,7 @@ class Compliance:
         return [Violation(*(*row[:5], Outcome(row[5]), *row[6:])) for row in rows]
 
     def forget(self, *memories: str) -> None:
-        """Delete what was recorded about forgotten memories."""
+        """Delete all records about forgotten memories."""
         self.flush()
         with self._db.transaction():
             for memory in memories:

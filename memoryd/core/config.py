@@ -33,7 +33,7 @@ CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
 READERS = ("auto", ENDPOINT, CLAUDE, SESSION, OFFLINE)
-# These readers ask their own model about each piece. The others read by rules, at no cost.
+# Readers that call a model of their own for each piece. The others are rule-based and free.
 ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
 READS_BY_RULES = frozenset(READERS) - ASKS_A_MODEL - {"auto"}
 # Former names of settings and values. They are still accepted.

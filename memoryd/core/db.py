@@ -33,7 +33,7 @@ WAIT_SECONDS = 10.0
 READ_WAIT_MS = 2_000
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
-# application_id of a database with page checksums: the header byte that says so may itself be damaged.
+# application_id of a database with page checksums, because the header byte that indicates them may itself be damaged.
 CHECKSUMMED = 0x6D656D64  # the mark of earlier versions, which did not depend on the file's location
 _HEADER_BYTES = 100
 # Raised by code that reads rows with unexpected content, but also by bugs in that code.
@@ -130,7 +130,7 @@ class Database:
     def _require_checksums(self) -> None:
         """Mark a new file, and add checksums to a file of an older version.
 
-        Reject a file that lost its checksums or was made elsewhere.
+        Reject a file that lost its checksums or was created elsewhere.
         """
         ((mark,),) = self._connection.execute("PRAGMA application_id").fetchall()
         if mark not in (0, CHECKSUMMED, self._place()):
@@ -143,9 +143,9 @@ class Database:
             self._connection.execute(f"PRAGMA application_id={self._place()}")
 
     def _place(self) -> int:
-        """Return the mark of a file that was made here.
+        """Return the mark of a file created at this path.
 
-        A copy from another home folder or of another index has a different mark.
+        A file copied from another home folder or another index has a different mark.
         """
         return 0x40000000 | zlib.crc32(os.fsencode(os.path.realpath(self.path))) & 0x3FFFFFFF
 

@@ -166,7 +166,7 @@ def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
 
 
 def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sync_folder: bool = True) -> bool:
-    """Create the file, or return False if the name exists. Arguments and errors are those of `write_atomic`."""
+    """Create the file, or return False if the name exists. Arguments and errors are the same as in `write_atomic`."""
     try:
         temporary = ready or _write_temporary(target, data)
         try:

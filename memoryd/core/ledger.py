@@ -97,7 +97,7 @@ class Ledger:
         return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
 
     def given_with_prompts(self, session: str) -> dict[str, str]:
-        """Return the memories that are in the session's context because of a prompt, with the time when each was given."""
+        """Return the memories injected with the session's prompts and still in its context, mapped to their injection times."""
         rows = self._db.execute("SELECT memory, at FROM injection WHERE session = ? AND event = 'UserPromptSubmit'", (session,))
         return dict(rows)
 

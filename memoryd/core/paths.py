@@ -94,9 +94,9 @@ class Paths:
 
     @property
     def start_problem(self) -> Path:
-        """File with the reason why the last daemon failed to start, shown at the next session's start.
+        """File with the reason for the last failed daemon start, shown at the next session's start.
 
-        It is absent after a good start.
+        It is absent after a successful start.
         """
         return self.run / "start-problem"
 

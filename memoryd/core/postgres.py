@@ -1,7 +1,7 @@
-"""Postgres by psycopg: pooled connections, errors in memoryd's terms, vectors and notifications.
+"""Postgres access through psycopg: connection pool, translated errors, vectors and notifications.
 
-Every call is one transaction. A lost or unreachable server raises DatabaseUnavailable; for a moment afterwards, calls fail at
-once, so that a prompt does not wait for a server that is down.
+Every call is one transaction. A lost or unreachable server raises DatabaseUnavailable. For a short time afterwards, calls fail
+immediately, so that a prompt does not wait for a server that is down.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATEMENT_SECONDS = 60
 RETRY_SECONDS = 2.0
 TRIES = 8
 IDLE_CONNECTIONS = 8
-# Names are resolved in our schema first, and in `public` only for an extension that was installed there earlier.
+# Names are resolved in our schema first. `public` is searched only for an extension that was installed there earlier.
 OPTIONS = f"-c search_path=memoryd,public -c statement_timeout={STATEMENT_SECONDS}s -c client_encoding=utf8 -c jit=off"
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -54,7 +54,7 @@ class Session:
         return rows[0][0] if rows else None
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement for each row, sent together."""
+        """Run a statement once per row, sending all rows as one batch."""
         if rows:
             with self._connection.cursor() as cursor:
                 cursor.executemany(sql, rows)
@@ -67,7 +67,7 @@ class Session:
 
 
 class Postgres:
-    """A pool of connections to one database. Thread-safe; nothing is connected before the first use.
+    """A pool of connections to one database. Thread-safe. Connections are opened on first use.
 
     Args:
         url: Address of the database.
@@ -96,7 +96,7 @@ class Postgres:
     def run(self, work: Callable[[Session], T], *, patient: bool = False) -> T:
         """Run `work` in a transaction and return its result.
 
-        It is tried again after a deadlock, and if an idle connection turns out to be dead, so it has to be idempotent.
+        `work` must be idempotent: it is retried after a deadlock and when an idle connection turns out to be dead.
 
         Args:
             work: Receives the transaction.
@@ -182,7 +182,7 @@ class Postgres:
         return self._refused(error)
 
     def _drop_idle(self) -> None:
-        """Close idle connections, which a restart of the server has cut as well."""
+        """Close idle connections, because a server restart has broken them too."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -203,7 +203,7 @@ class Postgres:
         return StoreError(f"The database at {self.address} failed: {_first_line(error)}.", fix="See the log of the server.")
 
     def notifications(self, channel: str, stop: threading.Event) -> Iterator[str]:
-        """Listen on a channel. Yields an empty string when the listening has begun and once in a while, else each payload.
+        """Listen on a channel and yield each payload. Also yields an empty string when listening starts and about once a second.
 
         Raises:
             DatabaseUnavailable: The connection is lost.
@@ -245,7 +245,7 @@ def vector_text(vector: FloatArray) -> str:
 
 
 def read_vector(text: str) -> FloatArray:
-    """Parse a vector as pgvector writes it. Half precision rounds its length, which is set to 1 again."""
+    """Parse a vector as written by pgvector. Half precision changes its length slightly, so it is normalised again."""
     vector = np.array(text[1:-1].split(","), dtype=np.float32)
     unit: FloatArray = vector / max(float(np.linalg.norm(vector)), 1e-6)
     return unit

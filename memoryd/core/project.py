@@ -239,7 +239,7 @@ def _real(cwd: str | Path) -> Path:
 
 
 def repository_digests(common_dir: Path) -> list[str]:
-    """Return digests that identify a repository wherever it is located, made from its creation time and its first commit.
+    """Return digests of a repository's creation time and first commit, which identify it wherever it is located.
 
     The creation time is the mtime of git's `description` file, which a move preserves. The first line of HEAD's log
     holds the first commit with its author and time.
@@ -277,10 +277,11 @@ def _folder_name(anchor: Path) -> str:
 
 
 def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
-    """Return the id of the project that matches, if there is one.
+    """Return the id of the matching project, if there is one.
 
-    A known remote decides first. Next is the same folder, unless another repository took its place, then a moved repository,
-    which has the same first commit and no known folder that still exists. A copy next to the original is a new project.
+    A known remote takes precedence. Next is the same folder, unless another repository took its place. Last is a moved
+    repository: one with the same first commit whose known folders no longer exist. A copy next to the original is a new
+    project.
     """
     if remote:
         for id, entry in entries.items():

@@ -31,7 +31,7 @@ class MemoryStore(Protocol):
     """
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item and return the id of the item."""
+        """Store the item and return its id."""
         ...
 
     def get(self, id: str) -> MemoryItem | None:
@@ -79,7 +79,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QueryTokens:
-    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word to which each token belongs."""
+    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word that each token belongs to."""
 
     vectors: FloatArray
     words: tuple[str, ...]
@@ -108,10 +108,10 @@ class TokenEncoder(Protocol):
 
 
 class PairReader(Protocol):
-    """Reads two texts together, as a cross-encoder does."""
+    """Reads two texts together, like a cross-encoder."""
 
     def read(self, first: str, second: str) -> FloatArray:
-        """Return numbers that describe the relation of the two texts, always with the same shape. Raises EmbeddingError."""
+        """Return features of the relation between the two texts, in a fixed shape. Raises EmbeddingError."""
         ...
 
 
@@ -124,7 +124,7 @@ class LLM(Protocol):
         ...
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer. If a JSON schema is given, the text is JSON that the model was asked to fit to the schema."""
+        """Return one answer. If a JSON schema is given, the text is JSON, and the model was asked to follow the schema."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Persistent state that can't be derived from the Markdown files.
 
-One SQLite database holds how far each transcript was read, pending day dreams, injections per session, the results of day
-dreams, and what the user switched off. See also `ledger` (individual memories) and `candidates` (offers).
+One SQLite database holds the read position of each transcript, pending day dreams, injections per session, the results of day
+dreams, and the user's off switches. See also `ledger` (individual memories) and `candidates` (offers).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def m004_offers(db: Database) -> None:
     candidates.create_tables(db)
 
 
-# Parser state of an older version without its texts: it has no turns and no queued prompt.
+# Parser state of an older version, stripped of its texts: it has no turns and no queued prompt.
 _NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": None, "queued": [], "path": "", "chained": False})
 
 
@@ -102,7 +102,7 @@ def m007_neighbours_of_candidates(db: Database) -> None:
 
 @SCHEMA.step
 def m008_held(db: Database) -> None:
-    """Add the table of log parts that rules have read but that still wait for a model."""
+    """Add the table of log parts that rules have already read and that still wait for a model."""
     db.execute(
         "CREATE TABLE held (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, due REAL, attempts INTEGER,"
         " error TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)"
@@ -123,7 +123,7 @@ def m010_folder_switches(db: Database) -> None:
 
 @SCHEMA.step
 def m011_trial(db: Database) -> None:
-    """Add the table of sessions of a trial."""
+    """Add the table of trial sessions."""
     trial.create_table(db)
 
 
@@ -191,7 +191,7 @@ class Handoff:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The part of a log that starts at `cursor` and still waits for a model. Rules have already read this part."""
+    """Part of a log, starting at `cursor`, that rules have already read and that still waits for a model."""
 
     job: Job
     cursor: Cursor
@@ -220,7 +220,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What hooks have reported about a session."""
+    """Record of a session as reported by hooks."""
 
     session: str
     project: str
@@ -251,7 +251,7 @@ class State:
         self._clock = clock
         self._db = SCHEMA.open(path)
         try:
-            self._db.check()  # never replace a damaged database silently: memory would be on again where the user switched it off
+            self._db.check()  # never replace a damaged database silently: memory would come back on against the user's wish
         except StoreError:
             self._db.close()
             raise

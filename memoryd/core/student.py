@@ -70,15 +70,15 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 def _kept(value: float) -> float:
-    """Replace a divisor that is too close to 0."""
+    """Return the value, or a tiny one if it is too close to 0 to divide by."""
     return value if abs(value) > _TINY else _TINY
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The difference of two means (first minus second) with its interval. Ends are infinite with fewer than two values.
+    """Difference of two means (first minus second) with its confidence interval, which is infinite with fewer than two values.
 
-    `detectable` is the smallest true difference that a sample like this shows with a probability of 80 %.
+    `detectable` is the smallest true difference that samples like these detect with a power of 80 %.
     """
 
     first: float
@@ -116,9 +116,10 @@ def welch(first: Sequence[float], second: Sequence[float], confidence: float = 0
 
 
 def sessions_needed(first: Sequence[float], second: Sequence[float], share: float, confidence: float = 0.95) -> int | None:
-    """Return how many values each sample needs to show a difference of this share of the second mean with a power of 80 %.
+    """Return the sample size needed to detect a difference of this share of the second mean with a power of 80 %.
 
-    The normal approximation with the pooled variance of the samples. Return None if nothing can be said.
+    Uses the normal approximation with the pooled variance. Returns None if a sample has fewer than two values or the second
+    mean is 0.
     """
     if min(len(first), len(second)) < 2 or not statistics.fmean(second):
         return None

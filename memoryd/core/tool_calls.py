@@ -1,4 +1,4 @@
-"""Tool calls of an agent, and what memoryd says about them: values that the guard and recall share."""
+"""Tool calls of an agent and memoryd's replies to them: value types shared by the guard and recall."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Decision(IntEnum):
-    """What happens to a tool call. A higher value is stricter. memoryd never allows what the client would ask about."""
+    """Decision about a tool call; higher values are stricter. memoryd never allows a call that the client would ask about."""
 
     NONE = 0
     ASK = 1
@@ -18,7 +18,7 @@ class Decision(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool call as the client reports it before it is made, or after it failed.
+    """A tool call as reported by the client, before execution or after a failure.
 
     Attributes:
         cwd: The session's working folder.
@@ -26,7 +26,7 @@ class ToolCall:
         project: The project's id.
         subagent: Id of the subagent that makes the call; empty for the main agent.
         id: The client's id of the call.
-        error: Why the call failed. It is empty before the call is made.
+        error: Error message of a failed call; empty before execution.
         transcript: Path of the session's log.
         guarded: Whether rules are checked in this session.
     """
@@ -46,12 +46,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """What one responder says about a call.
+    """One responder's reply to a call.
 
     Attributes:
-        context: Given to the model.
+        context: Text for the model.
         decision: Whether the call is refused, or the user is asked.
-        reason: Why; shown to the user, and to the model if the call is refused.
+        reason: Reason for the decision. It is shown to the user, and to the model if the call is refused.
     """
 
     context: str = ""
@@ -65,7 +65,7 @@ _NAMES = {Decision.ASK: "ask", Decision.DENY: "deny"}
 
 
 def joined(replies: Iterable[ToolReply | None]) -> ToolReply:
-    """Join replies: all contexts, the strictest decision, and the reasons of those that made it."""
+    """Combine replies: all contexts, the strictest decision, and the reasons given for that decision."""
     given = [reply for reply in replies if reply is not None]
     decision = max((reply.decision for reply in given), default=Decision.NONE)
     reasons = [reply.reason for reply in given if reply.decision is decision and reply.reason]
@@ -73,7 +73,7 @@ def joined(replies: Iterable[ToolReply | None]) -> ToolReply:
 
 
 def tool_output(event: str, reply: ToolReply) -> dict[str, Any]:
-    """Return the hook's output as the client expects it. It is empty if there is nothing to say."""
+    """Return the hook's output in the client's format. It is empty if there is nothing to report."""
     out: dict[str, Any] = {"additionalContext": reply.context} if reply.context else {}
     if event == "PreToolUse" and reply.decision in _NAMES:
         out |= {"permissionDecision": _NAMES[reply.decision], "permissionDecisionReason": reply.reason}

@@ -1,6 +1,6 @@
-"""The randomised trial of memory on the user's own work: which sessions get memory, and what was measured of each.
+"""Randomised trial of memory on the user's own work: the arm and the measurements of each session.
 
-The arm of a session is chosen once, at random, and stored, so that a resumed session stays in it. Only numbers are stored.
+A session's arm is chosen once, at random, and stored, so that a resumed session keeps it. No text of a session is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTE = "trial"
 
 
 class Arm(StrEnum):
-    """What a session of a trial gets."""
+    """Arm of a trial: sessions with memory, or control sessions without it."""
 
     MEMORY = "memory"
     CONTROL = "control"
@@ -28,7 +28,7 @@ class Arm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrialSession:
-    """One session of a trial. `measures` is empty, and `size` 0, until its log was measured; `size` is in bytes."""
+    """One session of a trial. Until its log has been measured, `measures` is empty and `size` (in bytes) is 0."""
 
     session: str
     project: str
@@ -55,26 +55,26 @@ class Trial:
 
     @property
     def share(self) -> float:
-        """The share of new sessions that get no memory. It is 0 while no trial runs."""
+        """The share of new sessions that get no memory. It is 0 while no trial is running."""
         value = self._db.value("SELECT value FROM note WHERE name = ?", (_NOTE,))
         return float(value) if value else 0.0
 
     def start(self, share: float) -> None:
-        """Start the trial, or change its share. Sessions that are already in an arm stay in it."""
+        """Start the trial, or change its share. Sessions already assigned to an arm stay in it."""
         self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (_NOTE, str(share)))
 
     def stop(self) -> None:
-        """Stop the trial: every session gets memory again. What was measured is kept."""
+        """Stop the trial: every session gets memory again. Measurements are kept."""
         self._db.execute("DELETE FROM note WHERE name = ?", (_NOTE,))
 
     def clear(self) -> int:
-        """Delete what was measured, and return the number of sessions."""
+        """Delete all measurements. Return the number of sessions deleted."""
         with self._db.transaction():
             self._db.execute("DELETE FROM trial")
             return self._db.changes()
 
     def enter(self, session: str, project: str) -> Arm:
-        """Return the session's arm. A new session gets one at random; without a trial, every session gets memory."""
+        """Return the session's arm. A new session is assigned one at random; without a trial, every session gets memory."""
         share = self.share
         if not share:
             return Arm.MEMORY
@@ -101,7 +101,7 @@ class Trial:
         return self._db.value("SELECT 1 FROM trial WHERE session = ?", (session,)) is not None
 
     def save(self, session: str, size: int, measures: Mapping[str, float]) -> None:
-        """Store what was measured of the session's log, whose size is in bytes."""
+        """Store the measurements of the session's log, and the log's size in bytes."""
         values = (size, orjson.dumps(dict(measures)).decode(), session)
         self._db.execute("UPDATE trial SET size = ?, measures = ? WHERE session = ?", values)
 

@@ -16,14 +16,14 @@ CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can 
 AGREED_TAG = "agreed"  # written by the agent and accepted by the user
 HIDDEN_TAG = "hidden-by-model"  # hidden at a model's request; this binds models but not the user
 CHECK_TAG = "check"  # a file that the memory refers to is missing or has changed substantially
-# Prefix of tags that recall adds to what it gives, never to a file: how the cited code differs from what was cited.
+# Prefix of tags that recall adds to its results, never to a file: they say how the cited code has changed.
 CODE_TAG = "code: "
 # Tags with a special meaning. Models can neither set nor remove them.
 RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHECK_TAG, "archived", "expired", "merged", "pinned"})
 
 
 class Kind(StrEnum):
-    """The sort of statement that a memory is. `KINDS` holds the traits of each kind."""
+    """The kind of statement that a memory makes. `KINDS` holds the traits of each kind."""
 
     PREFERENCE = "preference"
     RULE = "rule"
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindTraits:
-    """How memories of a kind rank and age.
+    """Ranking and ageing of the memories of one kind.
 
     Args:
         weight: Importance relative to other kinds, from 0 to 1.
@@ -145,7 +145,7 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
 )
 
 
-# The source that wins when two memories contradict each other. A higher number wins.
+# Precedence of sources when two memories contradict each other. The higher number wins.
 AUTHORITY: Mapping[Source, int] = MappingProxyType(
     {Source.USER: 3, Source.IMPORT: 2, Source.NOTE: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
 )
@@ -164,7 +164,7 @@ class Evidence:
     """Provenance of a memory. Empty fields are unknown.
 
     Attributes:
-        client: The name of the client in which it was said. Empty for Claude Code.
+        client: Name of the client in which the statement was made. Empty for Claude Code.
     """
 
     transcript: str = ""
@@ -176,17 +176,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The code that a memory is about, as it was when the memory was learnt. Empty fields are unknown.
+    """Reference to the code that a memory is about, as of the time when the memory was learnt. Empty fields are unknown.
 
     Attributes:
         path: Path of the file, relative to the top of the working tree, with `/`.
-        commit: HEAD at that time. The file may have had changes that were not committed.
+        commit: HEAD at that time. The file may have had uncommitted changes.
         blob: Git's id of the file's content at that time.
-        symbol: The function, class or constant that the memory names; only its definition matters then.
+        symbol: Function, class or constant named by the memory. If set, only its definition is compared.
         body: Digest of that definition.
-        text: A line (or part of one) that the memory quotes; only this text matters then.
-        key: Where a configuration file says a version or a port, such as `engines.node`.
-        value: What the file said there.
+        text: A line, or part of one, quoted by the memory. If set, only this text is compared.
+        key: Key of a version or port in a configuration file, such as `engines.node`.
+        value: Value of the key at that time.
     """
 
     path: str
@@ -207,10 +207,10 @@ class MemoryItem:
         id: Empty until the item is written, when the store assigns an id.
         created_at: Start of transaction time (when memory held the statement); `expired_at` is its end.
         valid_from: Start of valid time (when the statement was true); `valid_to` is its end. All times are aware UTC.
-        asked_as: Keys: questions or tasks, in other words than the statement, for which it is relevant. Searched
+        asked_as: Keys: questions or tasks to which the statement is relevant although they are worded differently. Searched
             together with the statement, but never used as evidence and never injected.
         cites: The code that the statement is about. Recall compares it with the working tree.
-        check: What can be decided of a rule from a tool call alone.
+        check: The part of a rule that can be decided from a tool call alone.
     """
 
     content: str
@@ -444,7 +444,7 @@ class Extraction:
     Attributes:
         skipped: Number of rejected statements by reason.
         refused: The rejected statements that came closest to being kept.
-        retractions: Sentences in which the assistant retracts a cause that it named earlier. They end memories of it.
+        retractions: Sentences in which the assistant retracts a cause named earlier, which end memories of that cause.
         handoff: Summary for whoever continues the work; empty if the reader can't write one or none was requested.
     """
 
