@@ -1,4 +1,4 @@
-"""Front matter and body of a memory file. They are parsed exactly, and edits change nothing else.
+"""Front matter and body of a memory file. Files are parsed exactly, and an edit changes nothing else.
 
 python-frontmatter reads the front matter, PyYAML writes it. An edit changes only the requested values: comments, foreign keys,
 their order, CRLF line endings and a byte order mark are preserved.
@@ -40,7 +40,7 @@ LINES_KEPT = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The parts of a file. Concatenated, they give the original.
+    """The parts of a file. Joined together, they give the original.
 
     `opening` and `closing` are the fence lines. Without front matter, they and `head` are empty. `values` is the parsed
     block.
@@ -182,7 +182,7 @@ def parse(data: bytes, path: str) -> Document:
 
 
 def split(data: bytes, path: str) -> Document:
-    """Split a file at the fences of its front matter, which is not parsed.
+    """Split a file at the fences of its front matter, without parsing the front matter.
 
     Raises:
         BrokenFileError: The file is not valid UTF-8.

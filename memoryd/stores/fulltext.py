@@ -44,18 +44,18 @@ _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
 
 
 def searchable(item: MemoryItem) -> str:
-    """Return all text of an item that a search by words looks at."""
+    """Return all text of an item that a word search covers."""
     return "\n".join((item.content, *item.tags, *item.entities))
 
 
 def keys_of(item: MemoryItem) -> tuple[str, ...]:
-    """Return the keys of an item as they are indexed: at most eight distinct keys, each on one line."""
+    """Return the keys of an item for the index: at most eight distinct keys, each on one line."""
     keys = (shorten(one_line(key), MAX_KEY_CHARACTERS) for key in item.asked_as)
     return tuple(dict.fromkeys(key for key in keys if key))[:MAX_KEYS]
 
 
 def index_text(text: str) -> str:
-    """Return the text in the form in which the word index stores it."""
+    """Return the text in the form stored in the word index."""
     parts = [_CJK_RUN.sub(_pairs, text)]
     parts += [" ".join(words(name)) for name in _CAMEL_WORD.findall(text)]
     return " ".join(parts)
@@ -96,8 +96,8 @@ def grams(word: str) -> str:
 # Full-text tables, in which the memories of each project are in adjacent rows.
 #
 # FTS5 can rank only a range of rows. A row number of `words` (its position) therefore starts with the number of a shelf. There is
-# per project, and one for the user's memories, which belong to all projects. The rest is the rowid in `memory`. A memory's
-# keys are in a separate column.
+# one shelf per project, and one for the user's memories, which belong to all projects. The rest is the rowid in `memory`. A
+# memory's keys are in a separate column.
 #
 # Parts of words are searched in `runs`, which holds the distinct runs of letters and digits of all texts, by their trigrams in
 # `grams`. There are far fewer runs than texts. A run is removed with the last text that contains it, so no erased text remains.
@@ -119,7 +119,7 @@ _PLACED = (
     "SELECT m.id, m.payload, m.scope, m.project, m.rowid FROM json_each(?) AS wanted"
     " CROSS JOIN memory AS m ON m.id = wanted.value"
 )
-# This returns only the new runs.
+# Returns only the new runs.
 _ADD_RUNS = "INSERT INTO runs (run) SELECT value FROM json_each(?) WHERE true ON CONFLICT DO NOTHING RETURNING number, run"
 _RUNS_WITH = "SELECT runs.run FROM grams CROSS JOIN runs ON runs.number = grams.rowid WHERE grams MATCH ?"
 # If a word part occurs in more runs than this, the shortest ones are enough.
@@ -212,8 +212,8 @@ def runs_with(db: Database, word: str) -> list[str]:
 
 # Full-text search: BM25 as computed by FTS5, and the share of the query that each hit covers.
 #
-# FTS5 ranks everything with a query word, within the project's shelves if there is a project. Its own ORDER BY would double
-# the cost. The filters are then checked from the top of that ranking downwards.
+# FTS5 ranks every row that contains a query word, within the project's shelves if there is a project. Its own ORDER BY would
+# double the cost. The filters are then checked from the top of that ranking downwards.
 
 # Maximum number of postings that a query ranks. This limits the time (about 1 ms per 1,000) in a large store.
 POSTINGS = 20_000
@@ -224,7 +224,7 @@ COUNTS_KEPT = 5_000
 FILTERS_KEPT = 16
 # Up to this number, rows are looked up individually instead of scanning an index.
 FEW = 2_000
-# `rows.where` selects the memories of a project and of the user. With this index, neither needs a scan of the others.
+# `rows.where` selects the memories of a project and of the user. With this index, neither needs a scan of all other memories.
 USER_INDEX = f"CREATE INDEX IF NOT EXISTS memory_user ON memory(scope) WHERE scope = '{Scope.USER}'"
 Rows = NDArray[np.int64]
 Ranks = NDArray[np.float64]
@@ -274,7 +274,7 @@ class FullTextSearch:
         return self._best(query, k, self._terms(query.text)) if k > 0 else {}
 
     def holds(self, query: Query) -> bool:
-        """Return False if nothing can pass the filters, whatever the text is. An example is a project without memories."""
+        """Return False if nothing can pass the filters, whatever the text, for example in a project without memories."""
         if query.project is None and query.session is None:
             return True
         condition, parameters = _lasting(query)
@@ -483,7 +483,7 @@ def word_hit(item: MemoryItem, score: float, terms: Sequence[QueryTerm], tokens:
 
 
 def _lasting(query: Query) -> tuple[str, list[Any]]:
-    """Return the WHERE condition for only the query's project and session."""
+    """Return the WHERE condition for the query's project and session, ignoring all other filters."""
     return rows.where(Query(project=query.project, session=query.session, statuses=()))
 
 
@@ -507,7 +507,7 @@ def affordable(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
 
 
 def _parts(ranks: Ranks, k: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield positions in ascending order of rank, in batches of growing size. A flag with each batch says whether more follow."""
+    """Yield positions in ascending order of rank, in batches of growing size, each with a flag that says whether more follow."""
     order = np.argsort(ranks, kind="stable")
     ends = (0, k + 50, 4 * k + 200, 40 * k + 1_000, len(order))
     for start, end in pairwise(ends):
@@ -881,14 +881,14 @@ def count_of(db: Database, query: Query) -> int:
 
 
 class ScanCache:
-    """Caches answers that need a scan of all rows. They are kept until the index changes."""
+    """Cache of answers that require a scan of all rows. They are kept until the index changes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._known: tuple[tuple[int, int], dict[object, Any]] = ((-1, -1), {})
 
     def answer(self, ask: Callable[[Database, Query], T], query: Query) -> T:
-        """Return the answer of `ask` to a query. The answer to a query with a `now` is not cached, because each one differs."""
+        """Return the answer of `ask` to a query. Queries with a `now` are not cached, because each one is different."""
         if query.now is not None:
             return ask(self._db, query)
         version, known = self._known

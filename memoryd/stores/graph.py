@@ -1,7 +1,7 @@
 """Graph store: memories and entities as nodes, and links as typed edges, in one SQLite file derived from the Markdown files.
 
-The key of a memory node is its id, and that of an entity node is its casefolded name. An edge may point to a memory that
-does not exist (yet, or any more). Such an edge is ignored until the memory appears.
+A memory node is keyed by its id, an entity node by its casefolded name. An edge may point to a memory that does not exist yet
+or no longer exists. Such an edge is ignored until the memory appears.
 """
 
 from __future__ import annotations
@@ -422,7 +422,7 @@ class GraphStore:
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return the memories to which the text refers by id, entity or word, and the memories linked to them.
+        """Return the memories that the text refers to by id, entity or word, and the memories linked to them.
 
         `parts` holds {"graph": score}, where the score is from 0 to 1.
         """
@@ -482,7 +482,7 @@ class GraphStore:
         return [Hit(from_payload(row[0]), 0.0, Backend.GRAPH, {"graph": 0.0}) for row in rows]
 
     def _seeds(self, query: Query) -> dict[str, float]:
-        """Return seed nodes with weights from 0 to 1: memory ids in the text, and entities to which its names and words refer."""
+        """Return seed nodes with weights from 0 to 1: memory ids in the text, and entities matched by its names and words."""
         seeds = dict.fromkeys(ID_PATTERN.findall(query.text), 1.0)
         for term in _terms(query.text):
             rows = self._db.execute(
@@ -510,7 +510,7 @@ class GraphStore:
         return {id: WORD_WEIGHT * strength / rows[0][1] for id, strength in rows}
 
     def _items(self, nodes: Iterable[VisitedNode], query: Query) -> Iterator[tuple[VisitedNode, MemoryItem]]:
-        """Yield the memories among the nodes that pass the filters, by score, then id. Seeds have not been filtered before."""
+        """Yield the memories among the nodes that pass the filters, by score, then id. Seeds have not been filtered yet."""
         condition, parameters = where(query)
         for node in sorted(nodes, key=lambda node: (-node.score, node.key)):
             payload = self._db.value(f"SELECT payload FROM memory WHERE id = ? AND {condition}", [node.key, *parameters])

@@ -1,7 +1,7 @@
 """Maintenance of derived indexes: background embedding, rebuilding after damage, and the token index.
 
-A turn of a stored conversation is encoded after the two turns before it: "She bought it" alone says little, and "it" may have
-been named by the other speaker. Other statements are encoded alone.
+A turn of a stored conversation is encoded after the two turns before it: "She bought it" alone says little, and the other
+speaker may have named "it". Other statements are encoded alone.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ class DerivedIndex(Generic[StoreT]):
 
 
 class Vectors(Protocol):
-    """Vectors of memories, as the Orchestrator and ranking use them. Methods raise EmbeddingError if embedding fails."""
+    """Vectors of memories, as used by the Orchestrator and ranking. Methods raise EmbeddingError if embedding fails."""
 
     def catch_up(self) -> None:
         """Find the memories whose vectors are missing or outdated, and have them embedded in the background."""
@@ -277,7 +277,7 @@ class Vectors(Protocol):
         ...
 
     def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, QueryCosines]:
-        """Return the cosines with the statement and with the keys."""
+        """Return the cosines of the text with each item's statement and keys."""
         ...
 
     def prepare(self, text: str) -> None:
@@ -290,7 +290,7 @@ class Vectors(Protocol):
 
 
 class MeaningIndex(DerivedIndex[VectorStore]):
-    """The vector store with the interface that ranking uses. Its methods raise EmbeddingError if embedding fails."""
+    """The vector store behind the interface used by ranking. Its methods raise EmbeddingError if embedding fails."""
 
     def catch_up(self) -> None:
         """Delete extra vectors, and have missing and outdated ones embedded."""
@@ -325,7 +325,7 @@ class MeaningIndex(DerivedIndex[VectorStore]):
         return self.use(lambda store: store.score(text, ids))
 
     def compare(self, text: str, ids: Sequence[str]) -> Mapping[str, QueryCosines]:
-        """Return the cosines with the statement and with the keys, for each item that has a vector."""
+        """Return the cosines of the text with the statement and the keys of each item that has a vector."""
         return self.use(lambda store: store.compare(text, ids))
 
     def prepare(self, text: str) -> None:
@@ -348,9 +348,9 @@ def synchronise_index(
     write: Callable[[Sequence[MemoryItem]], object],
     delete: Callable[[str], None],
 ) -> None:
-    """Make an index match the Markdown files, by item digests.
+    """Make an index match the Markdown files, comparing item digests.
 
-    Extra items are deleted, and differing ones are written 500 at a time.
+    Surplus items are deleted, and outdated or missing ones are written 500 at a time.
     """
     wanted = markdown.digests()
     for id in held.keys() - wanted.keys():
@@ -374,7 +374,7 @@ def place_in_session(item: MemoryItem) -> tuple[datetime, list[tuple[int, str]],
 
 
 class LateIndex(DerivedIndex[TokenStore]):
-    """The token index `tokens.db`. Ids to encode are passed to `enqueue` and are later passed back to `write`."""
+    """The token index `tokens.db`. Ids of items to encode are passed to `enqueue`, which later passes them back to `write`."""
 
     def __init__(
         self,
@@ -409,7 +409,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         return sorted(id for id, digest in wanted.items() if held.get(id) != digest)
 
     def write(self, items: Mapping[str, MemoryItem]) -> None:
-        """Encode items, and also turns with predecessors that changed.
+        """Encode items, and also turns whose predecessors have changed.
 
         Raises:
             EmbeddingError: Encoding failed.
@@ -471,7 +471,7 @@ class LateIndex(DerivedIndex[TokenStore]):
 
 
 def _is_moved(item: MemoryItem, before: Sequence[MemoryItem], stored: Mapping[str, str]) -> bool:
-    """Return whether the turn is stored with another predecessor than it has now."""
+    """Return whether the turn's current predecessor differs from the stored one."""
     return item.id in stored and stored[item.id] != (before[-1].id if before else "")
 
 

@@ -1,4 +1,4 @@
-"""File layout of memories: maps scope, project and session to folders, and folders back to these."""
+"""File layout of memories: maps scope, project and session to folders and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_MEMORIES = frozenset({"readme.md"})
 
 
 def safe_name(text: str) -> str:
-    """Return a file name for any text. It is the text itself if that is safe, or else a readable form with a hash.
+    """Return a safe file name for any text: the text itself if it is safe, or else a readable form with a hash.
 
     Different texts get different names, and no name can escape its folder.
     """
@@ -60,13 +60,13 @@ def derived_id(relative: str) -> str:
 
 
 def is_memory_path(relative: str) -> bool:
-    """Return whether a file with this relative path can be a memory, judging only by its name."""
+    """Return whether a relative path matches the naming scheme for memories. The file itself is not examined."""
     parts = PurePosixPath(relative).parts
     return bool(parts) and not any(map(_is_hidden, parts)) and is_memory_name(parts[-1])
 
 
 def is_memory_name(name: str) -> bool:
-    """Return whether a file name can be that of a memory."""
+    """Return whether a file name matches the naming scheme for memories."""
     lower = name.lower()
     return lower.endswith(SUFFIX) and lower not in _NOT_MEMORIES and not _is_hidden(name)
 

@@ -46,9 +46,9 @@ class ManualEdits:
         return self._ledger is not None and self._ledger.erase(id)
 
     def forbidden(self, content: str, project: str) -> list[MemoryItem]:
-        """Return deleted memories that resemble the statement: the shorter of the two shares half of its words or more.
+        """Return deleted memories that resemble the statement, the most similar first.
 
-        Closest first.
+        A memory resembles the statement if the shorter of the two shares at least half of its words with the other.
         """
         if self._ledger is None:
             return []

@@ -61,7 +61,7 @@ _NUMBER = re.compile(r"\.~(\d+)~\.md\Z", re.IGNORECASE)
 
 
 class Trash:
-    """Holds deleted files at the path that they had under `root`.
+    """Holds deleted files under `root`, each at its former relative path.
 
     If a name is taken, `.~2~`, `.~3~` … is added before the suffix.
     """
@@ -83,7 +83,7 @@ class Trash:
         return target
 
     def newest(self, id: str) -> tuple[Path, str] | None:
-        """Return the most recently deleted copy of this memory and the relative path that it had before."""
+        """Return the most recently deleted copy of this memory and its former relative path."""
         copies = [copy for copy in self._copies(f"*{id}*{SUFFIX}") if self._id(*copy) == id]
         # Files of other tools can have any name, so every copy has to be read.
         copies = copies or [copy for copy in self._copies(f"*{SUFFIX}") if self._id(*copy) == id]
@@ -152,7 +152,7 @@ _WRITE_TRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A file that is to be written. `old` is the stamp of the file that it replaces."""
+    """A planned write of a file. `old` is the stamp of the file to be replaced."""
 
     item: MemoryItem
     path: str
@@ -277,7 +277,7 @@ class FileWriter:
 
     def settle(self, entries: Iterable[IndexedFile]) -> None:
         """Make the names of new files durable."""
-        latest = {entry.item.id: entry.path for entry in entries}  # a file that was moved twice has left its first folder
+        latest = {entry.item.id: entry.path for entry in entries}  # a file that was moved twice no longer needs its first folder
         try:
             sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
         except OSError as error:
@@ -300,7 +300,7 @@ def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> Me
     return replace(wanted, **{name: getattr(disk, name) for name in untouched})
 
 
-# `inverted_index.json` maps keywords to file paths, for people and other tools. memoryd never reads it.
+# `inverted_index.json` maps keywords to file paths, for people and other tools. memoryd never reads this file.
 
 NAME = "inverted_index.json"
 
@@ -474,11 +474,11 @@ class MarkdownStore:
         return self._use(lambda index: index.search(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Return the BM25 scores by id that `search` would return for a text, in order."""
+        """Return the BM25 scores by id, in order, of the hits that `search` would return for a text."""
         return self._use(lambda index: index.scores(query, k))
 
     def holds(self, query: Query) -> bool:
-        """Return False if no item can pass the query's filters, whatever its text is."""
+        """Return False if no item can pass the query's filters, whatever its text."""
         return self._use(lambda index: index.holds(query))
 
     def count(self, query: Query) -> int:
@@ -531,7 +531,7 @@ class MarkdownStore:
             return None
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
-        """Write these contents; None deletes the file. Return the paths, which `sync` has to index.
+        """Write these contents; None deletes the file. Return the paths to be indexed by `sync`.
 
         Raises:
             StoreError: A file can't be written.
@@ -549,7 +549,7 @@ class MarkdownStore:
         return self._use(lambda index: index.document_frequency(word))
 
     def size(self) -> int:
-        """Return the number of items, whatever their status is."""
+        """Return the number of items of any status."""
         return self._use(FullTextIndex.size)
 
     def all(self) -> Iterator[MemoryItem]:
@@ -694,7 +694,7 @@ class MarkdownStore:
         return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
 
     def _catch_up(self, index: FullTextIndex, target: str) -> None:
-        """Synchronise on the store's own behalf. The next report includes the result."""
+        """Synchronise for the store's own purposes. The next report includes the result."""
         run = Synchroniser(self._root, index, self._exclusive)
         run.run([target])
         self._backlog = {**run.before, **self._backlog}
@@ -733,7 +733,7 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
 
 
 def _unknown(index: FullTextIndex, entries: Sequence[IndexedFile]) -> list[IndexedFile]:
-    """Return the entries that differ from the index, of which there may be at most a thousand."""
+    """Return the entries that differ from the index. At most a thousand may be passed."""
     known = index.known_of([entry.path for entry in entries])
     return [
         entry for entry in entries if known.get(entry.path) != IndexedRecord(entry.path, entry.stamp, entry.item.id, entry.hash)

@@ -34,7 +34,7 @@ class MemoryFile:
 
     Attributes:
         carries_id: False for a note that was written without memoryd. Its id is derived from its path.
-        warning: Why the front matter of such a note was ignored. Its text is still a memory.
+        warning: Reason why the front matter of such a note was ignored. The text of the note is still a memory.
     """
 
     item: MemoryItem
@@ -108,7 +108,7 @@ def _stem(relative: str) -> str:
 
 
 def _names_of(document: Document, relative: str) -> tuple[str, ...]:
-    """Return a note's title and file name as search keys. People look for a note by these, but its text does not contain them."""
+    """Return a note's title and file name as search keys. People search by these, but the text may not contain them."""
     heading = _HEADING.match(document.content)
     title = document.values.get("title") or (heading["title"] if heading else "")
     name = _stem(relative)
@@ -224,7 +224,7 @@ def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> byte
 
 
 def relative_id_holds(file: MemoryFile, item: MemoryItem, relative: str) -> bool:
-    """Return whether the file keeps its id at this path without an edit."""
+    """Return whether the file keeps its id at this path without being edited."""
     return file.carries_id or item.id == derived_id(relative)
 
 
@@ -232,10 +232,10 @@ def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
     before, after = _yaml_values(file.item), _yaml_values(item)
     changes = {key: value for key, value in after.items() if value != before[key]}
     if not file.carries_id and "id" not in file.document.values:
-        # With an id, a missing source would mean the user, and keys would no longer be derived from the file name.
+        # Once the file has an id, a missing source would mean the user, and keys would no longer be derived from the file name.
         pinned = {"id": item.id, "source": item.source.value, "asked_as": list(item.asked_as)}
         changes = pinned | changes
-    if "created_at" not in file.document.values:  # so far this was the file's modification time, which the edit changes
+    if "created_at" not in file.document.values:  # until now this was the file's modification time, which the edit changes
         changes["created_at"] = after["created_at"]
     if file.document.values.get("trust") is None:
         changes.pop("trust", None)

@@ -1,7 +1,7 @@
-"""Changes that wait for the database. A small SQLite file, durable and readable only by its owner.
+"""Outbox of changes that wait for the database: a small SQLite file, durable and readable only by its owner.
 
-Each change has an id of its own. The database records the ids that it has applied, so a change whose confirmation was lost is
-sent again and is still applied once.
+Each change has its own id. The database records the ids of applied changes, so a change whose confirmation was lost is sent
+again but applied only once.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def m001_create(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Memories that were written, and ids of memories that were deleted, together.
+    """Memories written and ids of memories deleted in one step.
 
     Attributes:
         at: Time of the change by this machine's clock, in seconds since 1970.
-        fresh: Whether the ids of the written memories were just made up, so none of them can exist already.
-        number: Position in the outbox; 0 if the change has not been there.
+        fresh: Whether the ids of the written memories are newly generated, so that none of them can exist already.
+        number: Position in the outbox; 0 for a change that has not been in the outbox.
     """
 
     at: float
@@ -45,7 +45,7 @@ class Change:
     number: int = 0
 
     def to_json(self) -> bytes:
-        """Serialise everything but the number."""
+        """Serialise all fields except the number."""
         values = {
             "operation": self.operation,
             "items": [item_to_dict(item) for item in self.items],
@@ -84,7 +84,7 @@ class Outbox:
         return self.waiting(-1)
 
     def remove(self, change: Change) -> None:
-        """Remove a change that was applied. Its text is erased when the last one has left."""
+        """Remove a change that was applied. The last removal also erases the text from the file."""
         self.db.execute("DELETE FROM waiting WHERE number = ?", (change.number,))
         if not self.count():
             self.db.scrub()

@@ -1,8 +1,8 @@
 """Postgres store: memories as rows with their Markdown text, for many users and machines, searched by words and by meaning.
 
-A row holds the text of the memory's file (`markdown`), which is the truth, and what was parsed from it. Changes that can't be
-sent wait in an outbox and are applied once, in order; until then this machine reads its own waiting changes. Of two
-versions written apart, the later one is current, and the other is kept as an earlier version.
+A row holds the text of the memory's file (`markdown`), which is the source of truth, and the values parsed from it. Changes that
+can't be sent wait in an outbox and are applied once, in order. Until then, this machine's reads include them. If two machines
+change a memory independently, the later version becomes current, and the other one is kept as an earlier version.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ log = logging.getLogger(__name__)
 POSTGRES = Dialect(mark="%s", source="source", has_tag="%s = ANY(@tags)", everything="true")
 _CHUNK = 500
 _PAGE = 1_000
-MAX_POSITIONS = 16_000  # a tsvector counts no further
+MAX_POSITIONS = 16_000  # the maximum position in a tsvector
 MAX_LEXEME_BYTES = 2_000
 MIN_IDF = 1e-6  # FTS5's floor for words that most texts contain
-# The counts behind a score may be this old; they change little.
+# Maximum age of the counts that scores are computed from. They change little.
 COUNTS_SECONDS = 60.0
 COUNTS_KEPT = 5_000
-# Up to this number of matching memories, all cosines are computed; an approximate index could miss hits behind a filter.
+# Up to this number of matching memories, all cosines are computed, because an approximate index could miss hits behind a filter.
 EXACT = 5_000
 HNSW_REACH = 200
-HNSW_SCANNED = 100_000  # rows that a search behind a filter looks at before it gives up
+HNSW_SCANNED = 100_000  # rows that a filtered search examines before it gives up
 CHANNEL_SECONDS = 30.0
 MAX_MISSING = 2_000
 LOOK_SECONDS = 600.0
@@ -78,14 +78,14 @@ _REMOVED = (
     "INSERT INTO memoryd.removed (space, id, markdown, origin) VALUES (%s, %s, %s, %s)"
     " ON CONFLICT (space, id) DO UPDATE SET markdown = excluded.markdown, origin = excluded.origin"
 )
-# A teammate's text is a statement, which can't become a rule, until another member has approved it.
+# A teammate's text counts as a plain statement, which can't become a rule, until another member has approved the text.
 _UNREVIEWED = "(space LIKE 'team:%%' AND author <> session_user AND approved_by IS NULL)"
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What is stored under an id."""
+    """The stored row of a memory."""
 
     space: str
     item: MemoryItem
@@ -99,13 +99,13 @@ class _Row:
 class PostgresStore:
     """A MemoryStore in a Postgres database, with the interface of MarkdownStore. Thread-safe.
 
-    The first use connects. A role that may create schemas also creates or migrates ours then.
+    It connects on first use. It then also creates or migrates its schema if the role may create schemas.
 
     Args:
-        url: Address of the database. The role that logs in is the user.
+        url: Address of the database. The login role is the user.
         home: Folder of the outbox.
         clock: Source of the current time.
-        team: The team whose memories are read and written besides the user's own; empty for none.
+        team: Team whose memories are read and written in addition to the user's own; empty for none.
         dimensions: Size of the vectors of a new database.
     """
 
@@ -135,7 +135,7 @@ class PostgresStore:
     # Connection
 
     def run(self, work: Callable[[Session], T], *, patient: bool = False) -> T:
-        """Run work in a transaction, after the database was prepared and the spaces of the user were opened."""
+        """Run work in a transaction, after preparing the database and opening the user's spaces."""
         while not self._spaces:
             self.db.run(self._prepare, patient=patient)
         return self.db.run(work, patient=patient)
@@ -166,7 +166,7 @@ class PostgresStore:
     # Writing
 
     def write(self, item: MemoryItem) -> str:
-        """Store the item and return its id (see MemoryStore). If the database can't be reached, the item waits.
+        """Store the item and return its id (see MemoryStore). If the database can't be reached, the item is queued.
 
         Raises:
             InputError: The item can't be stored.
@@ -175,7 +175,7 @@ class PostgresStore:
         return self.write_many([item])[0]
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
-        """Store items, 500 in a transaction. Return their ids in order."""
+        """Store items in transactions of 500. Return their ids in order."""
         ready = [_checked(item) for item in items]
         ids: list[str] = []
         for start in range(0, len(ready), _CHUNK):
@@ -187,12 +187,12 @@ class PostgresStore:
         return ids
 
     def delete(self, id: str) -> None:
-        """Remove the item. Its text stays in the table of removed memories, from which `restore` takes it."""
+        """Remove the item. Its text is kept in the table of removed memories, so that `restore` can bring it back."""
         if codec.is_id(id):
             self._submit(Change(self._clock.now().timestamp(), deleted=(id,)))
 
     def _submit(self, change: Change) -> None:
-        """Apply the change, after all waiting ones, or let it wait."""
+        """Apply the change after all waiting ones, or queue it."""
         with self._sending:
             try:
                 self._send_waiting(patient=False)
@@ -229,7 +229,7 @@ class PostgresStore:
         return sent
 
     def _send(self, change: Change, patient: bool) -> None:
-        """Send one waiting change. One that the database refuses is reported and dropped, or it would hold up all others."""
+        """Send one waiting change. If the database refuses it, report and drop it, so that it does not block the others."""
         try:
             self.run(lambda session: self._apply(session, change, late=True), patient=patient)
         except DatabaseUnavailable:
@@ -258,7 +258,7 @@ class PostgresStore:
                 self._remove(session, found[id])
 
     def _locked_rows(self, session: Session, ids: Sequence[str]) -> dict[str, _Row]:
-        """Lock and return the rows of these ids, always in the same order, so that two writers don't wait for each other."""
+        """Lock and return the rows of these ids, always in the same order, so that two writers can't deadlock."""
         rows = session.execute(
             f"SELECT id, space, payload, markdown, written_at, origin, author, {_UNREVIEWED} FROM memoryd.memories"
             " WHERE space = ANY(%s) AND id = ANY(%s) ORDER BY space DESC, id FOR UPDATE",
@@ -279,7 +279,7 @@ class PostgresStore:
             if row is not None and row.unreviewed and _is_upkeep(_as_statement(row.item), item):
                 item = replace(
                     item, source=row.item.source, pinned=row.item.pinned, check=row.item.check
-                )  # it stays its author's
+                )  # it remains its author's
             markdown = _markdown_of(item, row)
             if row is not None and row.space != space:
                 moved.append((row.space, item.id))
@@ -319,7 +319,7 @@ class PostgresStore:
         session.execute("DELETE FROM memoryd.memories WHERE space = %s AND id = %s", (row.space, row.item.id))
 
     def restore(self, id: str) -> MemoryItem | None:
-        """Restore a removed memory and return it. One that still exists is returned unchanged. None if there is neither."""
+        """Restore a removed memory and return it. A memory that still exists is returned unchanged. None if there is neither."""
         return self._live(lambda session: self._restore(session, id)) if codec.is_id(id) else None
 
     def _restore(self, session: Session, id: str) -> MemoryItem | None:
@@ -337,10 +337,10 @@ class PostgresStore:
         return item
 
     def purge(self, id: str) -> bool:
-        """Delete the memory with its earlier versions and removed copies. Return whether there was anything.
+        """Delete the memory with its earlier versions and removed copies. Return whether there was anything to delete.
 
         Raises:
-            DatabaseUnavailable: The database can't be reached. Nothing is erased later.
+            DatabaseUnavailable: The database can't be reached. The deletion is not queued.
         """
         return self._live(lambda session: self._purge(session, id))
 
@@ -357,7 +357,7 @@ class PostgresStore:
         return bool(copies or found)
 
     def _live(self, work: Callable[[Session], T]) -> T:
-        """Run work that can't wait, after all waiting changes."""
+        """Run work that can't be queued, after sending all waiting changes."""
         with self._sending:
             self._send_waiting(patient=True)
             self._forget_counts()
@@ -382,7 +382,7 @@ class PostgresStore:
         return out
 
     def _items(self, condition: str, parameters: Sequence[Any]) -> dict[str, MemoryItem]:
-        """Return items in the order of the condition. The user's own space comes last, so that it wins."""
+        """Return items in the order of the condition. The user's own space comes last, so that it takes precedence."""
         return {item.id: item for item in self._select(condition, parameters)}
 
     def _select(self, condition: str, parameters: Sequence[Any]) -> list[MemoryItem]:
@@ -445,7 +445,7 @@ class PostgresStore:
         return bool(self.run(lambda session: session.value(sql, (self._spaces, *parameters))))
 
     def approve(self, id: str) -> None:
-        """Approve the present text of a teammate's memory, which can then be a rule for the whole team.
+        """Approve the current text of a teammate's memory, so that it can become a rule for the whole team.
 
         Raises:
             StoreError: The user is its author, or the memory does not exist.
@@ -468,17 +468,17 @@ class PostgresStore:
         return rows[id].markdown if id in rows else None
 
     def file_of(self, id: str) -> StoredFile | None:
-        """Return the memory's text under the path that its file would have."""
+        """Return the memory's text and the path that its file would have."""
         text, item = self.markdown(id), self.get(id)
         return StoredFile(canonical_path(item), text.encode()) if text is not None and item is not None else None
 
     def read_file(self, relative: str) -> bytes | None:
-        """Return the text of the memory that would have this path, or None."""
+        """Return the text of the memory whose file would have this path, or None."""
         file = self.file_of(_id_of(relative))
         return file.data if file is not None and file.path == relative else None
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
-        """Store these texts as they are; None removes the memory, unless the same call gives it another path.
+        """Store these texts unchanged. None removes the memory, unless the same call gives it another path.
 
         Raises:
             DatabaseUnavailable: The database can't be reached. Nothing was changed.
@@ -523,7 +523,7 @@ class PostgresStore:
         return [word_hit(items[id], score, terms, self._tokens) for id, score in scores.items() if id in items]
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Return the BM25 scores by id that `search` would return for a text, in order."""
+        """Return the BM25 scores by id, in order, of the hits that `search` would return for a text."""
         return self._best(query, k, self._terms(query.text)) if k > 0 else {}
 
     def _best(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
@@ -533,7 +533,7 @@ class PostgresStore:
         return self._ranked(query, k, found) if len(best) < k and len(chosen) < len(found) else best
 
     def _ranked(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
-        """Return the ids and scores of the k best items. Filters are checked on more and more of the ranking until k pass."""
+        """Return the ids and scores of the k best items. Checks the filters on ever more of the ranking until k items pass."""
         if not terms:
             return {}
         most = 2 * k + 50
@@ -577,7 +577,7 @@ class PostgresStore:
         ]
 
     def _frequencies(self, terms: Sequence[QueryTerm]) -> list[int]:
-        """Return in how many items each term occurs. Counts are kept for a minute, or until this store writes."""
+        """Return the number of items that contain each term. Counts are cached for a minute, or until this store writes."""
         now = time.monotonic()
         keys = [_ts_query(term) for term in terms]
         known = self._counts
@@ -595,7 +595,7 @@ class PostgresStore:
         return [math.ceil(known[key][1]) for key in keys]
 
     def _total(self) -> tuple[float, float]:
-        """Return the number of items and their mean length in words, at most a minute old."""
+        """Return the number of items and their mean length in words, both cached for up to a minute."""
         at, items, average = self._corpus
         if at < time.monotonic() - COUNTS_SECONDS:
             sql = "SELECT items, average FROM memoryd.corpus(%s)"
@@ -613,11 +613,11 @@ class PostgresStore:
         return self._frequencies([QueryTerm(word, stems, 0, 0.0)])[0] if stems else 0
 
     def size(self) -> int:
-        """Return the number of items, whatever their status is. Large numbers are estimates."""
+        """Return the number of items of any status. Large numbers are estimates."""
         return int(self._total()[0])
 
     def _word_vector(self, item: MemoryItem) -> tuple[str, int]:
-        """Return the words of an item as a tsvector, and their number."""
+        """Return the words of an item as a tsvector, and the number of words."""
         tokens = self._tokens(index_text(searchable(item)))
         keys = self._tokens(index_text("\n".join(keys_of(item))))
         places: dict[str, list[str]] = {}
@@ -629,7 +629,7 @@ class PostgresStore:
     # Following other machines
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
-        """Return what other machines changed since the last call, and waiting changes of our own that were sent since."""
+        """Return the changes made by other machines and the queued changes sent by this one since the last call."""
         with self._sending:
             backlog, self._backlog = self._backlog, {}
             try:
@@ -644,7 +644,8 @@ class PostgresStore:
         return SyncReport(tuple(items.values()), tuple(sorted(removed)))
 
     def _changes(self, session: Session) -> SyncReport:
-        # A transaction that began earlier may still commit with a lower number, so reading starts at the oldest one that ran.
+        # A transaction that began earlier may still commit with a lower number, so reading starts at the oldest one still
+        # running.
         horizon = int(session.value("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
         since = (self._spaces, str(self._seen), self.origin)
         condition = "space = ANY(%s) AND changed >= %s::xid8 AND origin <> %s"
@@ -660,7 +661,7 @@ class PostgresStore:
         return SyncReport(tuple(_read(*row) for row in rows), tuple(id for (id,) in gone))
 
     def listen(self, on_change: Callable[[], None]) -> None:
-        """Call `on_change` in a thread of its own when another machine wrote, and after a lost connection has returned.
+        """Call `on_change` in a separate thread when another machine writes, and when a lost connection is restored.
 
         Waiting changes are sent before the call.
         """
@@ -685,7 +686,7 @@ class PostgresStore:
             pause = min(2 * pause, CHANNEL_SECONDS)
 
     def _notes(self) -> Iterator[bool]:
-        """Yield True when the connection is there, and for each note of another machine in our spaces; else False."""
+        """Yield True once connected and for each notification from another machine in our spaces, and False for all others."""
         first = True
         for note in self.db.notifications(postgres_schema.CHANNEL, self._stop):
             ours = {hashlib.md5(space.encode(), usedforsecurity=False).hexdigest() for space in self._spaces}
@@ -693,14 +694,14 @@ class PostgresStore:
             yield first or (space in ours and origin != self.origin)
             first = False
 
-    # What files would need
+    # Methods that only files need
 
     def path_of(self, id: str) -> Path | None:
-        """Return None: a row has no file."""
+        """Return None: rows have no files."""
         return None
 
     def broken(self) -> list[BrokenFileError]:
-        """Return an empty list: what can't be parsed can't be written."""
+        """Return an empty list: text that can't be parsed is never stored."""
         return []
 
     def last_sync(self) -> datetime | None:
@@ -711,11 +712,11 @@ class PostgresStore:
         """Do nothing: there is no keyword file."""
 
     def scrub(self) -> None:
-        """Forget which changes were applied, once they are a month old. Postgres itself removes what was deleted."""
+        """Delete the records of changes applied more than a month ago. Postgres itself removes deleted texts."""
         self.run(lambda session: session.execute("DELETE FROM memoryd.applied WHERE at < now() - interval '30 days'"))
 
     def rebuild(self) -> None:
-        """Rebuild the words of every row from its text."""
+        """Rebuild the search words of every row from its text."""
         sql = "UPDATE memoryd.memories SET words = %s::tsvector, length = %s WHERE space = ANY(%s) AND id = %s"
         last = ""
         while page := self._select("id > %s ORDER BY id LIMIT %s", (last, _PAGE)):
@@ -726,7 +727,8 @@ class PostgresStore:
 class PostgresVectors:
     """The vectors of a PostgresStore, with the interface of MeaningIndex.
 
-    A database holds the vectors of one model. With another one, every call raises EmbeddingError, and words are searched alone.
+    A database holds the vectors of one model. With any other model, every call raises EmbeddingError, and searches use words
+    only.
     """
 
     def __init__(
@@ -745,7 +747,7 @@ class PostgresVectors:
         self._next_look = 0.0
 
     def _is_ours(self, session: Session) -> bool:
-        """Return whether the database holds vectors of this model. The first model that asks is the database's."""
+        """Return whether the database holds vectors of this model. The first model to ask claims the database."""
         if not self._claimed:
             self._claimed = str(session.value("SELECT memoryd.claim_model(%s)", (self._embedder.name,)))
         return self._claimed == self._embedder.name
@@ -756,7 +758,7 @@ class PostgresVectors:
             raise EmbeddingError(what, fix="Set 'embedder' to that model; until then, only words are searched.")
 
     def write_many(self, items: Iterable[MemoryItem]) -> None:
-        """Embed and store items whose texts have changed, except those that wait for the database.
+        """Embed and store items whose texts have changed, except those still queued for the database.
 
         If the database holds vectors of another model, this does nothing; searches report it.
 
@@ -821,11 +823,11 @@ class PostgresVectors:
         return [id for (id,) in self._store.run(lambda session: session.execute(sql, (self._spaces, most)))]
 
     def catch_up(self) -> None:
-        """Have memories without a vector embedded, by whichever machine comes first."""
+        """Queue memories without a vector for embedding. Whichever machine comes first embeds them."""
         self._enqueue(self.missing(MAX_MISSING))
 
     def vectors(self) -> dict[str, FloatArray]:
-        """Return the unit vectors of all embedded statements, by id. There are none of another model."""
+        """Return the unit vectors of all embedded statements, by id. Vectors of another model are never returned."""
         if not self._store.run(self._is_ours):
             return {}
         sql = "SELECT id, embedding::text FROM memoryd.vectors WHERE space = ANY(%s) AND part = 0"
@@ -861,7 +863,7 @@ class PostgresVectors:
             f" ON m.space = v.space AND m.id = v.id WHERE v.space = ANY(%s) AND m.space = ANY(%s) AND {condition}"
             f" ORDER BY {distance} LIMIT %s"
         )
-        # A memory can occupy several places with its keys.
+        # One memory can take several places in the result because of its keys.
         return session.execute(sql, (vector, self._spaces, self._spaces, *parameters, vector, 3 * k + 20))
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
@@ -869,7 +871,7 @@ class PostgresVectors:
         return {id: cosines.best for id, cosines in self.compare(text, ids).items()}
 
     def compare(self, text: str, ids: Sequence[str]) -> dict[str, QueryCosines]:
-        """Return the cosines with the statement and with the keys, for each item that has a vector."""
+        """Return the cosines of the text with the statement and the keys of each item that has a vector."""
         if not ids or not text.strip():
             return {}
         vector = vector_text(self.query_vector(text))
@@ -905,13 +907,13 @@ class PostgresVectors:
         return vector
 
     def delete(self, id: str) -> None:
-        """Do nothing: a vector leaves with its memory."""
+        """Do nothing: vectors are deleted together with their memory."""
 
     def scrub(self) -> None:
-        """Do nothing: Postgres removes what was deleted."""
+        """Do nothing: Postgres itself removes deleted vectors."""
 
     def maintain(self) -> None:
-        """Have memories embedded whose vectors other machines have not made. Looked up every ten minutes."""
+        """Every ten minutes, queue memories for embedding that other machines have left without vectors."""
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_SECONDS
             self.catch_up()
@@ -937,17 +939,17 @@ def _read(payload: str, unreviewed: bool) -> MemoryItem:
 
 
 def _as_statement(item: MemoryItem) -> MemoryItem:
-    """Return the item as somebody else's: what its author may demand is only a statement here."""
+    """Return a teammate's item demoted to a plain statement, if it is an instruction."""
     return replace(item, source=Source.IMPORT, pinned=False, check=None) if item.trust is Trust.INSTRUCTION else item
 
 
 def _is_upkeep(old: MemoryItem, new: MemoryItem) -> bool:
-    """Return whether two versions differ at most in what maintenance changes (see `says_the_same` in the schema)."""
+    """Return whether two versions differ only in fields that maintenance changes (see `says_the_same` in the schema)."""
     return new == replace(old, relevancy=new.relevancy, links=new.links, asked_as=new.asked_as, backends=new.backends)
 
 
 def _text(text: str) -> str:
-    """Return a text as a column holds it. The exact value is in the payload; Postgres stores neither NUL nor lone surrogates."""
+    """Return a text in the form stored in a column, without NUL and lone surrogates. The payload holds the exact value."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
@@ -957,7 +959,7 @@ def _where(query: Query, alias: str = "") -> tuple[str, list[Any]]:
 
 
 def _markdown_of(item: MemoryItem, row: _Row | None) -> str:
-    """Return the new text of a memory. Keys and comments that other tools added to the present text are kept."""
+    """Return the new text of a memory. Keys and comments added to the current text by other tools are kept."""
     if row is None:
         return memory_file.render(item).decode()
     data, place = row.markdown.encode(), canonical_path(row.item)
@@ -974,7 +976,7 @@ def _id_of(relative: str) -> str:
 
 
 def _made_from(item: MemoryItem) -> str:
-    """Return a digest of the texts that are embedded for an item."""
+    """Return a digest of the texts embedded for an item."""
     return hashlib.sha256("\0".join((item.content, *keys_of(item))).encode("utf-8", "replace")).hexdigest()[:32]
 
 

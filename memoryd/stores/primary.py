@@ -1,4 +1,4 @@
-"""The store that holds the truth: Markdown files on this machine, or the same texts in Postgres."""
+"""The store of record: Markdown files on this machine, or the same texts in Postgres."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memoryd.stores.sync import SyncReport
 
 
 class PrimaryStore(MemoryStore, Protocol):
-    """What the Orchestrator needs of the store that holds the truth. See MarkdownStore for what the methods promise."""
+    """Interface of the store of record, as used by the Orchestrator. MarkdownStore documents the contract of each method."""
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
         """Store items durably. Return their ids in order."""
@@ -31,11 +31,11 @@ class PrimaryStore(MemoryStore, Protocol):
         ...
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Return the scores by id that `search` would return for a text, in order."""
+        """Return the scores by id, in order, of the hits that `search` would return for a text."""
         ...
 
     def holds(self, query: Query) -> bool:
-        """Return False if no item can pass the query's filters, whatever its text is."""
+        """Return False if no item can pass the query's filters, whatever its text."""
         ...
 
     def document_frequency(self, word: str) -> int:
@@ -43,7 +43,7 @@ class PrimaryStore(MemoryStore, Protocol):
         ...
 
     def size(self) -> int:
-        """Return the number of items, whatever their status is."""
+        """Return the number of items of any status."""
         ...
 
     def count(self, query: Query) -> int:
@@ -83,7 +83,7 @@ class PrimaryStore(MemoryStore, Protocol):
         ...
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
-        """Return what was changed by others, be it people who edit files or other machines."""
+        """Return the changes made elsewhere, by people editing files or by other machines."""
         ...
 
     def file_of(self, id: str) -> StoredFile | None:
@@ -95,7 +95,7 @@ class PrimaryStore(MemoryStore, Protocol):
         ...
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
-        """Write these contents; None deletes the file. Return what has to be synchronised."""
+        """Write these contents; None deletes the file. Return the paths to be synchronised."""
         ...
 
     def path_of(self, id: str) -> Path | None:
@@ -111,7 +111,7 @@ class PrimaryStore(MemoryStore, Protocol):
         ...
 
     def flush(self) -> None:
-        """Write what is derived for people."""
+        """Write derived files meant for people."""
         ...
 
     def scrub(self) -> None:
@@ -129,14 +129,14 @@ class PrimaryStore(MemoryStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """The store that holds the truth, and the same store as a database if it is one."""
+    """The store of record, and the same store as `database` if it is a Postgres database."""
 
     store: PrimaryStore
     database: PostgresStore | None = None
 
 
 def open_primary(settings: Settings, clock: Clock, embedder: Embedder | None) -> Primary:
-    """Open the store that the settings name. A database is connected at its first use.
+    """Open the store named in the settings. A database is connected on first use.
 
     Raises:
         DependencyError: The store is a database and its library is not installed.
@@ -152,7 +152,7 @@ _BATCH = 500
 
 
 def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
-    """Copy every memory with its text, byte for byte. What the target has under an id is replaced. Return their number.
+    """Copy every memory with its text, byte for byte, replacing memories with the same ids in the target. Return their number.
 
     Raises:
         StoreError: The target can't be used, or differs from the source afterwards.

@@ -110,7 +110,7 @@ def from_payload(payload: str) -> MemoryItem:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a database spells the parts of a filter that differ: a parameter, a memory's source, and the search for a tag."""
+    """SQL dialect differences in filters: the parameter mark, the source column, the tag test and an always-true condition."""
 
     mark: str = "?"
     source: str = "payload ->> 'source'"

@@ -28,7 +28,7 @@ _BITS = (1 << 63) - 1  # SQLite's integers are signed
 
 
 def stamp_of(stat: os.stat_result) -> Stamp:
-    """Return the stamp of a file with this stat result."""
+    """Convert a stat result to a stamp."""
     return Stamp(max(-_BITS, min(stat.st_mtime_ns, _BITS)), stat.st_size, stat.st_ino & _BITS)
 
 
@@ -99,7 +99,7 @@ def _visit(entry: os.DirEntry[str], prefix: str, seen: ScanResult, real_root: Pa
 
 
 def _note(seen: ScanResult, path: Path, relative: str, real_root: Path) -> None:
-    """Add an unusual entry, which is a link, a special file, or a name that is not valid UTF-8."""
+    """Add an unusual entry: a link, a special file, or a name that is not valid UTF-8."""
     try:
         problem = _problem_of(path, real_root)
         stamp = stamp_of(path.lstat() if problem else path.stat())
@@ -140,7 +140,7 @@ def remove_stale_temporaries(root: Path, before: float) -> int:
 
 
 def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:
-    """Return paths relative to the root, which itself is `""`. Hidden paths and paths outside the root are skipped."""
+    """Return paths relative to the root; the root itself becomes `""`. Hidden paths and paths outside the root are skipped."""
     out = set()
     real = root.resolve()
     for path in changed:
@@ -202,7 +202,7 @@ class Synchroniser:
                 self._apply(chunk)
 
     def report(self) -> SyncReport:
-        """Return everything that the calls of `run` changed."""
+        """Return all changes made by the calls of `run`."""
         after = {id: self._index.digest_of(id) for id in sorted(self.before)}
         changed = [id for id, digest in after.items() if digest is not None and digest != self.before[id]]
         items = self._index.fetch(changed)

@@ -43,7 +43,7 @@ from memoryd.stores.vector_cache import (
 )
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs, to_blob, unit_vectors
 
-# Nearest-neighbour search over one table of vectors. SQL checks every filter on the memory to which a vector belongs.
+# Nearest-neighbour search over one table of vectors. SQL checks every filter on the memory that a vector belongs to.
 #
 # A memory has one vector for its statement (table `memory`) and one per key (table `key`). Both tables are searched the same
 # way; a memory's cosine is the best of its vectors in the table.
@@ -375,7 +375,7 @@ class VectorStore:
         return id
 
     def _embed_contents(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """Return the embedding of each distinct content. Only those that are not stored are computed."""
+        """Return the embedding of each distinct content, computing only those not stored yet."""
         wanted = {item.content for item in items}
         known = self._stored_embeddings([item.id for item in items])
         blobs = {content: known[content] for content in wanted & known.keys()}
@@ -385,7 +385,7 @@ class VectorStore:
         return blobs | fresh
 
     def _embed_keys(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """Return the query embedding of each distinct key. Only those that are not stored are computed."""
+        """Return the query embedding of each distinct key, computing only those not stored yet."""
         wanted = {key for item in items for key in keys_of(item)}
         if not wanted:
             return {}
@@ -510,7 +510,7 @@ class VectorStore:
         return self._hits(self.scores(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
-        """Return the ids and cosines that `search` would return for a text, in order.
+        """Return the ids and cosines, in order, of the hits that `search` would return for a text.
 
         Raises:
             EmbeddingError: The query can't be embedded.

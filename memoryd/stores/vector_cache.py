@@ -92,7 +92,7 @@ MATRIX_BYTES = 160 * 2**20
 READ_BATCH = 4_096
 # Maximum number of changed rows that a search adds to the HNSW index. If there are more, they are left to `rebuild_ann`.
 MAX_BEHIND = 1_000
-# Rows that can be compared, which this model wrote with a blob of the right length. Parameters: model, bytes.
+# Comparable rows: written by this model, with a blob of the right length. Parameters: model, bytes.
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
 
 
