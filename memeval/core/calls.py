@@ -42,7 +42,7 @@ class Stop:
         self.reason = ""
 
     def set(self, reason: str = "stopped by the user") -> None:
-        """Request a stop. If there are several requests, the reason of the first is kept."""
+        """Request a stop. Only the reason of the first request is kept."""
         self.reason = self.reason or reason
         self._event.set()
 
@@ -65,9 +65,9 @@ class Stop:
 def with_retries(
     call: Callable[[], Result], policy: RetryPolicy, stop: Stop, chance: Callable[[], float] = random.random
 ) -> Result:
-    """Return the result of the call, and retry it after transient errors.
+    """Make the call and return its result, retrying after transient errors.
 
-    Any other error is raised at once. The last transient error is raised when no attempts are left.
+    Other errors are raised at once. When no attempts are left, the last transient error is raised.
     """
     attempt = 0
     while True:
@@ -84,7 +84,7 @@ def with_retries(
 class Budget:
     """A limit in US dollars on the total cost of a command's model calls. It is thread-safe.
 
-    If it is `strict`, a call of unknown cost is an error, because the limit can't be kept then.
+    With `strict`, a call of unknown cost is an error, because the limit could not be enforced.
     """
 
     def __init__(self, limit: float | None = None, spent: float = 0.0, *, strict: bool = True) -> None:
@@ -101,7 +101,7 @@ class Budget:
         return self._spent
 
     def add(self, cost: float) -> None:
-        """Add the amount that an earlier part of the same run has spent."""
+        """Add the amount spent by an earlier part of the same run."""
         with self._lock:
             self._spent += cost
 
@@ -110,8 +110,8 @@ class Budget:
         """Reserve budget for one call and yield the function that records its actual cost.
 
         If there is no estimate, the cost of the most expensive call so far is assumed. BudgetError is raised before the call
-        if the remaining budget is too small. It is raised after the call if the cost is unknown, because the budget can't be
-        enforced then.
+        if the remaining budget is too small. It is raised after the call if the cost is unknown, because the budget could
+        not be enforced.
         """
         amount = self._take(estimate)
         try:

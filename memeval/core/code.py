@@ -1,4 +1,4 @@
-"""Load the user's own code, which a YAML file refers to as `./file.py:Name`."""
+"""Load the user's own code from references in YAML files such as `./file.py:Name`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Result = TypeVar("Result")
 
 
 def load_object(reference: str, base: Path, where: str) -> Any:
-    """Load the object that a reference such as `./file.py:Name` names.
+    """Load the object named by a reference such as `./file.py:Name`.
 
-    The path is relative to `base`. A ConfigError starts with `where`.
+    The path is relative to `base`. The message of any ConfigError starts with `where`.
     """
     file, colon, name = reference.rpartition(":")
     if not colon or not file.endswith(".py") or not name.isidentifier():
@@ -34,7 +34,7 @@ def load_object(reference: str, base: Path, where: str) -> Any:
 
 
 def _module(path: Path, where: str) -> Any:
-    """Import the file under a unique module name. It is imported again only when its content changes."""
+    """Import the file under a unique module name. It is imported again only when it has been modified."""
     digest = hashlib.sha256(f"{path}\0{path.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     name = f"memeval_own_{digest}"
     if name in sys.modules:
@@ -66,7 +66,7 @@ def place_of_fault(error: BaseException) -> str:
 def guarded(name: str, what: str, call: Callable[[], Result]) -> Result:
     """Call the user's code.
 
-    An exception of that code is raised as a ProviderError that names the file and line. Memeval's own errors are passed on
+    Exceptions from that code are raised as a ProviderError with the file and line. Memeval's own errors pass through
     unchanged.
     """
     try:

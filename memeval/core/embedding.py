@@ -1,4 +1,4 @@
-"""Text embeddings for the relevancy metric and the `semantic` judge. The systems under test don't use them."""
+"""Text embeddings for the relevancy metric and the `semantic` judge. They are not used by the systems under test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Vectors = npt.NDArray[np.float32]
 Vector = list[float]
 DEFAULT = "bge-small"
 CHARACTERS = 480
-"""Characters embedded per text, the same for every embedder so that results stay comparable."""
+"""Maximum characters embedded per text. It is the same for every embedder so that results stay comparable."""
 KEPT = 20_000
 
 
@@ -30,7 +30,7 @@ class TextEmbedder(Protocol):
 
 
 class RememberingEmbedder:
-    """An embedder that caches its results, since the questions of a case often retrieve the same passages. It is thread-safe."""
+    """A thread-safe embedder that caches its results, since the questions of a case often retrieve the same passages."""
 
     def __init__(self, inner: TextEmbedder) -> None:
         self._inner = inner
@@ -48,6 +48,6 @@ class RememberingEmbedder:
             return [self._known[text] for text in texts]
 
     def embed_query(self, text: str) -> Vector:
-        """Embed a question."""
+        """Embed a query."""
         with self._lock:
             return cast(Vector, self._inner.embed_query(text).tolist())

@@ -1,12 +1,12 @@
-"""The error hierarchy. Each error says what happened and where, and `fix` says what to do.
+"""The error hierarchy. Each message describes the problem and its location, and `fix` describes the remedy.
 
 MemevalError
-├── ConfigError       a YAML file, flag or variable is wrong (file, line and key named)
-├── DataError         a benchmark's data is missing or broken (file, record and field named)
-├── ProviderError     a memory system failed; `transient` says whether to retry
-├── ModelError        a model failed; `transient` likewise
-├── BudgetError       the next call would pass the budget
-├── RunError          a run can't start or resume; UnknownRunError: there is none of that name
+├── ConfigError       a YAML file, flag or variable is wrong (names the file, line and key)
+├── DataError         a benchmark's data is missing or broken (names the file, record and field)
+├── ProviderError     a memory system failed; `transient` means that a retry may help
+├── ModelError        a model failed; `transient` has the same meaning
+├── BudgetError       the next call would exceed the budget
+├── RunError          a run can't start or resume; UnknownRunError: no run has that name
 ├── StoppedError      the user asked to stop; finished work is kept
 └── DependencyError   a library or program is missing
 """
@@ -45,15 +45,15 @@ class _Transient(MemevalError):
 
 
 class ProviderError(_Transient):
-    """A memory system failed. `retry_after` is the number of seconds that the server asked to wait, if it did."""
+    """A memory system failed. `retry_after` is the delay in seconds requested by the server, if any."""
 
 
 class ModelError(_Transient):
-    """A model failed. `retry_after` is the number of seconds that the server asked to wait, if it did."""
+    """A model failed. `retry_after` is the delay in seconds requested by the server, if any."""
 
 
 class BudgetError(MemevalError):
-    """The next call would pass the budget."""
+    """The next call would exceed the budget."""
 
 
 class RunError(MemevalError):
@@ -73,7 +73,7 @@ class DependencyError(MemevalError):
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error, or one that it was raised from, says that no space is left on a disk."""
+    """Return whether the error or any error in its cause chain reports a full disk."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True

@@ -1,6 +1,6 @@
-"""Append lines to the files of a run atomically, and lock a run so that it has only one runner.
+"""Atomic appends to the files of a run, and the lock that limits a run to one runner.
 
-After a kill -9, each line is either complete or torn. Readers skip torn lines.
+A kill -9 can leave a torn line, which readers skip.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RETRY_SECONDS = 0.02
 
 
 def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in the lines. Incomplete lines and values of other types are skipped."""
+    """Yield the JSON objects in the lines, skipping incomplete lines and values of other types."""
     for line in lines:
         try:
             value = json.loads(line)
@@ -30,7 +30,7 @@ def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line in a single write. If a killed writer left an unfinished line, that line is terminated first."""
+    """Append a line in a single write. An unfinished line left by a killed writer is terminated first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as stream:
         size = stream.seek(0, os.SEEK_END)
@@ -44,7 +44,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 class RunLock:
-    """An exclusive lock on a run. The operating system releases it when the process exits, however it exits."""
+    """An exclusive lock on a run. The operating system releases it when the process exits for any reason."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class RunLock:
     def acquire(self, tries: int = 3) -> None:
         """Acquire the lock.
 
-        Raises RunError if another runner holds it. Readers probe the lock for a moment, and `acquire` waits until they are
+        Raises RunError if another runner holds it. Readers probe the lock briefly, so `acquire` retries until they are
         done.
         """
         for number in range(tries):
@@ -67,7 +67,7 @@ class RunLock:
         )
 
     def release(self) -> None:
-        """Release the lock. Nothing happens if it isn't held."""
+        """Release the lock. Does nothing if it isn't held."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None

@@ -1,15 +1,15 @@
 r"""Score answers to LongMemEval-V2 questions that need no model.
 
-The answer is the content of the reply's last `\\boxed{}`, or the whole reply. Each question names one of these functions and
-its options:
+The answer is the content of the last `\\boxed{}` in the reply, or the whole reply if there is no box. Each question names one
+of these functions and its options:
 
     norm_phrase_set_match          every gold phrase occurs in the normalised answer, as whole words
     norm_phrase_set_match_ordered  the same, with the phrases in order
-    mc_choice_match                the letter is that of the gold answer
-    mc_choice_set_match            the letters are those of the gold answer, in any order
+    mc_choice_match                the letter matches the gold answer
+    mc_choice_set_match            the letters match the gold answer, in any order
 
-Source: evaluation/qa_eval_metrics.py of xiaowu0162/LongMemEval-V2, commit be15ea6 (2026). The tests compare with a stored
-table of its results.
+Source: evaluation/qa_eval_metrics.py of xiaowu0162/LongMemEval-V2, commit be15ea6 (2026). The tests compare against a
+stored table of its results.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 BY_MODEL = ("llm_abstention_checker", "llm_gotchas_checker")
-"""Functions that are judged by a model."""
+"""Functions scored by a model."""
 _BOX = "\\boxed{"
 _FILLERS = frozenset("AND ANSWER ANSWERS CHOICE CHOICES FINAL LETTER LETTERS OPTION OPTIONS".split())
 
@@ -41,7 +41,7 @@ def boxed(text: str) -> str:
 
 
 def is_unknown(answer: str) -> bool:
-    """Return whether the answer is UNKNOWN, which is never right."""
+    """Return whether the answer is UNKNOWN, which is never correct."""
     return answer.strip().lower() == "unknown"
 
 
@@ -75,7 +75,7 @@ def _value(key: str, text: str) -> Any:
 
 
 def score(spec: str, answer: str, gold: str) -> bool:
-    """Score an answer with the function that the question names. Raises ValueError for an unknown function."""
+    """Score an answer with the function named by the question. Raises ValueError for an unknown function."""
     name, options = parse_function(spec)
     return FUNCTIONS[name](answer, gold, options)
 
@@ -151,9 +151,9 @@ FUNCTIONS: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
 
 
 def binary_label(reply: str) -> float | None:
-    """Return the 0 or 1 in the `label` of the judge's JSON object.
+    """Return the `label` (0 or 1) from the judge's JSON object, or None if there is no label.
 
-    If the reply isn't valid JSON, a regular expression looks for the label. Return None if there is no label.
+    If the reply isn't valid JSON, the label is searched for with a regular expression.
     """
     text = reply.strip()
     lines = text.splitlines()

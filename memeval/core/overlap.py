@@ -1,4 +1,4 @@
-"""Metrics of the overlap between an answer and its gold answers. They need no model."""
+"""Model-free metrics of the overlap between an answer and its gold answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def porter_nltk(word: str) -> str:
 
 
 def _consonants(word: str) -> list[bool]:
-    """Return for each letter whether it is a consonant. The letter `y` is one at the start of a word and after a vowel."""
+    """Return a flag for each letter, true for consonants. The letter `y` is a consonant at the start of a word or after a vowel."""
     out: list[bool] = []
     for place, letter in enumerate(word):
         if letter == "y":
@@ -178,7 +178,7 @@ def _final_ll(word: str) -> str:
 
 
 def normal_stems(text: str) -> list[str]:
-    """Normalise a text as LoCoMo does and return its stems, which LoCoMo's F1 compares."""
+    """Normalise a text as LoCoMo does and return its stems, which are the tokens of LoCoMo's F1."""
     return [porter_nltk(word) for word in normalize_answer(text).split()]
 
 
@@ -198,7 +198,7 @@ class EventOrder:
 
 
 def event_order(gold: Sequence[str], said: Sequence[str]) -> EventOrder:
-    """Score an ordered list of events. The items that match a gold event must already have its wording."""
+    """Score an ordered list of events. Items that match a gold event must already use its exact wording."""
     common = len(set(gold) & set(said))
     extra = sum(item not in gold for item in said)
     missing = sum(item not in said for item in gold)
@@ -259,7 +259,7 @@ def best_rouge_l(answer: str, golds: Sequence[str]) -> float:
 def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int:
     """Return the length of the longest common subsequence.
 
-    This takes time proportional to |left| × |right| and keeps one row in memory.
+    Time is O(|left| × |right|), and only one row is kept in memory.
     """
     row = [0] * (len(right) + 1)
     for item in left:
@@ -272,7 +272,7 @@ def longest_common_subsequence(left: Sequence[str], right: Sequence[str]) -> int
 
 
 def token_f1(answer: str, gold: str) -> float:
-    """Compute token F1, a value between 0 and 1. It is 0 if no token is shared or either side is empty."""
+    """Compute token F1, a value between 0 and 1. It is 0 if no token is shared or if either side is empty."""
     said, wanted = normal_stems(answer), normal_stems(gold)
     common = sum((Counter(said) & Counter(wanted)).values())
     if not common:
@@ -322,7 +322,7 @@ _NOTHING = re.compile(
 
 
 def says_nothing_known(answer: str) -> bool:
-    """Return whether the answer abstains. It does if it is empty or if its first sentence says that the answer isn't known."""
+    """Return whether the answer abstains, which means that it is empty or its first sentence says that the answer isn't known."""
     parts = sentences(answer)
     return not parts or _NOTHING.search(parts[0]) is not None
 
@@ -334,7 +334,7 @@ CATEGORIES = {
     QuestionType.FACT_RECALL: 4,
     QuestionType.ABSTENTION: 5,
 }
-"""Numbers of the official code; several vendors number the categories differently."""
+"""Category numbers as in the official code. Several vendors number the categories differently."""
 _REFUSALS = ("no information available", "not mentioned")
 
 
@@ -366,7 +366,7 @@ PRIMARY = (
     ("ruler", "substring_exact_match"),
     ("fact", "substring_exact_match"),
 )
-"""The primary metric of a sub-dataset, by a part of its name. InfBench and LongMemEval are judged by a model."""
+"""The primary metric of each sub-dataset, keyed by part of its name. InfBench and LongMemEval are judged by a model."""
 CUT_OFFS = (1, 5, 10)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -375,7 +375,7 @@ _NUMBER = re.compile(r"^\d+[.)、]?\s*[-—–]?\s*")
 _PREFIX = "answer:"
 _ALONE = frozenset({"yes", "no", "noanswer"})
 _LONGEST = 200
-"""Characters of a title that are compared."""
+"""Maximum characters of a title to compare."""
 
 
 def scores(sub_dataset: str, answer: str, golds: Sequence[str], titles: Mapping[str, str] | None = None) -> dict[str, float]:
@@ -413,7 +413,7 @@ def parsed(answer: str) -> str:
 def normal(text: str) -> str:
     """Normalise a text as SQuAD does.
 
-    The result is in lower case, without ASCII punctuation or articles, and has single spaces.
+    The result is lower case with single spaces, and without ASCII punctuation or articles.
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
@@ -461,7 +461,7 @@ def title_of(name: str) -> str:
 
 
 def nearest(text: str, names: Sequence[str]) -> str:
-    """Return the name with the smallest edit distance to the text. Case is ignored."""
+    """Return the name with the smallest edit distance to the text, ignoring case."""
     said = [ord(sign) for sign in text.lower()]
     lower = [name.lower() for name in names]
     width = max(map(len, lower), default=0)

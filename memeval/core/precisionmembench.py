@@ -1,15 +1,15 @@
 """Score PrecisionMemBench: retrieve the expected beliefs and nothing else.
 
-The harness adds context to each search. Pinned beliefs and open questions of the scope come from the seed and not from the
-system. A retrieved relation also adds its participants. A budget then truncates the result. The scores are:
+The harness adds context to each search. The pinned beliefs and open questions of the scope come from the seed rather than
+the system, and each retrieved relation adds its participants. The result is then truncated to a budget. The scores are:
 
     precision = expected and found / found, 0 if nothing was found but something is expected, None if nothing is expected
     recall = expected and found / expected, None when nothing is expected
-    a case passes if it meets all of its demands; an extra belief fails it just as a missing one does
+    a case passes if all of its demands are met; an extra belief fails it, as does a missing one
     pass types: active (precision above 0), else structural by the case's category, else trivially empty
 
 In the session part, the precision of a turn is the number of expected beliefs that were found or are pinned, divided by the
-number of beliefs that were found. Drift is 1 - precision, and it is 0 when nothing was found. Source:
+number of beliefs that were found. Drift is 1 - precision, or 0 when nothing was found. Source:
 src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and src/utils/buildRetrievalReport.ts of
 tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with that code's output, and `python -m
 benchmarks.precisionmembench` recomputes the reports published with it.
@@ -36,16 +36,16 @@ STRUCTURAL = frozenset(
         "Persona prelude content",
     )
 )
-"""Categories whose passes without a precision count as structural."""
+"""Categories in which a pass without precision counts as structural."""
 PASS_TYPES = ("active", "structural", "trivial")
 METRIC = "precisionmembench_pass"
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The beliefs that the harness itself adds to a search, by their ids. They match the user and the scope of the query.
+    """The ids of the beliefs that the harness itself adds to a search. They match the user and the scope of the query.
 
-    `names` maps each turn that a system may find to its belief. `relations` maps each relation to its participants.
+    `names` maps each turn that a system may retrieve to its belief. `relations` maps each relation to its participants.
     """
 
     names: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -58,7 +58,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Surfaced:
-    """The ids that the caller gets: the pinned beliefs, the relevant beliefs and the open questions."""
+    """The ids returned to the caller: the pinned beliefs, the relevant beliefs and the open questions."""
 
     pinned: tuple[str, ...]
     relevant: tuple[str, ...]
@@ -67,7 +67,7 @@ class Surfaced:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a case demands. None means that the case doesn't specify it."""
+    """The demands of a case. None means that the case has no such demand."""
 
     must_include: tuple[str, ...] = ()
     must_exclude: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Demands:
 
     @property
     def gold(self) -> tuple[str, ...]:
-        """Return the beliefs that a search is expected to find."""
+        """Return the beliefs expected from a search."""
         if self.only is not None:
             return tuple(dict.fromkeys(self.only))
         return tuple(dict.fromkeys(name for name in self.must_include if name not in self.seed_pinned))
@@ -116,7 +116,7 @@ class Entry:
 
 
 def surfaced(found: Sequence[str], frame: Frame) -> Surfaced:
-    """Return what the harness would return if the system retrieved these beliefs, which are ordered best first."""
+    """Return the harness's output for the beliefs retrieved by the system, ordered best first."""
     hidden = set(frame.pinned)
     known = set(frame.names.values())
     raw = [name for name in dict.fromkeys(found[: frame.max_beliefs]) if name in known and name not in hidden]
@@ -139,7 +139,7 @@ def judge_case(seen: Surfaced, demands: Demands, category: str) -> Entry:
 
 
 def judge_turn(seen: Surfaced, demands: Demands, category: str) -> Entry:
-    """Judge a turn of a session. Pinned beliefs count both as found and as expected."""
+    """Judge a turn of a session. Pinned beliefs count as both found and expected."""
     entry = _judge(seen, demands, category, replace(demands, seed_pinned=()).gold, {*seen.relevant, *seen.pinned})
     return replace(entry, drift=0.0 if entry.precision is None else 1 - entry.precision)
 
@@ -185,7 +185,7 @@ def _disorder(found: Sequence[str], first: str, second: str) -> Iterator[str]:
 
 
 def precision_scores(question: Question, pieces: Sequence[Retrieved]) -> Iterator[dict[str, Any]]:
-    """Score a question by the frame and the demands in its metadata. The result is empty for questions of other benchmarks."""
+    """Score a question by the frame and the demands in its metadata. Yields nothing for questions of other benchmarks."""
     expected = question.metadata.get("precisionmembench")
     if not expected:
         return
@@ -211,7 +211,7 @@ def _score(name: str, value: float | None, reason: str = "") -> dict[str, Any]:
 
 
 def to_json(value: Frame | Demands) -> dict[str, Any]:
-    """Convert the value to plain JSON values and omit those that are empty."""
+    """Convert the value to plain JSON values, omitting empty ones."""
     given = asdict(value)
     return {key: item for key, item in given.items() if item is not None and (item or key == "only" or isinstance(item, int))}
 
@@ -306,7 +306,7 @@ def _at(values: Sequence[float], share: float) -> float:
 
 
 def recomputed(row: Mapping[str, Any], demands: Demands, *, session: bool) -> Entry:
-    """Score a published row again from the ids that it lists."""
+    """Recompute the scores of a published row from the ids it lists."""
     keys = (
         ("pinnedBeliefIds", "retrievedBeliefIds", "") if session else ("pinnedBeliefs", "relevantBeliefs", "retrievedQuestions")
     )

@@ -1,4 +1,4 @@
-"""Protocols that the phases of a run depend on, so that they need no concrete classes."""
+"""Protocols used by the phases of a run in place of concrete classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoryd.core.types import Completion, Message
 class Benchmark(Protocol):
     """A set of cases.
 
-    `cases` yields them in a stable order and keeps at most one of them in memory.
+    `cases` yields them in a stable order and keeps at most one in memory.
     """
 
     @property
@@ -24,7 +24,7 @@ class Benchmark(Protocol):
         ...
 
     def cases(self) -> Iterator[Case]:
-        """Yield all cases. Raises a DataError that names the file, the record and the field."""
+        """Yield all cases. Raises DataError with the file, the record and the field."""
         ...
 
     def data_hash(self) -> str:
@@ -34,9 +34,9 @@ class Benchmark(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The optional features of a provider. Each is named after a method of `Provider` that the engine calls.
+    """The optional features of a provider. Each is named after the method of `Provider` that it enables.
 
-    If `retries` is set, the provider itself retries failed calls, so the engine doesn't. The options in `search_options`
+    If `retries` is set, the provider retries failed calls itself, so the engine doesn't. The options in `search_options`
     affect searches only, so a run may reuse the data that another run ingested with different values.
     """
 
@@ -50,7 +50,7 @@ class Capabilities:
     search_options: frozenset[str] = frozenset()
 
     def searching(self, *options: str) -> Capabilities:
-        """Return a copy that has these additional search options."""
+        """Return a copy with additional search options."""
         return replace(self, search_options=self.search_options.union(options))
 
 
@@ -58,10 +58,10 @@ class Provider(Protocol):
     """A memory system under test.
 
     A scope is one case of one run, and scopes are isolated from each other. `ingest` may be called several times for a scope,
-    with batches in time order. It must be idempotent for sessions that it has already ingested. It never gets a `source_id`
-    or a gold answer. `search` returns at most k passages, best first.
+    with batches in time order. It must be idempotent for sessions that are already stored, and it never receives a
+    `source_id` or a gold answer. `search` returns at most k passages, best first.
 
-    Methods raise ProviderError, and the engine retries those that are transient. The class declares its `capabilities`. The
+    Methods raise ProviderError, and the engine retries transient ones. The class declares its `capabilities`. The
     last six methods are called only if the capabilities include them.
     """
 
@@ -77,11 +77,11 @@ class Provider(Protocol):
         ...
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Store the sessions. The counts, ids and tokens that it returns are recorded."""
+        """Store the sessions and return counts, ids and tokens to record."""
         ...
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Block until everything that was ingested can be found."""
+        """Block until all ingested sessions are searchable."""
         ...
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
@@ -89,7 +89,7 @@ class Provider(Protocol):
         ...
 
     def clear(self, scope: str) -> None:
-        """Delete the scope. Nothing happens if it doesn't exist."""
+        """Delete the scope. Does nothing if it doesn't exist."""
         ...
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class Provider(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise ConfigError if anything is missing, such as an API key. This is called before any work is done."""
+        """Raise ConfigError if anything is missing, such as an API key. Called before any work is done."""
         return
 
     def use_stop(self, stop: Stop) -> None:
@@ -105,30 +105,29 @@ class Provider(Protocol):
         return
 
     def use_model(self, model: Model) -> None:
-        """Use the model that the option `model` names. This is called before `open`."""
+        """Use the model named by the option `model`. Called before `open`."""
         return
 
     def use_memory(self, memory: Any) -> None:
-        """Use the caller's Python object. This is called before `open`."""
+        """Use the caller's Python object. Called before `open`."""
         return
 
     def use_gold(self, scope: str, case: Case) -> None:
-        """Receive the gold answers of a scope's questions (for the oracle). This is called before the first search."""
+        """Receive the gold answers to a scope's questions (for the oracle). Called before the first search."""
         return
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return details to record with the results, such as the index that is actually used."""
+        """Return details to record with the results, such as the index actually in use."""
         return EMPTY
 
 
 class Memory(Protocol):
-    """A memory system as a Python object, for `memeval.evaluate` and `adapter:`. It needs these two methods and no base class.
+    """A memory system as a Python object, for `memeval.evaluate` and `adapter:`. Only these two methods are required; there is no base class.
 
     The methods may also have any of the parameters `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or
-    `user_id`), and `k` may be named `limit` or `top_k`. Only the parameters that they declare are passed. A hit is a text, a pair
-    of text and score, or a mapping or object. A mapping or object has `text`, `content` or `memory`, and may have `score`,
-    `id` and `metadata`. A hit is traced to its source by the metadata that `add` got, by the id that `add` returned, or by its
-    text. The methods `clear`, `settle` and `close` are called if they exist.
+    `user_id`), and `k` may be named `limit` or `top_k`. Only declared parameters are passed. A hit is a text, a (text, score) pair,
+    or a mapping or object with `text`, `content` or `memory`, and optionally `score`, `id` and `metadata`. A hit is traced
+    to its source by the metadata passed to `add`, by the id returned from `add`, or by its text. The methods `clear`, `settle` and `close` are called if they exist.
     """
 
     def add(self, text: str) -> Any:
@@ -142,14 +141,14 @@ class Memory(Protocol):
 
 @runtime_checkable
 class Model(Protocol):
-    """An answering or judging model. It raises ModelError, which may be transient.
+    """An answering or judging model. Raises ModelError, which may be transient.
 
     Inherit from this class to get the default `cache_salt` and `estimate`.
     """
 
     @property
     def name(self) -> str:
-        """The name that is recorded with results."""
+        """The name recorded with results."""
         ...
 
     def complete(
@@ -160,7 +159,7 @@ class Model(Protocol):
 
     @property
     def cache_salt(self) -> str:
-        """Everything besides the name and the messages that affects the answers, such as the address."""
+        """Anything else that affects the answers besides the name and the messages, such as the address."""
         return ""
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
@@ -173,15 +172,15 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that is recorded with results."""
+        """The name recorded with results."""
         ...
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return one score per metric. Its value is None where the answer can't be scored."""
+        """Return one score per metric. The value is None if the answer can't be scored."""
         ...
 
     def prompt_hashes(self) -> Mapping[str, str]:
-        """Return the hashes of the prompts by question type, as recorded with results.
+        """Return the hash of the prompt for each question type, as recorded with results.
 
         Judges without prompts inherit this method.
         """

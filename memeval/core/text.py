@@ -45,14 +45,14 @@ def _porter() -> Callable[[str], str]:
 def stem(word: str) -> str:
     """Stem a lower-case word with the Snowball project's version of Porter's algorithm (Porter 1980).
 
-    A stemmer stores the current word as its state, so it isn't thread-safe.
+    A stemmer keeps the current word as state, so it isn't thread-safe.
     """
     with _STEMMER_LOCK:
         return _porter()(word)
 
 
 def stems(text: str) -> list[str]:
-    """Return the stemmed words in their order."""
+    """Return the stemmed words in order."""
     return [stem(word) for word in words(text)]
 
 
@@ -79,9 +79,9 @@ def normalize_answer(text: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the number of tokens, for models that don't report it.
+    """Estimate the token count, for models that don't report it.
 
-    The estimate is one token for 4 characters of Latin text and one for each CJK character.
+    The estimate is one token per four characters of Latin text and one per CJK character.
     """
     wide = len(_CJK.findall(text))
     return wide + (len(text) - wide + 3) // 4

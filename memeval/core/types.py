@@ -1,4 +1,4 @@
-"""Types shared across modules of the benchmark platform. All are frozen."""
+"""Frozen types shared across the benchmark platform."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class QuestionType(StrEnum):
-    """The ability that a question tests. The types are the same for all benchmarks."""
+    """The ability tested by a question. The types are shared by all benchmarks."""
 
     FACT_RECALL = "fact_recall"
     MULTI_HOP = "multi_hop"
@@ -55,8 +55,8 @@ class Turn:
 class Session:
     """A conversation.
 
-    `id` is opaque. In some data sets the original ids give away the gold answers, so loaders replace them. The original is
-    kept in `source_id`, which no system under test ever sees.
+    `id` is opaque. In some data sets the original ids give away the gold answers, so loaders replace them. The original id is
+    kept in `source_id`, which is never passed to a system under test.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Question:
     """A question and its gold answers.
 
     `answers` is empty if there is no gold answer, and the `evidence_*` fields are empty if the evidence isn't known. Evidence
-    ids are ids of sessions and turns of the case. `category` is the benchmark's own name for the type.
+    ids refer to sessions and turns of the case. `category` is the benchmark's own name for the type.
     """
 
     id: str
@@ -85,13 +85,13 @@ class Question:
 
     @property
     def is_abstention(self) -> bool:
-        """Return whether abstaining is the right answer."""
+        """Return whether abstaining is the correct answer."""
         return self.type is QuestionType.ABSTENTION
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A memory scope. It has the sessions to ingest and the questions to ask about them."""
+    """A memory scope with the sessions to ingest and the questions to ask about them."""
 
     id: str
     sessions: tuple[Session, ...]
@@ -114,7 +114,7 @@ class SearchRequest:
 class Retrieved:
     """A retrieved passage. Lists of passages are ordered best first.
 
-    `sessions` and `turns` are the ids of its sources, as far as the provider reports them. If it reports none, retrieval
+    `sessions` and `turns` are the ids of its sources, if reported by the provider. If none are reported, retrieval
     metrics are unscored rather than zero.
     """
 
@@ -130,8 +130,8 @@ class Retrieved:
 class Answer:
     """An answer to a question, and the hash of the prompt that produced it.
 
-    `confidence` is the model's own estimate from 0 to 1, if it was asked for one. `withheld` is the answer that was held back
-    because the confidence was too low.
+    `confidence` is the model's own estimate from 0 to 1, if it was asked for one. `withheld` is the answer replaced by an abstention
+    because of low confidence.
     """
 
     text: str
@@ -148,8 +148,8 @@ class Score:
     """One judgement.
 
     A `value` of None means that the answer was not scored, because the judge failed or the question has no gold answer. It
-    doesn't mean that the answer is wrong. `evidence` holds the texts that were judged or that the judge produced, such as a
-    patch and the output of its tests; it is for reading only, and not part of results.
+    doesn't mean that the answer is wrong. `evidence` holds texts judged or produced by the judge, such as a patch and its
+    test output. It is for reading only and not part of results.
     """
 
     metric: str
