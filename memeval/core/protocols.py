@@ -122,12 +122,15 @@ class Provider(Protocol):
 
 
 class Memory(Protocol):
-    """A memory system as a Python object, for `memeval.evaluate` and `adapter:`. Only these two methods are required; there is no base class.
+    """A memory system as a Python object, for `memeval.evaluate` and `adapter:`.
+
+    Only these two methods are required; there is no base class.
 
     The methods may also have any of the parameters `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or
-    `user_id`), and `k` may be named `limit` or `top_k`. Only declared parameters are passed. A hit is a text, a (text, score) pair,
-    or a mapping or object with `text`, `content` or `memory`, and optionally `score`, `id` and `metadata`. A hit is traced
-    to its source by the metadata passed to `add`, by the id returned from `add`, or by its text. The methods `clear`, `settle` and `close` are called if they exist.
+    `user_id`), and `k` may be named `limit` or `top_k`. Only declared parameters are passed. A hit is a text, a (text, score)
+    pair, or a mapping or object with `text`, `content` or `memory`, and optionally `score`, `id` and `metadata`. A hit is
+    traced to its source by the metadata passed to `add`, by the id returned from `add`, or by its text. The methods `clear`,
+    `settle` and `close` are called if they exist.
     """
 
     def add(self, text: str) -> Any:

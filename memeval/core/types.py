@@ -130,8 +130,8 @@ class Retrieved:
 class Answer:
     """An answer to a question, and the hash of the prompt that produced it.
 
-    `confidence` is the model's own estimate from 0 to 1, if it was asked for one. `withheld` is the answer replaced by an abstention
-    because of low confidence.
+    `confidence` is the model's own estimate from 0 to 1, if it was asked for one. `withheld` is the answer replaced by an
+    abstention because of low confidence.
     """
 
     text: str

@@ -1,1 +1,1 @@
-"""The engine of all runs, with settings, plan, phases, checkpoints, progress, merging and results."""
+"""The engine that performs runs: settings, plan, phases, checkpoints, progress, merging and results."""

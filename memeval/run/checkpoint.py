@@ -1,7 +1,7 @@
-"""Open a run in this process and track its folder, lock, plan and remaining work.
+"""An open run in this process, with its folder, lock, plan and remaining work.
 
-All state is in run.db. A record is both a result and a checkpoint, and is written in one transaction (see `results.store`). So a
-killed run resumes with the first item that has no record.
+All state is in run.db. A record is both a result and a checkpoint, and is written in one transaction (see `results.store`). A
+killed run therefore resumes with the first item that has no record.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ORDER = tuple(Phase)
 
 
 def new_group() -> str:
-    """Return an id for the runs of one command: UTC time and random characters."""
+    """Return an id for the runs of one command, made of the UTC time and random characters."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
@@ -36,7 +36,7 @@ def now() -> str:
 
 
 def is_running(folder: Path) -> bool:
-    """Return whether a runner holds the lock of the run. In a read-only folder this is never the case."""
+    """Return whether a runner holds the lock of the run. Always false in a read-only folder."""
     if not os.access(folder, os.W_OK) or not (folder / "run.lock").exists():
         return False
     lock = RunLock(folder / "run.lock")
@@ -49,7 +49,7 @@ def is_running(folder: Path) -> bool:
 
 
 def is_complete(store: RunStore, phase: Phase) -> bool:
-    """Return whether a phase has no work left, which includes phases disabled by the settings."""
+    """Return whether a phase has no work left. Phases disabled by the settings count as complete."""
     if store.meta("plan") is None:
         return False
     if phase is Phase.INGEST:
@@ -88,7 +88,7 @@ class Run:
                 self.salvaged = salvage(folder / "run.db")
             self.store = RunStore(folder / "run.db", create=create)
         except BaseException:
-            if new:  # e.g. a full disk: what is left could not be resumed
+            if new:  # e.g. a full disk: the remains could not be resumed
                 for rest in folder.glob("run.db*"):
                     rest.unlink(missing_ok=True)
             self._lock.release()
@@ -115,7 +115,7 @@ class Run:
 
     @classmethod
     def resume(cls, results: ResultsDir, run: str) -> Run:
-        """Open an existing run. Raises RunError if another runner has locked the run or the run has no settings."""
+        """Open an existing run. Raises RunError if the run is locked by another runner or has no settings."""
         opened = cls(results, results.find(run))
         if opened.store.meta("settings") is None:
             opened.close()
@@ -145,7 +145,7 @@ class Run:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings with which the run was started or last changed."""
+        """Return the current settings of the run."""
         return Settings.from_json(self.store.meta("settings"))
 
     @property
@@ -154,7 +154,7 @@ class Run:
         return self.store.meta("plan") is not None
 
     def plan(self, rows: Iterable[QuestionRow], about: Mapping[str, Any]) -> None:
-        """Store the chosen questions and facts about the data, in one transaction."""
+        """Store the chosen questions and the facts about the data in one transaction."""
         chosen = list(rows)
         before = self.store.meta("planned_for")
         if before is not None and before != about.get("data_hash"):
@@ -176,11 +176,11 @@ class Run:
         return record
 
     def pending(self, phase: Phase) -> list[QuestionRow]:
-        """Return, in order, the questions that have no record of the phase."""
+        """Return the questions without a record of the phase, in order."""
         return _pending(self.store, phase)
 
     def pending_cases(self) -> set[str]:
-        """Return the cases that are not completely ingested."""
+        """Return the cases that are not fully ingested."""
         return _pending_cases(self.store)
 
     def is_complete(self, phase: Phase) -> bool:
@@ -199,9 +199,8 @@ class Run:
     def forget(self, first: Phase) -> None:
         """Remove the records of a phase and of all later phases.
 
-        For ingest, providers also clear their state before the first batch of a case.
-
-        State adopted from another run is left unchanged, because a new ingest uses its own scopes.
+        If ingest is among them, providers also clear their state before the first batch of each case. State adopted from
+        another run is left unchanged, because a new ingest uses its own scopes.
         """
         with self.store.transaction():
             for phase in ORDER[ORDER.index(first) :]:
@@ -215,7 +214,7 @@ class Run:
             shutil.rmtree(self.state, ignore_errors=True)
 
     def forget_failed(self) -> int:
-        """Remove failed records and the records that depend on them, so that they are retried. Return the number of questions.
+        """Remove failed records and their dependents so that they are retried. Return the number of affected questions.
 
         A case with a failed batch is ingested again as a whole, because later batches were stored without it.
         """
@@ -246,7 +245,7 @@ class Run:
         self.store.set_meta("result_file", None)
 
     def adopt(self, source: RunStore, source_folder: Path, first: Phase) -> None:
-        """Adopt the plan of another run and its records before phase `first`. The state of its provider is adopted if needed."""
+        """Adopt another run's plan and its records before phase `first`, and the state of its provider if needed."""
         earlier = ORDER[: ORDER.index(first)]
         if first is Phase.SEARCH and (source_folder / "state").is_dir():
             shutil.copytree(source_folder / "state", self.state, dirs_exist_ok=True)

@@ -1,10 +1,10 @@
-"""Run any kind of subject, which is a memory system behind an API or the sessions of a client.
+"""Run any kind of subject: a memory system behind an API, or the sessions of a client.
 
-A subject chooses the questions, lists the work of each phase, does one item of it, and describes its result. The engine opens or
-creates the run, skips items with a record, runs threads, shows progress, and writes the result file.
+The subject chooses the questions, lists the work items of each phase, processes single items, and describes the result. The
+engine opens or creates the run, skips recorded items, manages threads and progress, and writes the result file.
 
-Phases run one after another. Every item ends in a record, even if it fails. A run ends early only on faults that no
-question caused, such as a stop by the user, the budget, broken data or a bug. Completed work is kept.
+Phases run one after another. Every item ends in a record, even if it fails. A run ends early only for reasons unrelated
+to a single question, such as a stop by the user, an exhausted budget, broken data or a bug. Completed work is kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ AnySubject = TypeVar("AnySubject", bound="Subject")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How to run the phases. If `concurrency` is None, the default of the subject is used."""
+    """The phases to run, and their concurrency. None means the subject's default."""
 
     concurrency: int | None = None
     phases: tuple[Phase, ...] = ORDER
@@ -43,9 +43,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The work of a phase. `items` holds the remaining items of `total`. The progress display shows `label`.
+    """The work of a phase. `items` holds the remaining items out of `total`, and `label` is shown in the progress display.
 
-    `open` prepares the phase and returns the function that does one item. It is not called if nothing is `pending`.
+    `open` prepares the phase and returns the function that processes one item. It is not called if nothing is `pending`.
     """
 
     label: str
@@ -58,16 +58,16 @@ class Stage:
 
 
 class Reported(Protocol):
-    """The object from which the result of a run is built."""
+    """The source of the result of a run."""
 
     @property
     def benchmark(self) -> str:
-        """Return the name of the benchmark for the name of the result file."""
+        """Return the benchmark's name, which is part of the result's file name."""
         ...
 
     @property
     def results_version(self) -> str:
-        """Return the version that names the folder of the result, or an empty string for the version of this package."""
+        """Return the version used as the name of the result's folder, or an empty string for the version of this package."""
         ...
 
     def result(self, run: Run) -> dict[str, Any]:
@@ -75,19 +75,19 @@ class Reported(Protocol):
         ...
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """Return the additional files that belong to the result `file`, by their path in the results folder."""
+        """Return the additional files of the result `file`, keyed by their path in the results folder."""
         ...
 
 
 class Subject(Reported, Protocol):
-    """The system that a run measures."""
+    """The system measured by a run."""
 
     def about(self) -> Mapping[str, Any]:
-        """Return the values that are stored with a new run in addition to its settings."""
+        """Return values to store with a new run in addition to its settings."""
         ...
 
     def check_unchanged(self, run: Run) -> None:
-        """Check that a resumed run would measure the same as before. Raises RunError or DataError."""
+        """Check that a resumed run would measure the same subject and data. Raises RunError or DataError."""
         ...
 
     def plan(self, run: Run) -> None:
@@ -95,7 +95,7 @@ class Subject(Reported, Protocol):
         ...
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """Return the work of a phase. Return None if the subject has no such work or did it in an earlier phase."""
+        """Return the work of a phase, or None if the subject has no such work or did it in an earlier phase."""
         ...
 
 
@@ -125,7 +125,7 @@ def _note_change_of_code(store: RunStore) -> None:
 
 
 def perform(run: Run, subject: Subject, stop: Stop, progress: Progress, work: Work | None = None) -> Path | None:
-    """Run the requested phases. Return the path of the result if the report is one of them.
+    """Run the requested phases. Return the path of the result if they include the report.
 
     Raises MemevalError if the run ends early.
     """
@@ -169,7 +169,7 @@ def report(run: Run, subject: Reported) -> Path:
 
 
 def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
-    """Charge the costs that a run has already paid to the budget, so that the budget holds over all starts of the run."""
+    """Charge the budget with the costs already paid by a run, so that the limit covers all starts of the run."""
     path = results.find(run) / "run.db"
     if damage(path):
         rows = read(path)
@@ -186,7 +186,7 @@ def count_spent(results: ResultsDir, run: str, budget: Budget) -> None:
 
 
 def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str, str]] = ()) -> None:
-    """Add the cost of records of a phase. The batches or epochs of an item are left out if the whole item is recorded."""
+    """Add the costs of a phase's records. Batches and epochs are excluded if their whole item is recorded."""
     for record in records:
         batch_of_a_whole = record.key.part and (record.key.case_id, record.key.question_id) in whole
         cost = record.payload.get("usage", {}).get("cost_usd")
@@ -195,10 +195,10 @@ def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str
 
 
 def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, stop: Stop, name: str = "memeval") -> None:
-    """Process each item. If only one thread is allowed, this happens in the caller's thread.
+    """Process each item. With a single thread, the caller's thread is used.
 
     At most `threads` + 1 items are loaded at once because an item can be a large case. The first error is raised after the work
-    in progress has ended. The stop flag raises StoppedError.
+    in progress has ended. Raises StoppedError once the stop flag is set.
     """
     if threads <= 1:
         for item in items:

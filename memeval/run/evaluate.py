@@ -52,9 +52,9 @@ def evaluate(
 ) -> RunResult:
     """Run a benchmark on a memory system that is a Python object, and return the result.
 
-    `memory` is an object, or a class or function that makes an object for each case from the arguments in `options`. See
-    `memeval.Memory` for the methods that it needs. Without an `answering_model` the run measures retrieval. `benchmark` is
-    a name or the path of a YAML file. Further `settings` are those of `memeval.Settings`, such as `granularity` or
+    `memory` is an object, or a class or function that creates one for each case from the arguments in `options`. See
+    `memeval.Memory` for the required methods. Without an `answering_model`, only retrieval is measured. `benchmark` is
+    a name or the path of a YAML file. Further `settings` are fields of `memeval.Settings`, such as `granularity` or
     `variant`.
 
     The run is kept in `results_dir`, which defaults to `MEMEVAL_RESULTS` or `results`, so that `memeval compare` and
@@ -86,7 +86,7 @@ def evaluate(
 
 
 def _catalog(name: str, config_dirs: Sequence[str | Path]) -> Catalog:
-    """Return a catalog in which the object is a provider."""
+    """Return a catalog that includes the object as a provider."""
     origin = SpecOrigin(Path(f"<{name}>"))
     spec = ProviderSpec(name, ProviderType.LOCAL, description="A Python object.", implementation="python", origin=origin)
     return replace(Catalog.default([Path(folder) for folder in config_dirs]), own={name: spec})

@@ -1,8 +1,8 @@
 """Turn the answers of another program into a run.
 
-The file is LongMemEval's JSONL with one {"question_id", "hypothesis"} on each line.
+The file has LongMemEval's JSONL format, with one {"question_id", "hypothesis"} object per line.
 
-Questions without a line are failed, not left out, as in the official script.
+Questions without a line count as failed rather than being left out, as in the official script.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ MISSING = "the file has no hypothesis for this question"
 
 
 def as_id(name: str) -> str:
-    """Convert the name of a system to a part of a run id."""
+    """Convert the name of a system to the form used in run ids."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60] or "hypotheses"
 
 
 def read_hypotheses(path: Path) -> dict[str, str]:
-    """Read the hypotheses by question id. Raises DataError with the line of a fault."""
+    """Read the hypotheses by question id. Raises DataError with the number of the faulty line."""
     found: dict[str, str] = {}
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -60,7 +60,7 @@ def _line(line: bytes, where: str) -> tuple[str, str]:
 
 
 class HypothesesSubject(ProviderSubject):
-    """A run over the answers of another program. Raises ConfigError, or DataError for a broken file."""
+    """A subject for the answers of another program. Raises ConfigError, or DataError for a broken file."""
 
     def __init__(self, settings: Settings, context: RunContext, file: Path, system: str) -> None:
         plan = make_plan(settings, context.catalog)
@@ -71,7 +71,7 @@ class HypothesesSubject(ProviderSubject):
         self._given = read_hypotheses(file)
 
     def about(self) -> Mapping[str, Any]:
-        """Describe the run and the file of answers with its hash."""
+        """Describe the run, including the hash of the answer file."""
         digest = hashlib.sha256(self._file.read_bytes()).hexdigest()
         return {**super().about(), "hypotheses": {"system": self._system, "file": self._file.name, "sha256": digest}}
 

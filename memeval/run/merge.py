@@ -39,7 +39,7 @@ def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
 def create_merged(
     results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any], stores: Mapping[str, RunStore]
 ) -> Run:
-    """Create the merged run. If several shards have the same record, that of the first shard is kept."""
+    """Create the merged run. If several shards have the same record, the first shard's record is kept."""
     run = Run.create(results, run_id, settings, {**about, "merged_from": list(stores)})
     try:
         with run.store.transaction():
@@ -66,7 +66,7 @@ def check_judged(store: RunStore, expected: set[tuple[str, str]], *, of: str, fi
 
 
 def difference(one: Any, other: Any, path: str = "") -> str:
-    """Return the dotted name of the first field that differs, or an empty string if all are equal."""
+    """Return the dotted name of the first differing field, or an empty string if all are equal."""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return path if one != other else ""
     for key in dict.fromkeys((*one, *other)):
@@ -98,7 +98,7 @@ def check_shards(shards: Mapping[str, str | None]) -> None:
 
 
 def _common_settings(stores: Mapping[str, RunStore]) -> Settings:
-    """Return the settings without the shard. Raises RunError with the setting that differs or is missing."""
+    """Return the settings without the shard. Raises RunError with the name of a differing or missing setting."""
     found = {name: store.meta("settings") for name, store in stores.items()}
     plans = {name: store.meta("plan") for name, store in stores.items()}
     if unplanned := [name for name in stores if found[name] is None or plans[name] is None]:

@@ -1,12 +1,12 @@
-"""Implement four of the five phases as functions of values.
+"""Four of the five phases as functions of values.
 
-They depend only on protocols, and a subject records what they return.
+They depend only on protocols. Their return values are recorded by the subject.
 
-Ingest    passes the sessions of a case to the provider, in time order and in batches, without anything that reveals gold
+Ingest    passes the sessions of a case to the provider, in time order and in batches, without hints at the gold answers
 Search    asks the provider for memories that are relevant to a question
-Answer    lets the answering model read the hits. Reader `direct` takes its reply unchanged. Reader `con` (chain of note,
-          LongMemEval) gives the memories as JSON, lets the model write notes, and takes the text after the last `Answer:`.
-          Reader `con-session` first lets the model write a note on each session in a separate call, then answer from the notes
+Answer    lets the answering model read the hits. Reader `direct` uses the reply unchanged. Reader `con` (chain of note,
+          LongMemEval) passes the memories as JSON, lets the model write notes, and uses the text after the last `Answer:`.
+          Reader `con-session` first has the model write a note on each session in a separate call, then answer from the notes
 Evaluate  computes retrieval metrics of the hits and judges the answers
 
 A score of a ranking is named `<level>.<metric>@<k>` (`session.recall_all@5`). Other scores have the name of their judge or
@@ -38,12 +38,12 @@ from memeval.specs import BenchmarkSpec, IngestionMode
 from memoryd.core.types import Completion, Usage
 
 BULK = 50
-"""Sessions per call; bounds the work lost between checkpoints."""
+"""Maximum sessions per call, which limits the work lost between checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The sessions of one call. With `wait`, indexing is awaited after the call. `chunks` maps chunk ids to turn ids."""
+    """The sessions of one call. If `wait` is true, indexing is awaited after the call. `chunks` maps chunk ids to turn ids."""
 
     part: str
     sessions: tuple[Session, ...]
@@ -52,15 +52,15 @@ class Batch:
 
 
 def case_tag(benchmark: str, case_id: str) -> str:
-    """Return the name of a case for systems under test.
+    """Return the case's name as shown to systems under test.
 
-    It is a digest because LongMemEval's ids reveal unanswerable questions (`_abs`).
+    The name is a digest because LongMemEval's ids mark unanswerable questions (`_abs`).
     """
     return sha256(f"{benchmark}|{case_id}".encode()).hexdigest()[:16]
 
 
 def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
-    """Return the provider's name for a case. It is the filled template, limited to characters that any system accepts."""
+    """Return the provider's name for a case: the filled-in template, limited to characters accepted by every system."""
     values = {"runId": run_id, "benchmark": benchmark, "caseId": case_tag(benchmark, case_id)}
     raw = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), template)
     safe = re.sub(r"[^A-Za-z0-9_-]+", "-", raw)
@@ -71,16 +71,16 @@ def scope_of(template: str, run_id: str, benchmark: str, case_id: str) -> str:
 
 
 def visible(session: Session) -> Session:
-    """Return a session without its source id and metadata, because these can reveal gold."""
+    """Return a session without its source id and metadata, because these can reveal the gold answer."""
     return replace(session, source_id="", turns=tuple(replace(turn, metadata=EMPTY) for turn in session.turns))
 
 
 def batches(
     sessions: Sequence[Session], mode: IngestionMode, *, user_only: bool = False, spec: BenchmarkSpec | None = None
 ) -> Iterator[Batch]:
-    """Yield the ingest calls for a case. Sessions are preprocessed as the benchmark's file says.
+    """Yield the ingest calls for a case. Sessions are preprocessed as specified in the benchmark's file.
 
-    Sessions without a time keep their position.
+    The order is that of `in_time_order`.
     """
     size = (spec.batching.size if spec else 0) or (BULK if mode is IngestionMode.BULK else 1)
     seen = [_prepared(visible(user_side(one) if user_only else one), spec) for one in in_time_order(sessions)]
@@ -97,7 +97,7 @@ def _prepared(session: Session, spec: BenchmarkSpec | None) -> tuple[Session, di
 
 
 def in_time_order(sessions: Sequence[Session]) -> list[Session]:
-    """Sort sessions by time where it is known. The others keep the order of the benchmark."""
+    """Sort sessions by time. Keep the benchmark's order if a time is missing or if only some times have a time zone."""
     if any(session.at is None for session in sessions):
         return list(sessions)
     if len({session.at.tzinfo is None for session in sessions if session.at}) > 1:
@@ -107,9 +107,9 @@ def in_time_order(sessions: Sequence[Session]) -> list[Session]:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """How to search.
+    """The parameters of a search.
 
-    `depth` hits are requested. The texts of the first `kept` hits are recorded, and only the sources of the others.
+    `depth` hits are requested. Texts are recorded for the first `kept` hits, and only sources for the rest.
 
     Hits with a score below `threshold` are dropped. `chunks` holds the chunks from the ingest of the case.
     """
@@ -133,7 +133,7 @@ def search(provider: Provider, scope: str, question: Question, plan: SearchPlan)
 def _of_data(pieces: Sequence[Retrieved], chunks: Chunks) -> list[Retrieved]:
     """Map hits to the turns of the data.
 
-    The chunks of one turn are merged at the position of the best chunk and keep all their texts.
+    Chunks of the same turn are merged at the position of the best chunk, with all their texts.
     """
     if not chunks:
         return list(pieces)
@@ -157,12 +157,12 @@ def _kept(piece: Retrieved, with_text: bool) -> dict[str, Any]:
 
 
 def found(payload: Mapping[str, Any]) -> list[Retrieved]:
-    """Return the hits of a search record, the best first."""
+    """Return the hits of a search record, best first."""
     return [retrieved_from_json(item) for item in payload["retrieved"]]
 
 
 def sizes(payload: Mapping[str, Any]) -> list[int]:
-    """Estimate the tokens of each hit of a record. Older versions stored later hits without a text, so these count 0."""
+    """Estimate the tokens of each hit of a record. Hits stored without a text by older versions count as 0."""
     return [int(item["tokens"]) if "tokens" in item else estimate_tokens(item["text"]) for item in payload["retrieved"]]
 
 
@@ -178,12 +178,12 @@ _ASK_CONFIDENCE = (
 WITHHELD = "No information available."
 """The answer given when the model is not confident enough."""
 NOTHING = frozenset({"", "empty", "none", "nothing"})
-"""Notes that mean that a session holds nothing for the question."""
+"""Notes that mark a session as irrelevant to the question."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSetup:
-    """How the answering model reads, with prompts, a reader and the required confidence (None means that it is not asked for)."""
+    """The prompts, the reader and the required confidence of the answering model. None means that no confidence is requested."""
 
     prompt_for: PromptFor
     reader: str = "direct"
@@ -192,7 +192,7 @@ class ReaderSetup:
 
 
 def answer(model: Model, reading: ReaderSetup, question: Question, pieces: Sequence[Retrieved]) -> Answer:
-    """Return the answer of the model. Raises ModelError, including for an empty reply."""
+    """Return the model's answer. Raises ModelError, including for an empty reply."""
     prompt, reader = reading.prompt_for(question), reading.reader
     calls: list[Completion] = []
     if reader == "con-session" and reading.note_for is not None:
@@ -225,7 +225,7 @@ def _values(question: Question, pieces: Sequence[Retrieved], *, as_json: bool = 
 def _notes(
     model: Model, prompt: Prompt, question: Question, pieces: Sequence[Retrieved], calls: list[Completion]
 ) -> Iterator[Retrieved]:
-    """Yield the model's note on each session at the position of the session's first hit. Empty notes are left out."""
+    """Yield the model's note on each session at the position of the session's first hit. Empty notes are dropped."""
     sessions: dict[tuple[str, ...] | int, list[Retrieved]] = {}
     for number, piece in enumerate(pieces):
         sessions.setdefault(piece.sessions or number, []).append(piece)
@@ -237,7 +237,7 @@ def _notes(
 
 
 def confident(reply: str) -> tuple[str, float | None]:
-    """Split off the last line `Confidence: N` of the reply. Return the rest, and N as a share or None."""
+    """Split off the final `Confidence: N` line of the reply. Return the rest and N as a fraction, or None without such a line."""
     match = _CONFIDENCE.search(reply.rstrip())
     if match is None:
         return reply, None
@@ -245,7 +245,7 @@ def confident(reply: str) -> tuple[str, float | None]:
 
 
 def asked(question: Question) -> str:
-    """Return the question as the model reads it. It includes the benchmark's answer choices (`options`) if there are any."""
+    """Return the question as shown to the model, including the benchmark's answer choices (`options`) if there are any."""
     options = question.metadata.get("options") or ()
     return "\n".join([question.text, "", *map(str, options)]) if options else question.text
 
@@ -262,7 +262,7 @@ NO_TURNS = "the pieces of this system are not single turns"
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The targets of a ranking by level, and the time of each evidence id."""
+    """The targets of a ranking at each level, and the time of each evidence id."""
 
     targets: tuple[Targets, ...]
     dates: Mapping[str, datetime] = field(default_factory=lambda: EMPTY)
@@ -278,7 +278,7 @@ def ranking_scores(
 ) -> Iterator[dict[str, Any]]:
     """Yield the scores of all metrics at all levels and cut-offs, then recency.
 
-    Without `single_turns`, hits span several turns. Turn level is then skipped, because k hits are not k turns.
+    If `single_turns` is false, hits span several turns. The turn level is then skipped, because k hits are not k turns.
     """
     for aim in gold.targets:
         no_turns = aim.level == "turn" and not single_turns and not aim.skipped
@@ -297,7 +297,7 @@ def ranking_scores(
 def budget_scores(
     pieces: Sequence[Retrieved], tokens: Sequence[int], gold: Gold, granularity: str = "turn"
 ) -> Iterator[dict[str, Any]]:
-    """Yield the recall within token budgets, counting whole hits in order. It compares systems with hits of any size."""
+    """Yield the recall within token budgets, counting whole hits in order. It is comparable across hit sizes."""
     for target in gold.targets:
         whole = scorer(pieces, target, granularity)
         for budget in BUDGETS:
@@ -330,7 +330,7 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 
 
 def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:
-    """Return the scores of all judges. Raises ModelError if a judge does not handle the failure of its model."""
+    """Yield the scores of all judges. Raises ModelError if a judge does not handle a failure of its model."""
     for judge in judges:
         for score in judge.score(question, answer):
             data = score_to_json(score)
@@ -341,7 +341,7 @@ def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -
 
 
 def over_epochs(epochs: Sequence[Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """Merge the scores of a question's epochs. The value is the mean, in which an unclear verdict counts as 0."""
+    """Merge the scores of a question's epochs. The value is their mean, with unclear verdicts counted as 0."""
     found = [{score["metric"]: score for score in scores} for scores in epochs]
     return [_over_epochs([scores[name] for scores in found if name in scores], len(epochs)) for name in found[0]]
 
@@ -357,7 +357,7 @@ def _over_epochs(scores: Sequence[Mapping[str, Any]], epochs: int) -> dict[str, 
 
 
 def score_status(score: Score) -> str:
-    """Return the status of a score. A score without a value is `skipped` if its reason states that the protocol asks for none."""
+    """Return the status of a score. A score without a value is `skipped` if its reason states that the protocol requires none."""
     if score.value is not None:
         return "scored"
     return "skipped" if score.reason.startswith("skipped") else "unscored"

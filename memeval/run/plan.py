@@ -1,6 +1,6 @@
-"""Turn settings and specs into the parts of a run and choose its questions.
+"""Turn settings and specs into the components of a run and choose its questions.
 
-Only this module resolves names to objects. Questions are stored with everything that later phases need to score them,
+This is the only module that resolves names to objects. Questions are stored with everything that later phases need to score them,
 because later phases have no access to the haystack.
 """
 
@@ -38,12 +38,12 @@ from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType, to_plain
 PROMPTED = ("llm", "rubric")
 """Judges that take prompts."""
 RUN_METRICS = ("accuracy", "abstention", "recency", "latency", "usage", "accuracy_gain")
-"""Metrics that a benchmark may name and that every run has where they apply; those of rankings are registered."""
+"""Non-ranking metrics that a benchmark may name. Every run reports them where applicable. Ranking metrics are registered."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """The resources that all runs of a command share."""
+    """The resources shared by all runs of a command."""
 
     catalog: Catalog
     cache: ModelCache
@@ -51,12 +51,12 @@ class RunContext:
     stop: Stop
     sources: Sources
     memories: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """The caller's own objects by the name of their provider."""
+    """The caller's own objects by provider name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings of a run with the specs that they name and with derived values."""
+    """The settings of a run, with the specs they refer to and values derived from both."""
 
     settings: Settings
     benchmark: BenchmarkSpec
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def variant(self) -> str:
-        """Return the protocol of the retrieval metrics."""
+        """Return the scoring protocol of the retrieval metrics."""
         return self.settings.variant or self.benchmark.retrieval.variant or "evidence"
 
     @property
@@ -74,13 +74,13 @@ class Plan:
 
     @property
     def top_k(self) -> int:
-        """Return the number of hits that the answering model reads."""
+        """Return the number of hits passed to the answering model."""
         limit = self.benchmark.search.limit
         return min(self.settings.top_k, limit) if limit and not self.settings.search_k else self.settings.top_k
 
     @property
     def search_k(self) -> int:
-        """Return the number of hits to request. It suffices for every cut-off, even if several turns belong to one session."""
+        """Return the number of hits to request, which by default covers every cut-off even if a session yields several hits."""
         if self.settings.search_k:
             return max(self.settings.search_k, self.settings.top_k)
         if self.benchmark.search.limit:
@@ -96,18 +96,18 @@ class Plan:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Return the names of the judges. There are none without answers."""
+        """Return the names of the judges, or none if the run has no answers."""
         own = "custom" if self.benchmark.custom_evaluator else self.benchmark.judge.name
         return tuple(part.strip() for part in (self.settings.judge or own).split(",") if part.strip())
 
     def benchmark_json(self) -> dict[str, Any]:
-        """Return the resolved file of the benchmark."""
+        """Return the benchmark's resolved file."""
         return cast(dict[str, Any], to_plain(self.benchmark))
 
     def provider_json(self) -> dict[str, Any]:
-        """Return the resolved file of the provider.
+        """Return the provider's resolved file.
 
-        The values of headers and of a server's environment are removed as possible secrets.
+        Header values and a server's environment are removed because they may contain secrets.
         """
         spec = cast(dict[str, Any], _without_headers(to_plain(self.provider)))
         if self.provider.mcp is not None:
@@ -116,11 +116,11 @@ class Plan:
 
 
 NO_MODEL = "none"
-"""Name of an answering model that disables answering, whatever the benchmark's file names."""
+"""The answering-model name that disables answering, even if the benchmark's file names a model."""
 
 
 def with_defaults(settings: Settings, catalog: Catalog, *, answers: bool = True) -> Settings:
-    """Fill in models from the benchmark's file where no flag names one. Raises ConfigError.
+    """Fill in models from the benchmark's file if no flag names one. Raises ConfigError.
 
     Without `answers`, only the judge's model is filled in, because the answers come from elsewhere.
     """
@@ -159,13 +159,13 @@ def _check_names(spec: BenchmarkSpec) -> None:
 
 
 def open_data(plan: Plan, context: RunContext) -> Benchmark:
-    """Find or fetch the data of the benchmark and return the opened benchmark."""
+    """Open the benchmark, fetching its data if necessary."""
     data = Path(plan.settings.data) if plan.settings.data else None
     return open_benchmark(plan.benchmark, data, options=plan.settings.benchmark_options, sources=context.sources)
 
 
 def make_provider(plan: Plan, context: RunContext) -> Provider:
-    """Create the provider without opening it. Its option `model` names its model."""
+    """Create the provider without opening it. The option `model` names the provider's model."""
     kind = _kind(plan.provider)
     can = capabilities_of(plan)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
@@ -182,7 +182,7 @@ def make_provider(plan: Plan, context: RunContext) -> Provider:
 def _kind(spec: ProviderSpec) -> Any:
     """Return the implementing class.
 
-    An adapter that has `ingest` is itself the provider. Any other is a memory that gets wrapped.
+    An adapter with an `ingest` method is itself the provider. Any other adapter is a memory to wrap.
     """
     if spec.adapter:
         own = load_object(spec.adapter, spec.origin.path.parent, spec.origin.where("adapter"))
@@ -192,7 +192,7 @@ def _kind(spec: ProviderSpec) -> Any:
 
 
 def capabilities_of(plan: Plan) -> Capabilities:
-    """Return the capabilities that the provider's class declares. Raises ConfigError if it declares none."""
+    """Return the capabilities declared by the provider's class. Raises ConfigError if it declares none."""
     name = plan.provider.adapter or plan.provider.effective_implementation
     try:
         return cast(Capabilities, _kind(plan.provider).capabilities)
@@ -204,12 +204,12 @@ def capabilities_of(plan: Plan) -> Capabilities:
 
 
 def make_model(name: str, options: Mapping[str, Any], context: RunContext) -> Model:
-    """Create a model behind cache, budget and retries."""
+    """Create a model wrapped with caching, the budget and retries."""
     return GuardedModel(open_model(name, options), context.cache, context.budget, context.stop)
 
 
 def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
-    """Create the judges in order. Raises ConfigError, for example if a judge needs a model and none is named."""
+    """Create the judges in order. Raises ConfigError, for example if a judge's required model isn't named."""
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.judge_model_options, context) if name else None
     made = []
@@ -224,15 +224,15 @@ def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
 
 
 SUMMARIES = {"temperature": 0.1}
-"""Options of the model that judges MemoryAgentBench's summaries, as in its code; the other official judges have 0."""
+"""Options of the model that judges MemoryAgentBench's summaries, as in the official code. The other official judges use 0."""
 
 
 TABLED = ("openai/", "anthropic/", "compatible/", "http://", "https://")
-"""Prefixes of models whose cost comes only from the price table; other models report it in their replies."""
+"""Prefixes of models priced only by the price table. Other models report their cost in replies."""
 
 
 def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
-    """Return the official prompts of the benchmark's judge, if they are available. The user's own prompt takes precedence."""
+    """Return the official prompts of the benchmark's judge if available. The user's own prompt takes precedence."""
     options = plan.benchmark.judge.options
     named = options.get("official")
     if not isinstance(named, Mapping) or judge != named.get("judge", plan.benchmark.judge.name) or plan.settings.judge_prompt:
@@ -247,7 +247,7 @@ def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
 
 
 def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
-    """Return a file of official code, or None if it is unavailable. Raises DataError if the content is not the official one."""
+    """Return a file of the official code, or None if unavailable. Raises DataError if a cached file doesn't match `sha256`."""
     target = context.sources.cache.expanduser() / "official" / sha256[:16] / url.rpartition("/")[2]
     if target.exists():
         if file_sha256(target) != sha256:
@@ -262,9 +262,9 @@ def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
 
 
 def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:
-    """Create everything once, so that a missing key, prompt or option is reported before any work. Raises ConfigError.
+    """Create every component once so that a missing key, prompt or option is reported before any work. Raises ConfigError.
 
-    A run that reuses the search of another run does not need the provider's key.
+    A run that reuses another run's searches does not need the provider's key.
     """
     if plan.settings.epochs > 1 and not plan.settings.answering_model:
         raise ConfigError("--epochs repeats answers, and nothing answers here.", fix="Give --answering-model.")
@@ -285,7 +285,7 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
 
 
 def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
-    """Reject a budget if the prices are unknown, before hours are spent on ingest. Raises ConfigError."""
+    """Reject a budget for models without known prices, before hours are spent on ingest. Raises ConfigError."""
     if context.budget.limit is None or not name.startswith(TABLED):
         return
     if open_model(name, options).estimate((), None) is None:
@@ -296,7 +296,7 @@ def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> 
 
 
 def make_embedder(name: str) -> RememberingEmbedder:
-    """Create an embedder from memoryd's name for it. Raises ConfigError."""
+    """Create an embedder by its name in memoryd. Raises ConfigError."""
     from memeval.providers.memoryd import text_embedder  # this import loads memoryd, which most commands don't need
 
     try:
@@ -308,7 +308,7 @@ def make_embedder(name: str) -> RememberingEmbedder:
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
     """Return the options of a judge.
 
-    The benchmark's own judge gets the benchmark's options, and judges that take prompts get prompts.
+    The benchmark's own judge gets the benchmark's options, and judges with prompts get their prompts.
     """
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = {key: value for key, value in spec.options.items() if key != "official"} if judge == spec.name else {}
@@ -332,7 +332,7 @@ def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
 
 
 def _prompt_folder(benchmark: BenchmarkSpec) -> str:
-    """Return the prompt folder of the loader. Benchmarks of one loader share it, such as longmemeval-s and longmemeval."""
+    """Return the prompt folder, which is shared by all benchmarks with the same loader (longmemeval-s and longmemeval)."""
     return benchmark.loader or benchmark.name
 
 
@@ -356,7 +356,7 @@ def note_prompt(plan: Plan, question: Question) -> Prompt:
 
 
 def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:
-    """Return the ranking metrics that the benchmark names, or all of them by default. Other names are metrics of answers."""
+    """Return the ranking metrics named by the benchmark, or all of them by default. Names of answer metrics are ignored."""
     known = registry.metric.names()
     chosen = [name for name in plan.benchmark.metrics if name in known] or known
     return [cast(RetrievalMetric, registry.metric.get(name)) for name in chosen]
@@ -369,7 +369,7 @@ def ranked_names(plan: Plan) -> list[str]:
 
 
 def is_local(plan: Plan) -> bool:
-    """Return whether the provider runs on this machine as code or as a program."""
+    """Return whether the provider runs on this machine, as Python code or as a program."""
     return plan.provider.type in (ProviderType.LOCAL, ProviderType.MCP)
 
 
@@ -390,7 +390,7 @@ def _without_headers(value: Any) -> Any:
 
 
 def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> None:
-    """Choose the questions in one pass over the data and store them in one transaction. Raises DataError or ConfigError."""
+    """Choose the questions in a single pass over the data and store them in one transaction. Raises DataError or ConfigError."""
     rows: list[QuestionRow] = []
     refs: list[Ref] = []
     cases = 0

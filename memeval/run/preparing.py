@@ -1,7 +1,7 @@
-"""Preprocess sessions as a benchmark's file says, with removed fields, a template, escapes and chunks.
+"""Preprocess sessions as specified in a benchmark's file: field removal, template, escapes and chunking.
 
-A chunk is a turn with its own id. Its source turns are stored with the ingest of the case, so that retrieval is scored by the
-turns of the data.
+A chunk is a turn with its own id. The source turns of each chunk are stored with the case's ingest record, so that retrieval
+is scored on the original turns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memeval.core.types import Session, Turn
 from memeval.specs import ChunkingSpec, PreprocessingSpec
 
 Chunks = Mapping[str, Sequence[str]]
-"""Turn ids by the id of the chunk that contains them."""
+"""The source turn ids of each chunk, by chunk id."""
 
 
 def preprocessed(session: Session, spec: PreprocessingSpec) -> Session:
@@ -47,7 +47,7 @@ def _turn(turn: Turn, session: Session, spec: PreprocessingSpec) -> Turn:
 
 
 def chunked(session: Session, spec: ChunkingSpec) -> tuple[Session, dict[str, list[str]]]:
-    """Split turns into chunks and map each chunk to its turns. A turn that is not split keeps its id."""
+    """Split turns into chunks and map each chunk to its source turns. A turn that is not split keeps its id."""
     pieces = list(_windows(session.turns, spec) if spec.strategy == "turns" else _parts(session.turns, spec))
     return replace(session, turns=tuple(turn for turn, _ in pieces)), {turn.id: ids for turn, ids in pieces if ids != [turn.id]}
 

@@ -1,4 +1,4 @@
-"""Display progress on standard error, as live bars on a terminal and as a plain line every ten seconds elsewhere."""
+"""Progress on standard error, as live bars on a terminal and as a plain line every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class FinishedItem:
-    """A finished item of work. A failure counts as 0 in the metric unless it is `excused`, as a crash is."""
+    """A finished item of work. A failure, such as a crash, counts as 0 in the metric unless it is `excused`."""
 
     status: Status = Status.DONE
     scores: Mapping[str, float] = field(default_factory=lambda: EMPTY)
@@ -33,10 +33,10 @@ class FinishedItem:
 
 
 class Progress(Protocol):
-    """An object that receives the progress of a run. Its methods are called from several threads."""
+    """A receiver for the progress of a run. Its methods are called from several threads."""
 
     def begin(self, label: str, total: int, done: int) -> None:
-        """Start a phase. An earlier start has completed `done` of `total` items."""
+        """Start a phase. `done` of `total` items were completed in earlier starts of the run."""
 
     def advance(self, label: str, ended: FinishedItem) -> None:
         """Count a finished item."""
@@ -110,7 +110,7 @@ class QuietProgress:
 
 
 class LiveProgress:
-    """Progress as live bars with the time left, the score so far, and the cost."""
+    """Progress as live bars with the remaining time, the current score and the cost."""
 
     def __init__(self) -> None:
         self._bars = Bars(

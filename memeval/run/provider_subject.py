@@ -1,4 +1,4 @@
-"""Run a memory system behind an API. Each phase processes its cases or questions, with retries."""
+"""The subject for a memory system behind an API. Each phase processes its cases or questions with retries."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from memeval.specs import ProviderSpec, ProviderType
 from memoryd.core.types import Usage
 
 BREAK_AFTER = 20
-"""Consecutive failures that end a run: the provider or the model is down, and hours of retries would measure nothing."""
+"""Number of consecutive failures that ends a run. The provider or model is probably down, so further retries are pointless."""
 MODEL_THREADS = 4
 LOCAL_CASES = 2
-"""Default number of concurrent model or network calls; a local provider works in one thread."""
+"""Default number of concurrent model or network calls. A local provider works in one thread."""
 
 
 def check(
     settings: Settings, context: RunContext, source: reuse.Source | None = None, results: ResultsDir | None = None
 ) -> ProviderSubject:
-    """Build the subject of a new run. Every part is created once, so that problems are reported first. Raises ConfigError.
+    """Build the subject of a new run. Every component is created once to report problems early. Raises ConfigError.
 
-    If a `source` in `results` is given, the new run reuses its earlier phases. Raises RunError if the two don't match.
+    If a `source` in `results` is given, the new run reuses its earlier phases. Raises RunError if the two runs don't match.
     """
     plan = plans.make_plan(settings, context.catalog)
     plans.check_parts(plan, context, searches=source is None or source.first is Phase.SEARCH)
@@ -85,9 +85,9 @@ def refuse_client_run(store: RunStore) -> None:
 
 
 class ProviderSubject:
-    """A benchmark with a provider. `adopt` names the run from which a new run reuses the first phases.
+    """A benchmark with a provider. `adopt` names the run whose first phases are reused by a new run.
 
-    `data` is the opened benchmark, if it is not to be opened from its files.
+    `data` is an already opened benchmark. By default, the benchmark is opened from its files.
     """
 
     def __init__(
@@ -111,12 +111,12 @@ class ProviderSubject:
         return f"{self.benchmark} × {self._plan.provider.name}"
 
     def about(self) -> Mapping[str, Any]:
-        """Return the resolved files of benchmark and provider."""
+        """Return the resolved files of the benchmark and provider."""
         specs = {"benchmark_spec": self._plan.benchmark_json(), "provider_spec": self._plan.provider_json()}
         return specs | ({"adopt": self._adopt} if self._adopt else {})
 
     def check_unchanged(self, run: Run) -> None:
-        """Check that the files of benchmark and provider are unchanged. Raises RunError."""
+        """Check that the files of the benchmark and provider are unchanged. Raises RunError."""
         reuse.check_specs(run.store, self._plan, f"run {run.id}")
 
     def plan(self, run: Run) -> None:
@@ -131,14 +131,14 @@ class ProviderSubject:
             plans.choose_questions(run, self._plan, self.data(), self._context.stop)
 
     def data(self) -> Benchmark:
-        """Return the benchmark, which is opened only once."""
+        """Return the benchmark, opening it on first use."""
         if self._data is None:
             self._data = plans.open_data(self._plan, self._context)
         return self._data
 
     @staticmethod
     def single_turns(run: Run) -> bool:
-        """Return whether every hit of the run is a single turn, without which the turn level can't be scored."""
+        """Return whether every hit of the run is a single turn, which is a precondition for scoring the turn level."""
         return all(
             len(piece["turns"]) <= 1
             for record in run.store.whole_records(Phase.SEARCH)
@@ -147,7 +147,7 @@ class ProviderSubject:
         )
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """Return the remaining cases or questions of the phase. Return None for the answer phase without an answering model."""
+        """Return the remaining cases or questions of the phase, or None for the answer phase without an answering model."""
         if phase is Phase.ANSWER and not self._plan.settings.answering_model:
             return None
         label = f"{self.label}: {phase}"
@@ -164,9 +164,9 @@ class ProviderSubject:
         return Stage(label, total, total - len(rows), rows, lambda: opens(rows), threads, bool(rows))
 
     def change_judge(self, run: Run, changes: Mapping[str, Any], *, force: bool) -> ProviderSubject:
-        """Return the subject with the non-empty settings of another judge. Judgements are kept unless a setting changes.
+        """Return the subject with the non-empty `changes` to its judge settings. Judgements are kept if no setting changes.
 
-        A change requires `force`, or else ConfigError is raised.
+        Raises ConfigError if a setting changes without `force`.
         """
         old = run.settings
         new = replace(old, **{name: value for name, value in changes.items() if value})
@@ -222,7 +222,7 @@ class ProviderSubject:
         }
 
     def _shown_settings(self) -> dict[str, Any]:
-        """Return the resolved settings without private values, which are the data folder and options that look like secrets."""
+        """Return the resolved settings without private values (the data folder, and options that look like secrets)."""
         plan = self._plan
         data = plan.settings.to_json()
         data.update(
@@ -271,7 +271,7 @@ class _Phases:
     # Ingest
 
     def ingest(self) -> Stage:
-        """Ingest the cases that are not complete."""
+        """Ingest the incomplete cases."""
         left = self._run.pending_cases()
         total = len({row.case_id for row in self._run.store.questions()})
         cases = (case for case in self._data().cases() if case.id in left)
@@ -286,7 +286,7 @@ class _Phases:
             raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data that the run began with.")
 
     def _check_data(self) -> None:
-        """Check that a resumed run has the same data as when it began."""
+        """Check that the data of a resumed run is unchanged since its start."""
         planned = self._run.store.meta("plan")["data_hash"]
         if self._data().data_hash() != planned:
             raise DataError("The data are not those that the run began with.", fix="Restore them, or start a new run.")
@@ -326,7 +326,7 @@ class _Phases:
         self._finish(key, payload, sum(record.seconds for record in parts) + waited, cost=usage.cost_usd)
 
     def _clear_once(self, provider: Provider, case_id: str) -> None:
-        """Clear a case that is ingested again with --force."""
+        """Clear a case before it is ingested again with --force."""
         if self._run.store.meta("clear_first") and self._run.store.get(Key(Phase.INGEST, case_id, part="000001")) is None:
             self._retried(lambda: provider.clear(self._scope(case_id)))
 
@@ -387,7 +387,7 @@ class _Phases:
 
     @contextmanager
     def answer(self, rows: Sequence[QuestionRow]) -> Iterator[Callable[[QuestionRow], None]]:
-        """Let the answering model read the hits and answer the question."""
+        """Have the answering model answer each question from its hits."""
         settings = self._plan.settings
         model = plans.make_model(settings.answering_model, settings.model_options, self._context)
         yield lambda row: self._answer_one(model, row)
@@ -421,7 +421,7 @@ class _Phases:
         self._finish(key, payload, seconds, cost=payload["usage"]["cost_usd"])
 
     def _epoch(self, key: Key, epoch: int, do: Callable[[int, Key], tuple[dict[str, Any], float]]) -> Record:
-        """Do one epoch of a question, unless an earlier start of the run has done it. An epoch is a part of the whole record."""
+        """Process one epoch of a question unless it is already recorded. An epoch is a part of the whole record."""
         part = replace(key, part=f"{epoch:06d}")
         if (there := self._run.store.get(part)) is not None:
             return there
@@ -497,7 +497,7 @@ class _Phases:
     ) -> list[dict[str, Any]]:
         """Return the scores of the answer, or the mean scores of the answers of all epochs.
 
-        What the judges were sent is added to `said`, except for that of complete epochs, which have records of their own.
+        The judges' model calls are added to `said`, except for those of completed epochs, which have their own records.
         """
         seen = Observation(question, pieces, self._plan.top_k, self._plan.benchmark.retrieval.k)
         memories = format_memories(seen.read, as_json=self._plan.settings.reader == "con") if pieces else ""
@@ -526,7 +526,7 @@ class _Phases:
     # Records
 
     def _inherit_failure(self, key: Key, before: Key) -> bool:
-        """Fail a question with the error of the previous phase, if that phase failed. Each phase needs the one before it."""
+        """Fail a question with the error of the previous phase, if that phase failed. Return whether it did."""
         earlier = self._run.store.get(before)
         if earlier is None or earlier.status is not Status.FAILED:
             return False
@@ -536,7 +536,7 @@ class _Phases:
         return True
 
     def _failed(self, key: Key, error: MemevalError, payload: Mapping[str, Any] = EMPTY) -> None:
-        """Record a failure of the system or a model. All other errors end the run, and so does a full disk."""
+        """Record a failure of the system or a model. All other errors, and a full disk, end the run."""
         if is_disk_full(error):
             raise RunError(error.message, fix=f"Free some space, then continue: memeval eval --resume {self._run.id}") from error
         self._run.done(key, payload, status=Status.FAILED, error=f"{type(error).__name__}: {error}")
@@ -587,13 +587,13 @@ class _Phases:
             provider.close()
 
     def _note(self, provider: Provider) -> None:
-        """Store the facts that the provider reports about itself, such as the index that it actually uses."""
+        """Store the provider's facts about itself, such as the index actually in use."""
         if provider.capabilities.provenance:
             self._run.store.set_meta("provider_provenance", dict(provider.provenance()))
 
     @property
     def _ingest_threads(self) -> int:
-        """Return the number of threads for ingest. A local provider can write one case while it embeds another.
+        """Return the number of threads for ingest. A local provider can write one case while embedding another.
 
         Searches of a local provider run one at a time, so that their timings are accurate.
         """
@@ -620,7 +620,7 @@ def _question(row: QuestionRow) -> Question:
 
 
 def _in_chunks(question: Question, chunks: Chunks) -> Question:
-    """Return the question with its evidence mapped to the chunks that the provider has."""
+    """Return the question with its evidence mapped to the provider's chunks."""
     if not chunks:
         return question
     whole = {turn for turns in chunks.values() for turn in turns}
@@ -638,7 +638,7 @@ def _about_judge(judge: Judge) -> dict[str, Any]:
 
 
 def _summed(payloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum the numbers that a provider reports with each batch. For other values, keep the last one."""
+    """Sum the numbers reported by a provider for each batch. For other values, keep the last one."""
     out: dict[str, Any] = {}
     for payload in payloads:
         for key, value in payload.items():

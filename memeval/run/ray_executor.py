@@ -1,14 +1,14 @@
 """Spread the questions of a run over an existing Ray cluster (`--executor ray`).
 
-The driver keeps run.db, so checkpoints, resuming and the result file are those of a local run. A unit of work is either a
-case, which is ingested and searched on one node because a memory's state stays there, or one question to answer or judge. A
-node does a unit as a small run of its own in a temporary folder, and streams each record to the driver as soon as it is
-made. If a node dies, what it had not sent is done again elsewhere.
+The driver keeps run.db, so checkpoints, resuming and the result file work as in a local run. A unit of work is either a case,
+which is ingested and searched on one node because the memory's state stays there, or a single question to answer or judge. A
+node processes a unit as a small run of its own in a temporary folder, and streams each record to the driver as soon as it is
+complete. If a node dies, its unsent work is repeated on another node.
 
-The ingest of a case is recorded after its searches. Until then nothing may rely on its state, which ends with the unit.
+The ingest of a case is recorded only after its searches, because its state is deleted at the end of the unit.
 
-Every node needs memeval in the same version, the keys of models, and the user's own YAML, prompt and Python files at the
-same paths. Only this module imports ray (extra `ray`).
+Every node needs the same version of memeval, the API keys of the models, and the user's own YAML, prompt and Python files at
+the same paths. Only this module imports ray (extra `ray`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from memeval.run.provider_subject import BREAK_AFTER, ProviderSubject
 from memeval.run.settings import Settings
 
 ATTEMPTS = 5
-"""How often a unit is started without any of its records arriving; more deaths than that are no accident."""
+"""Maximum starts of a unit without a new record. More deaths than that are unlikely to be accidental."""
 POLL_SECONDS = 0.5
 REACH_SECONDS = 10.0
 STATEFUL = (Phase.INGEST, Phase.SEARCH)
@@ -54,7 +54,7 @@ STATEFUL = (Phase.INGEST, Phase.SEARCH)
 
 @dataclass(slots=True)
 class Unit:
-    """Work for one node: the phases of some questions, with the records and facts that they need."""
+    """Work for one node: the phases of some questions, with the records and facts required by those phases."""
 
     run_id: str
     settings: Mapping[str, Any]
@@ -75,7 +75,7 @@ def perform(
 ) -> Path | None:
     """Run the phases on the cluster at `address`. Return the path of the result if the report is one of the phases.
 
-    Raises MemevalError as `engine.perform` does, and ConfigError if the cluster can't do what is asked for.
+    Raises MemevalError as `engine.perform` does, and ConfigError if the run is unsuitable for a cluster.
     """
     _check(run, context, work)
     ray = _connect(address)
@@ -92,7 +92,7 @@ def perform(
                 driver.spread(str(phase), driver.questions(phase))
     finally:
         ray.shutdown()
-    # judging without a model takes no time worth sending
+    # judging without a model is too fast to be worth distributing
     rest = tuple(phase for phase in work.phases if phase in (Phase.EVALUATE, Phase.REPORT))
     return engine.perform(run, subject, context.stop, progress, Work(work.concurrency, rest))
 
@@ -129,14 +129,14 @@ def _connect(address: str) -> Any:
 
 
 def _reach(address: str) -> None:
-    """Check that a program listens at `host:port`. Ray itself would retry for minutes. Raises OSError."""
+    """Check that `host:port` accepts connections, since Ray itself would retry for minutes. Raises OSError."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
 
 
 class _Driver:
-    """Sends units to the cluster and stores what comes back."""
+    """Sends units to the cluster and stores their results."""
 
     def __init__(self, ray: Any, run: Run, subject: ProviderSubject, context: RunContext, progress: Progress, work: Work) -> None:
         self._ray = ray
@@ -154,7 +154,7 @@ class _Driver:
     # Units
 
     def cases(self) -> Iterator[Unit]:
-        """Yield the cases with a search to do, or whose ingest is not recorded."""
+        """Yield the cases with pending searches or without a recorded ingest."""
         left = {row.case_id for row in self._run.pending(Phase.SEARCH)} | self._run.pending_cases()
         if not left:
             return
@@ -173,7 +173,7 @@ class _Driver:
             raise errors.DataError(f"Case {min(left)!r} is no longer in the data.", fix="Use the data that the run began with.")
 
     def questions(self, phase: Phase) -> Iterator[Unit]:
-        """Yield the questions that have no record of the phase."""
+        """Yield the questions without a record of the phase."""
         before = ORDER[1 : ORDER.index(phase)]
         facts: dict[str, Any] = {}
         if phase is Phase.EVALUATE:
@@ -188,7 +188,7 @@ class _Driver:
         return [record for key in keys if (record := self._run.store.get(key)) is not None]
 
     def _parts(self, phase: Phase, row: QuestionRow) -> list[Key]:
-        """Return the keys of the epochs that an earlier start has done."""
+        """Return the keys of the epochs completed in earlier starts."""
         epochs = self._run.settings.epochs
         numbers = range(1, epochs + 1) if epochs > 1 else range(0)
         return [Key(phase, row.case_id, row.question_id, f"{number:06d}") for number in numbers]
@@ -206,7 +206,7 @@ class _Driver:
     # Work
 
     def spread(self, what: str, units: Iterator[Unit]) -> None:
-        """Do all units, as many at once as the cluster has processors or `--concurrency` allows."""
+        """Process all units, with one slot per processor of the cluster unless `--concurrency` is given."""
         phase = Phase.SEARCH if what.startswith("ingest") else Phase(what)
         total = len(self._run.store.questions())
         self._label = f"{self._subject.label}: {what}"
@@ -232,7 +232,7 @@ class _Driver:
         return self._concurrency or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def _receive(self, stream: Any, active: dict[Any, Unit], again: deque[Unit], phase: Phase) -> None:
-        """Store the next thing that a unit sends, or put the unit back if its node died."""
+        """Store the next message from a unit, or requeue the unit if its node died."""
         try:
             kind, value = pickle.loads(self._ray.get(next(stream)))  # noqa: S301 - from our own task on the user's cluster
         except StopIteration:
@@ -248,7 +248,7 @@ class _Driver:
             self._take(kind, value, active[stream], phase)
 
     def _remaining(self, unit: Unit, error: Exception) -> Unit:
-        """Return what is left of a unit whose node died. A system behind an API is cleared of what the node had added."""
+        """Return the remaining work of a unit after its node died. A system behind an API is cleared of the node's additions."""
         if unit.attempts + 1 >= ATTEMPTS:
             raise RunError(
                 f"A unit of work ended {ATTEMPTS} times without a result: {str(error).splitlines()[0]}",
@@ -276,7 +276,7 @@ class _Driver:
             self._store(value, phase)
 
     def _note(self, facts: Mapping[str, Any]) -> None:
-        """Keep what the parts say about themselves. Raises RunError if two nodes judge by different prompts."""
+        """Store facts reported by nodes about their components. Raises RunError if two nodes judge with different prompts."""
         for name, value in facts.items():
             before = self._run.store.meta(name)
             if name == "judges" and before and before != value:
@@ -289,7 +289,7 @@ class _Driver:
     def _store(self, record: Record, phase: Phase) -> None:
         key, store = record.key, self._run.store
         if key.phase is Phase.INGEST and store.get(key) is not None:
-            return  # the case was ingested before, and only some of its searches were missing
+            return  # the case was already ingested, and only some of its searches were missing
         store.put(record)
         if key.part or key.phase is not phase:
             return
@@ -308,7 +308,7 @@ class _Driver:
 
 
 class _SentRun(Run):
-    """A run that also keeps its new records, to send them."""
+    """A run that also collects its new records for sending."""
 
     def __init__(self, results: ResultsDir, folder: Path, *, create: bool = False) -> None:
         super().__init__(results, folder, create=create)
@@ -336,7 +336,7 @@ class _OneCase:
 
 
 def work_on(packed: bytes) -> Iterator[bytes]:
-    """Do a unit on a node and yield its version, its records as they are made, and facts or an error at the end."""
+    """Process a unit on a node. Yield the node's version, each record once complete, and finally facts or an error."""
     unit: Unit = pickle.loads(packed)  # noqa: S301 - from the driver
     yield _packed(("version", version()))
     with tempfile.TemporaryDirectory(prefix="memeval-ray-") as folder:
@@ -385,12 +385,12 @@ def _records_of(run: _SentRun, subject: ProviderSubject, phase: Phase) -> Iterat
 
 
 def _read_only(values: dict[Any, Any]) -> Mapping[Any, Any]:
-    """Rebuild a read-only mapping, whose own type has no name that pickle finds."""
+    """Rebuild a read-only mapping, since pickle can't look up its type by name."""
     return MappingProxyType(values)
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles read-only mappings, which values of cases and specs hold."""
+    """A pickler that supports the read-only mappings in cases and specs."""
 
     def reducer_override(self, value: Any) -> Any:
         return (_read_only, (dict(value),)) if isinstance(value, MappingProxyType) else NotImplemented

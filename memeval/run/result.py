@@ -1,6 +1,6 @@
 """Compute the result of a run (phase 5).
 
-It depends only on the records, so a resumed run reports the same as an uninterrupted one.
+It depends only on the records, so a resumed run reports the same values as an uninterrupted one.
 
 The format is described in results/SCHEMA.md. Values that depend on the clock are under the keys `times` and `seconds`.
 """
@@ -37,7 +37,7 @@ _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 class RunFacts:
     """Facts about a run that are not in its records. `about` is merged into the result unchanged.
 
-    `ranked` names the ranking metrics, which are reported even if all questions failed.
+    `ranked` lists the names of the ranking metrics, which are reported even if all questions failed.
     """
 
     run_id: str
@@ -54,8 +54,8 @@ def result_of(
 ) -> dict[str, Any]:
     """Build the result of a run from the records so far. The run may be incomplete.
 
-    With `strict`, a run in which most questions failed counts as a broken set-up, and the system is not measured (`status`,
-    `fault`).
+    With `strict`, a run with mostly failed questions is reported as a broken set-up rather than a measurement of the system
+    (`status`, `fault`).
     """
     store = run.store
 
@@ -67,7 +67,7 @@ def result_of(
 
 
 def about_run(run: Run) -> dict[str, Any]:
-    """Return the entries that the results of all subjects share."""
+    """Return the entries shared by the results of all subjects."""
     meta = run.store.meta
     return {
         "source_run": meta("source_run"),
@@ -80,7 +80,7 @@ def about_run(run: Run) -> dict[str, Any]:
 
 
 def without_secrets(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Hide the values of options that look like secrets."""
+    """Mask the values of options that look like secrets."""
     return {key: "***" if _SECRET.search(key) else value for key, value in options.items()}
 
 
@@ -112,9 +112,9 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
 
 
 def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -> str:
-    """Return why the run says nothing about the system.
+    """Return the reason why the run is not a valid measurement of the system, or an empty string.
 
-    Most questions may have failed, or most replies of the judge be unreadable.
+    Either most questions failed, or most verdicts of the judge were unclear.
     """
     failed = sum(question["status"] == "failed" for question in questions)
     if 2 * failed > len(questions):
@@ -131,7 +131,7 @@ def _mostly_missing(cell: Mapping[str, Any]) -> bool:
 
 
 def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the counts of a cell, because a share of failures does not measure the system."""
+    """Keep only the counts of a cell, because a value made up mostly of failures does not measure the system."""
     groups = {
         key: {name: _without_value(one) for name, one in cell[key].items()} for key in ("by_type", "by_category") if key in cell
     }
@@ -210,13 +210,13 @@ def _tokens(record: Record | None) -> int | None:
 
 
 def _handed_over(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the number of tokens passed to the reader for a question, or None if there was no search."""
+    """Return statistics of the tokens passed to the reader per question, or None if there was no search."""
     found = latency(float(question["tokens"]) for question in questions if question["tokens"] is not None)
     return {"mean": found.mean, "p50": found.p50, "p95": found.p95} if found else None
 
 
 def _clusters(questions: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the number of clusters (conversations, sequences, repositories) if questions share them."""
+    """Return the number of clusters (conversations, sequences, repositories) if any are shared."""
     found = {question["cluster"] for question in questions}
     return len(found) if 0 < len(found) < len(questions) else None
 
@@ -256,7 +256,7 @@ def _totals(questions: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, Any]:
-    """Return a cell for each metric. Metrics of judges come before those of rankings, and both are in order of appearance."""
+    """Return a cell for each metric. Judge metrics come before ranking metrics, each in order of appearance."""
     names = _names(questions, facts)
     if any(question["error"] for question in questions):
         _leave_out(questions, names)
@@ -268,7 +268,7 @@ def _metrics(questions: Sequence[dict[str, Any]], facts: RunFacts) -> dict[str, 
 
 
 def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]:
-    """Return the names of all metrics. This includes metrics that no question reached because all questions failed."""
+    """Return the names of all metrics, including those without a value because all questions failed."""
     found = dict.fromkeys(score["metric"] for question in questions for score in question["scores"])
     names = sorted(found, key=lambda name: ("." in name, not measures_success(name)))
     if facts.answered and not any("." not in name for name in names):
@@ -281,7 +281,7 @@ def _names(questions: Sequence[Mapping[str, Any]], facts: RunFacts) -> list[str]
 def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any] | None]], seed: int) -> dict[str, Any]:
     """Compute a metric.
 
-    The task average is over the benchmark's own types. LongMemEval has six, which include their `_abs` questions.
+    The task average is taken over the benchmark's own types. LongMemEval has six, each including its `_abs` questions.
     """
     rated = [(question, _rated(name, question, score)) for question, score in pairs]
     by_type = accuracy(AnswerOutcome(question["id"], question["type"], *one[:2]) for question, one in rated)
@@ -298,7 +298,7 @@ def _metric(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any
 
 
 Rating = tuple[float | None, str, Sequence[float]]
-"""The value of a question, the status, and the values of the epochs if there are several."""
+"""The value and status of a question, and the values of its epochs if there are several."""
 Rated = Sequence[tuple[Mapping[str, Any], Rating]]
 
 
@@ -313,13 +313,13 @@ def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | No
 
 
 def _observations(rated: Rated) -> list[tuple[str, Sequence[float]]]:
-    """Return the cluster of each counted question with its values, one for each epoch. Without a value they are 0."""
+    """Return the cluster and the values of each counted question, with one value per epoch. Missing values count as 0."""
     count = max((len(one[2]) for _, one in rated), default=0) or 1
     return [(question["cluster"], one[2] or [one[0] or 0.0] * count) for question, one in rated if one[1] != "skipped"]
 
 
 def _between_epochs(rated: Rated) -> dict[str, Any]:
-    """Return the value of each epoch and their standard deviation, if questions were answered more than once."""
+    """Return the value of each epoch and the standard deviation between epochs, if questions were answered more than once."""
     if not any(one[2] for _, one in rated):
         return {}
     values = [sum(column) / len(column) for column in zip(*(each for _, each in _observations(rated)), strict=True)]
@@ -333,7 +333,7 @@ def _failed_before(name: str, question: Mapping[str, Any]) -> bool:
 
 
 def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> None:
-    """Mark metrics that the protocol skips for failed questions, so that the failure does not count as 0."""
+    """Mark the metrics skipped by the protocol for failed questions, so that the failures do not count as 0."""
     for name in names:
         left_out = _types_left_out(name, questions)
         for question in questions:
@@ -345,7 +345,7 @@ def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> Non
 
 
 def _types_left_out(name: str, questions: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the question types in which every completed question was skipped."""
+    """Return the question types for which every score of the metric was skipped."""
     seen: dict[str, set[str]] = defaultdict(set)
     for question in questions:
         seen[question["type"]].update(score["status"] for score in question["scores"] if score["metric"] == name)
@@ -380,7 +380,7 @@ def _cell(cell: AnswerRow, rated: Rated, seed: int) -> dict[str, Any]:
 
 
 def _clustered(observations: Sequence[tuple[str, Sequence[float]]]) -> Sequence[tuple[str, Sequence[float]]]:
-    """Make each question a cluster of its epochs if the questions have no several clusters of their own."""
+    """Treat each question as a cluster of its epochs unless the questions already belong to several clusters."""
     several = len({cluster for cluster, _ in observations}) > 1
     if several or not any(len(values) > 1 for _, values in observations):
         return observations
@@ -388,9 +388,9 @@ def _clustered(observations: Sequence[tuple[str, Sequence[float]]]) -> Sequence[
 
 
 def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
-    """Compute the interval by clusters if questions share any.
+    """Compute a clustered interval if questions share several clusters.
 
-    Otherwise use Wilson's for yes/no values and a bootstrap for graded ones.
+    Otherwise, use the Wilson interval for yes/no values and a bootstrap for graded values.
 
     Questions of a single cluster count as independent, since nothing is known about other clusters.
     """
@@ -413,7 +413,7 @@ def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, An
 
 
 def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Measure whether the reply "not known" was given exactly when nothing is known. Only answered questions count."""
+    """Measure how well abstentions match the unanswerable questions. Only answered questions count."""
     answered = [q for q in questions if q["answer"] is not None]
     if not answered:
         return None
@@ -427,9 +427,9 @@ def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
 
 
 def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the abstention accuracy as judged by a model, which is the mean of its metric over unanswerable questions.
+    """Return the model-judged abstention accuracy, which is the mean of the judge's metric over unanswerable questions.
 
-    Return None if no model judged them. The counts beside this value come from a pattern in the text of the answer.
+    Return None if no model judged them. The counts next to this value come from pattern matching on the answers.
     """
     asked = [question for question in answered if question["type"] == QuestionType.ABSTENTION]
     scored = [

@@ -1,4 +1,4 @@
-"""Reuse the first phases of another run. This decides which values are inherited and whether the two runs match."""
+"""Reuse the first phases of another run: which values are inherited, and whether the two runs match."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ IRRELEVANT_KEYS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Another run from which the records before phase `first` are reused."""
+    """Another run whose records before phase `first` are reused."""
 
     run: str
     first: Phase
 
 
 def adoption(results: ResultsDir, plan: Plan, source: Source) -> dict[str, str]:
-    """Return the values that a new run stores in order to adopt its source. Raises RunError if the two don't match."""
+    """Return the values to store with a new run for adopting its source. Raises RunError if the two don't match."""
     folder = results.find(source.run).resolve()
     _check_source(plan, folder, source.first)
     return {"folder": str(folder), "first": str(source.first)}
 
 
 def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
-    """Adopt the source run. This can be repeated after a crash. Raises RunError if the source no longer matches."""
+    """Adopt the source run. Safe to repeat after a crash. Raises RunError if the source no longer matches."""
     folder, first = Path(wanted["folder"]), Phase(wanted["first"])
     _check_source(plan, folder, first)
     with RunStore(folder / "run.db", read_only=True) as source:
@@ -65,7 +65,7 @@ def check_specs(store: RunStore, plan: Plan, run: str) -> None:
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a file that matter for a comparison. Empty values are dropped because older runs lack the keys."""
+    """Return the parts of a file to compare. Empty values are dropped because older runs lack their keys."""
     return {key: said for key, value in spec.items() if key not in IRRELEVANT_KEYS and (said := _said(value))}
 
 
@@ -76,7 +76,7 @@ def _said(value: Any) -> Any:
 
 
 def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
-    """Return the settings that affect a run's phases before `first`. Raises RunError if it has no settings."""
+    """Return the settings that affect the phases before `first`. Raises RunError if the run has no settings."""
     settings = store.meta("settings")
     if settings is None:
         raise RunError(f"Run {store.path.parent.name} ended before it began.", fix="Name another run.")
@@ -117,7 +117,7 @@ def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> No
 
 
 def _ingest_options(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provider's options without those that only affect search."""
+    """Return a provider's options except those that only affect search."""
     late = capabilities_of(plan).search_options
     return {key: value for key, value in {**plan.provider.options, **given}.items() if key not in late}
 

@@ -1,9 +1,9 @@
-"""Define the settings that affect the result of a run, and select its questions.
+"""The settings that affect the result of a run, and the selection of its questions.
 
 Settings are stored with the run as one frozen value.
 
-A selection is pure and seeded, so it is the same on every machine. Its steps are applied in this order: question types and
-ids, dev slice, start/end, limit, shard. The merged shards of a selection therefore equal that selection.
+Selection is pure and seeded, so its result is the same on every machine. The steps are applied in this order: question types
+and ids, dev slice, start/end, limit, shard. Merging all shards of a selection therefore gives the whole selection.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Shard:
 class Selection:
     """The questions to run.
 
-    `start` and `end` count from 1 and are inclusive. `types` holds unified names or the benchmark's own.
+    `start` and `end` count from 1 and are inclusive. `types` holds unified type names or the benchmark's own.
     """
 
     limit: int | None = None
@@ -70,7 +70,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """The properties of a question that selections use."""
+    """The properties of a question used for selection."""
 
     case_id: str
     question_id: str
@@ -79,9 +79,9 @@ class Ref:
 
 
 def select(refs: Sequence[Ref], selection: Selection) -> list[int]:
-    """Return the ascending positions of the selected questions.
+    """Return the positions of the selected questions in ascending order.
 
-    Raises ConfigError for a name without a match or for an empty selection.
+    Raises ConfigError if a name matches nothing or the selection is empty.
     """
     chosen = _by_name(refs, selection)
     if selection.dev_slice is not None:
@@ -109,7 +109,7 @@ def _by_name(refs: Sequence[Ref], selection: Selection) -> list[int]:
 
 
 def _dev_slice(refs: Sequence[Ref], chosen: list[int], fraction: float, seed: int) -> list[int]:
-    """Take a share, but at least one question, of each stratum (type and category). Seeded hashes decide which."""
+    """Take a fraction of each stratum (type and category), but at least one question. Questions are chosen by seeded hashes."""
     strata: dict[tuple[str, str], list[int]] = defaultdict(list)
     for position in chosen:
         strata[refs[position].type, refs[position].category].append(position)
@@ -131,7 +131,7 @@ def _range(chosen: list[int], selection: Selection) -> list[int]:
 
 
 def _shard(refs: Sequence[Ref], chosen: list[int], shard: Shard) -> list[int]:
-    """Split the questions by case, so that no case is ingested twice, or by question if there are fewer cases than shards."""
+    """Split by case so that no case is ingested twice, or by question if there are fewer cases than shards."""
     cases = {case: number for number, case in enumerate(dict.fromkeys(refs[p].case_id for p in chosen))}
     if len(cases) < shard.count:
         return [p for number, p in enumerate(chosen) if number % shard.count == shard.index - 1]
@@ -141,18 +141,18 @@ def _shard(refs: Sequence[Ref], chosen: list[int], shard: Shard) -> list[int]:
 GRANULARITIES = ("session", "round", "turn")
 READERS = ("direct", "con", "con-session")
 OPTIONS = ("provider_options", "benchmark_options", "model_options", "judge_model_options")
-"""Settings that are mappings."""
+"""The names of settings that are mappings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a run. Names are those of specs, registries and flags. An empty text means the benchmark's default.
+    """The settings of a run. Names refer to specs, registry entries and flags. An empty string means the benchmark's default.
 
-    The answering model reads `top_k` pieces. `search_k` pieces are requested (0 means enough for the retrieval metrics),
-    and pieces with a score below `threshold` are left out. With `abstain_below` the model says how sure it is (0 to 1), and an
-    answer with a lower confidence is withheld. Each question is answered and judged `epochs` times. `suite` is the identity of
-    a suite that the run is part of, and `suite_entry` the name of its entry.
-    Without an answering model the answer phase is left out. Without an embedder the metric relevancy is left out.
+    The answering model gets `top_k` pieces. `search_k` pieces are requested (0 means enough for the retrieval metrics), and
+    pieces with a score below `threshold` are dropped. With `abstain_below`, the model states its confidence (0 to 1), and an
+    answer with a lower confidence is withheld. Each question is answered and judged `epochs` times. `suite` identifies the
+    suite that the run belongs to, and `suite_entry` is the name of its entry.
+    Without an answering model, the answer phase is skipped. Without an embedder, the relevancy metric is omitted.
     """
 
     benchmark: str
@@ -211,7 +211,7 @@ class Settings:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
-        """Return the settings from the output of `to_json`."""
+        """Create the settings from the output of `to_json`."""
         chosen = dict(data["selection"])
         chosen["shard"] = Shard.parse(chosen["shard"]) if chosen["shard"] else None
         chosen["types"], chosen["questions"] = tuple(chosen["types"]), tuple(chosen["questions"])

@@ -1,11 +1,11 @@
-"""Write the prepared state of a run as readable files. Each case has a `db.json`, a `vector.json` and a `meta.json`.
+"""Write the prepared state of a run as readable files: `db.json`, `vector.json` and `meta.json` for each case.
 
-    db.json      the data that the system received and stored: sessions, notes of models, units sent with the returned ids,
+    db.json      the data received and stored by the system: sessions, model notes, units sent with the returned ids, and
                  Markdown files
-    vector.json  each vector, with its text if that is known, and numbers with four decimals
+    vector.json  each vector with numbers to four decimals, and with its text if known
     meta.json    the run, case, system and data, with counts, times, costs and versions
 
-The files are never read back. The state itself is not changed.
+The files are never read back, and the state itself is not changed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DECIMALS = 4
 
 
 def write_state(store: RunStore, plan: Plan, context: RunContext, folder: Path, case: str = "") -> Iterator[Path]:
-    """Write the files of all cases or of one case. Return the path of their folder. Raises RunError if there is no state."""
+    """Write the files of all cases or of one case, and yield the folder of each. Raises RunError if there is no state."""
     state = store.path.parent / "state"
     if not state.is_dir():
         raise RunError(f"Run {store.path.parent.name} keeps no state.", fix="Name a run that ingested here: memeval prepare.")
@@ -52,7 +52,7 @@ def write_state(store: RunStore, plan: Plan, context: RunContext, folder: Path, 
 
 
 def _embedder_name(plan: Plan, context: RunContext) -> str:
-    """Return the name of the embedder, which is part of the keys of vectors. It is empty for a provider without an embedder."""
+    """Return the embedder name used in vector keys, or an empty string for a provider without an embedder."""
     return str(getattr(getattr(plans.make_provider(plan, context), "embedder", None), "name", ""))
 
 
@@ -113,7 +113,7 @@ def _session(session: Session) -> dict[str, Any]:
 
 
 def _sent(path: Path, scope: str) -> list[dict[str, Any]]:
-    """Return the units sent to a remote system with the ids that it returned."""
+    """Return the units sent to a remote system, with the returned ids."""
     rows = _rows(path, "SELECT unit, remote, session, turns, ready FROM sent WHERE scope = ? ORDER BY number", (scope,))
     return [
         {"unit": unit, "id": remote, "session": session, "turns": json.loads(turns), "indexed": bool(ready)}
@@ -122,7 +122,7 @@ def _sent(path: Path, scope: str) -> list[dict[str, Any]]:
 
 
 def _texts(sessions: Sequence[Session], notes: Mapping[str, Any]) -> Iterator[str]:
-    """Return the texts that may have a vector, which are turns and the models' notes on them."""
+    """Yield the texts that may have a vector: turns and the models' notes on them."""
     yield from (piece.key for piece in cut(sessions, "turn"))
     for note in notes.values():
         for one in note if isinstance(note, list) else [note]:
