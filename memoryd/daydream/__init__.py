@@ -1,1 +1,1 @@
-"""The day dream: reads the new part of a session's log and decides what is worth keeping."""
+"""The day dream: read the new part of a session's log and decide what to keep."""

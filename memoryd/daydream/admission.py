@@ -1,4 +1,4 @@
-"""Check what may be read and what may be written, whoever proposed it."""
+"""Check what may be read and written, regardless of who proposed it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import LogChunk
 from memoryd.llm import extractor_folder, is_internal_text
 
-# Worded by the agent and only confirmed by the user. It is a decision that is marked as agreed to, never the user's rule.
+# Statements worded by the agent and only confirmed by the user. They become decisions marked as agreed to, never the user's
+# rules.
 
-# A turn with so few words ("yes, do that", "option 2", the label of an option) can't contain the statement that cites it.
+# A turn this short ("yes, do that", "option 2", an option's label) can't contain the statement that cites it.
 FEW_WORDS = 8
-# Words that a reader may add itself ("uses", "project"). With more additional words, somebody else worded the statement.
+# Words that a reader may add itself ("uses", "project"). More additional words mean that the statement is not in the user's
+# wording.
 SPARE_WORDS = 2
 
 
 def as_agreed(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
-    """Mark the candidate as agreed to if it cites the user for words that are not in the user's turn.
+    """Mark the candidate as agreed to if it attributes words to the user that the cited turns don't contain.
 
-    Only answers to the agent's questions, and turns that are too short, are considered.
+    Only chosen options, answers to the agent's questions and very short turns are considered.
     """
     if candidate.source is not Source.USER:
         return candidate
@@ -58,13 +60,13 @@ def _is_cited(turn: Turn, candidate: Candidate) -> bool:
     return (turn.uuid in candidate.uuids) if turn.uuid and candidate.uuids else turn.line in candidate.lines
 
 
-# The limit applies to each turn of the user, so that a log that is read late yields as much as if it were read turn by turn.
+# The limit applies to each turn of the user, so that reading a log late yields as much as reading it turn by turn.
 MAX_CANDIDATES = 25
 MAX_CONTENT = 1_000
 
 
 def is_excluded(settings: Settings, folder: str) -> bool:
-    """Return whether the folder is inside a folder that the user excluded."""
+    """Return whether the folder is inside one that the user excluded."""
     if not folder or not settings.exclude:
         return False
     paths = spellings(folder)
@@ -72,9 +74,9 @@ def is_excluded(settings: Settings, folder: str) -> bool:
 
 
 def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
-    """Return whether the log belongs to a run of a model by memoryd.
+    """Return whether the log belongs to one of memoryd's own model runs.
 
-    It is recognised by its folder or by the marker in its prompt.
+    Such a run is recognised by its folder or by the marker in its prompt.
     """
     folder = extractor_folder(settings)
     if cwd and folder in (Path(cwd), *Path(cwd).parents):
@@ -83,9 +85,9 @@ def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
 
 
 def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Candidate], list[Refused]]:
-    """Split the candidates into those that may be written and those that are refused.
+    """Split the candidates into admissible and refused ones.
 
-    A candidate is refused if it contains secrets, is a rule by somebody other than the user, or exceeds the limit.
+    A candidate is refused if it contains secrets, is a rule that does not come from the user, or exceeds the limit.
     """
     out: list[Refused] = []
     good: list[Candidate] = []
@@ -102,7 +104,7 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
 
 
 def _as_asked(candidate: Candidate) -> Candidate:
-    """Downgrade what the user only asks or supposes, so that it is not binding."""
+    """Downgrade questions and suppositions of the user, so that they are not binding."""
     binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
     if candidate.source is not Source.USER or not binds or asserted(candidate.content):
         return candidate

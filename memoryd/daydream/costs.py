@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# Based on 28 sessions of real work by developers (docs/quality.md): their requests, and answers in the format of the prompt.
+# Based on 28 real development sessions (docs/quality.md): their requests, and answers in the format of the prompt.
 CALLS_A_SESSION = 2.0
 INPUT_TOKENS_A_SESSION = 14_000
 OUTPUT_TOKENS_A_SESSION = 1_400
@@ -12,12 +12,12 @@ INPUT_PRICE, OUTPUT_PRICE = 1.0, 5.0
 
 
 def tokens_a_day() -> int:
-    """Return the number of input and output tokens on a day with SESSIONS_A_DAY sessions."""
+    """Return the daily numbers of input and output tokens for SESSIONS_A_DAY sessions."""
     return SESSIONS_A_DAY * (INPUT_TOKENS_A_SESSION + OUTPUT_TOKENS_A_SESSION)
 
 
 def dollars_a_day() -> float:
-    """Return what such a day costs in dollars without a subscription."""
+    """Return the cost of such a day in dollars without a subscription."""
     return SESSIONS_A_DAY * (INPUT_TOKENS_A_SESSION * INPUT_PRICE + OUTPUT_TOKENS_A_SESSION * OUTPUT_PRICE) / 1e6
 
 

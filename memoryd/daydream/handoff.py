@@ -1,4 +1,4 @@
-"""Handoffs describe where a session left off.
+"""Handoffs: summaries of where a session left off.
 
 For readers without a model, they are derived from the session's log. Pure functions.
 """
@@ -19,9 +19,9 @@ MAX_FILES = 6
 MAX_TODOS = 3
 PART_CHARS = 160
 _TASK_CHARS = 2_000
-# When a memory is forgotten, it is better to drop too many sentences of a handoff than too few. A third of the memory's words is
-# sufficient, or half of the words of a clause, since the end of a long memory may be cut off. A single common word is not
-# sufficient, as it occurs in nearly every text.
+# When a memory is forgotten, dropping too many sentences of a handoff is better than dropping too few. A third of the memory's
+# words is enough, or half the words of a clause, since the end of a long memory may be cut off. A single common word is not
+# enough, as it occurs in nearly every text.
 HELD_SHARE = 1 / 3
 CLAUSE_SHARE = 0.5
 MIN_HELD = 2
@@ -36,7 +36,7 @@ _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?
 
 
 class SessionOutline:
-    """Collects the course of a session from the turns of its log, piece by piece."""
+    """Builds an outline of a session from the turns of its log, piece by piece."""
 
     def __init__(self) -> None:
         self._asked = ""
@@ -64,10 +64,7 @@ class SessionOutline:
         self._testing = _part(turn.detail) if is_test_run(turn) else ""
 
     def text(self, learnt: Sequence[MemoryItem], todos: Sequence[MemoryItem], folder: str = "") -> str:
-        """Return the handoff without secrets.
-
-        The result is empty if the session changed nothing and yielded no memory.
-        """
+        """Return the handoff without secrets, or an empty string if the session changed nothing and yielded no memories."""
         if not self._files and not learnt:
             return ""
         decision = next((item.content for item in learnt if item.kind is Kind.DECISION), "")
@@ -88,9 +85,9 @@ def is_test_run(turn: Turn) -> bool:
 
 
 def holds(handoff: str, memory: str) -> bool:
-    """Return whether a handoff may contain what a memory says.
+    """Return whether a handoff may contain a memory's content.
 
-    It may if it contains enough of the memory's words, the words of one clause, or a name or value.
+    A shared name or value, enough of the memory's words, or most words of one clause of the handoff is sufficient.
     """
     if not rare_tokens(memory).isdisjoint(rare_tokens(handoff)):
         return True
@@ -107,12 +104,15 @@ def _is_of(clause: str, memory: frozenset[str]) -> bool:
 
 
 def rare_tokens(text: str) -> set[str]:
-    """Return names and values that are unlikely to occur by chance, since they contain a digit or consist of several words."""
+    """Return names and values that are unlikely to occur by chance, since they contain a digit or have several parts."""
     return {match[0].casefold() for match in _RARE.finditer(text)}
 
 
 def _task(text: str) -> str:
-    """Return the text without lasting wishes. These are memories of their own and may be retracted or forgotten."""
+    """Return the text without lasting rules and preferences.
+
+    Those are memories of their own and may be retracted or forgotten.
+    """
     return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_it_lasts(part))
 
 

@@ -1,7 +1,7 @@
-"""Write search keys for memories that have none. A model writes questions and tasks, in other words, that help to find them.
+"""Write search keys for memories that have none: a model paraphrases them as questions and tasks that help to find them.
 
-Only the redacted statements leave the machine, and only to the model that also reads sessions. The answer is checked for its
-format and for secrets, and is only used for search. If a memory received keys in the meantime, these are kept.
+Only redacted statements leave the machine, and only to the model that also reads sessions. The answer is checked for format and
+secrets, and is used only for search. Keys that a memory received in the meantime are kept.
 """
 
 from __future__ import annotations
@@ -51,10 +51,9 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class KeyBatch:
-    """The result of one call.
+    """Result of one call: the number of memories that received keys, and of those still without any.
 
-    It contains the number of memories that received keys and of those that still have none. If no model was asked, it also gives
-    the reason.
+    `stopped` gives the reason if no model was asked.
     """
 
     written: int
@@ -65,7 +64,7 @@ class KeyBatch:
 class KeyWriter:
     """Writes keys in batches.
 
-    The results are stored in the files, so the work can be interrupted and resumed at any time.
+    Results are stored in the files, so the work can be interrupted and resumed at any time.
     """
 
     def __init__(self, llm: LLM, service: Orchestrator, state: State, settings: Settings, clock: Clock) -> None:
@@ -78,7 +77,7 @@ class KeyWriter:
     def missing(self, after: str = "") -> list[MemoryItem]:
         """Return the active memories after this id that need keys, ordered by id.
 
-        Turns of chats, and memories of projects in which memory is off, are omitted.
+        Chat turns and memories of projects where memory is off are omitted.
         """
         return [item for item in self._service.all() if item.id > after and self._wants_keys(item)]
 
@@ -87,7 +86,7 @@ class KeyWriter:
         return active and not item.asked_as and not item.is_turn and not self._state.is_off(item.project)
 
     def write_batch(self, waiting: Sequence[MemoryItem]) -> KeyBatch:
-        """Ask the model for the keys of the first few of these memories. Raises ModelError."""
+        """Ask the model for keys for the first few of these memories. Raises ModelError."""
         batch = waiting[:BATCH]
         if not batch:
             return KeyBatch(0, 0)
@@ -128,7 +127,7 @@ def ask_keys(llm: LLM, batch: Sequence[MemoryItem]) -> tuple[list[tuple[str, ...
 
 
 def with_keys(llm: LLM, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the items with keys that the model wrote. This uses no budget and no store. Raises ModelError."""
+    """Return the items with keys written by the model. Uses neither the budget nor a store. Raises ModelError."""
     out: list[MemoryItem] = []
     for start in range(0, len(items), BATCH):
         batch = items[start : start + BATCH]
@@ -144,7 +143,7 @@ def _unusable(llm: LLM, batch: Sequence[MemoryItem]) -> ModelError:
 
 
 def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
-    """Return the messages for the model: the constant instructions, and the redacted statements as data."""
+    """Return the messages for the model: constant instructions, and the redacted statements as data."""
     statements = [
         {"n": place, "kind": item.kind.value, "statement": redact(one_line(item.content)[:MAX_STATEMENT]).text}
         for place, item in enumerate(batch, start=1)
@@ -154,7 +153,7 @@ def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
 
 
 def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] | None:
-    """Return the usable keys of each statement, or None if the answer has the wrong format."""
+    """Return the usable keys for each statement, or None if the answer has the wrong format."""
     fenced = _FENCE.match(text)
     try:
         entries = orjson.loads(fenced[1] if fenced else text)["keys"]

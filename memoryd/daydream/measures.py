@@ -1,4 +1,7 @@
-"""Measure how a session went, from its log: numbers only, no text. A trial compares sessions with and without memory by them."""
+"""Measure a session from its log.
+
+The results are numbers only, no text. Trials use them to compare sessions with and without memory.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from memoryd.daydream.handoff import is_test_run
 from memoryd.daydream.transcript import ReadLimits, read_all, read_lines
 from memoryd.language.cues import opens_as_correction
 
-MAX_EDITS = 2_000  # of one session, to look for reverted ones in
+MAX_EDITS = 2_000  # per session, for detecting reverted edits
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _REJECTED = "User rejected tool use"
 _REVERTS = re.compile(r"\bgit\s{1,4}(?:checkout\s{1,4}(?:\S{1,200}\s{1,4}){0,3}--\s|restore\s|revert\s|reset\s{1,4}--hard)")
@@ -25,15 +28,15 @@ _REVERTS = re.compile(r"\bgit\s{1,4}(?:checkout\s{1,4}(?:\S{1,200}\s{1,4}){0,3}-
 
 @dataclass(slots=True)
 class SessionMeasures:
-    """Counts of one session.
+    """Counts for one session.
 
     Attributes:
-        prompts: What the user typed.
-        steps: Tool calls of the agent, those of its subagents included.
-        tokens: Tokens that the model read (cached ones included) and wrote.
-        corrections: Prompts that correct the agent, and tool calls that the user rejected.
-        reverted: Edits that a later edit took back exactly, and git commands that discard changes.
-        test_runs: Runs of tests; `tests_passed` of them succeeded.
+        prompts: Prompts typed by the user.
+        steps: Tool calls by the agent and its subagents.
+        tokens: Tokens read (including cached ones) and written by the model.
+        corrections: Prompts that correct the agent, and tool calls rejected by the user.
+        reverted: Edits exactly undone by a later edit, and git commands that discard changes.
+        test_runs: Test runs, of which `tests_passed` succeeded.
     """
 
     prompts: int = 0
@@ -50,7 +53,7 @@ class SessionMeasures:
 
 
 def measure(path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = lambda cwd: False) -> SessionMeasures:
-    """Measure a whole log. Parts in folders that are `apart` are not counted as prompts. Raises TranscriptError."""
+    """Measure a whole log. Prompts in folders for which `apart` is true are not counted. Raises TranscriptError."""
     found = SessionMeasures()
     _count_turns(found, (turn for piece in read_all(path, limits=limits, apart=apart) for turn in piece.turns))
     edits = _Edits()
@@ -98,7 +101,7 @@ def _entries(path: Path, limits: ReadLimits) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_rejection(entry: Mapping[str, Any]) -> bool:
-    """Return whether the user rejected a tool call. A tool that imitates it only adds to a count, so no proof is needed."""
+    """Return whether the user rejected a tool call. A tool imitating this would only inflate a count, so no proof is needed."""
     return entry.get("type") == "user" and str(entry.get("toolUseResult", "")).strip() == _REJECTED
 
 
@@ -115,13 +118,13 @@ def _tokens(usage: Mapping[str, Any]) -> int:
 
 
 class _Edits:
-    """The edits of a session so far, to recognise those that take back an earlier one."""
+    """Previous edits of a session, used to detect edits that undo them."""
 
     def __init__(self) -> None:
         self._done: set[tuple[str, int, int]] = set()  # path, and hashes of the text before and after
 
     def reverts(self, call: Mapping[str, Any]) -> bool:
-        """Return whether a tool call takes back earlier changes."""
+        """Return whether a tool call undoes earlier changes."""
         given = call["input"]
         command = given.get("command")
         if call.get("name") == "Bash" and isinstance(command, str):

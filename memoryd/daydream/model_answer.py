@@ -1,7 +1,7 @@
-"""Check a model's answer strictly and link it to its evidence. Pure functions.
+"""Validate a model's answer strictly and link it to its evidence. Pure functions.
 
-The model proposes wordings and line numbers. This module derives from the cited turns who made the statement, and thus how much
-authority it has.
+The model proposes wordings and line numbers. This module derives the speaker of each statement, and thus its authority, from the
+cited turns.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum number of characters of one turn for each speaker."""
+    """Maximum number of characters per turn for each speaker."""
 
     user: int
     assistant: int
     tool: int
 
 
-# These are tried in order until the piece fits. Tool output is cut first, and the user's text last.
+# These are tried in order until the piece fits. Tool output is cut first, the user's text last.
 STEPS = (
     Limits(8_000, 3_000, 500),
     Limits(8_000, 2_000, 200),
@@ -63,9 +63,9 @@ STEPS = (
 
 
 def middle_cut(text: str, limit: int) -> str:
-    """Cut a text to about `limit` characters.
+    """Shorten a text to about `limit` characters by cutting out its middle.
 
-    The head and the tail are kept, since errors and conclusions are at the end.
+    Errors and conclusions are usually at the end, so both head and tail are kept.
     """
     if len(text) <= limit:
         return text
@@ -76,17 +76,14 @@ def middle_cut(text: str, limit: int) -> str:
 
 
 def render(passage: Passage, budget_tokens: int) -> str:
-    """Render a passage as a message.
-
-    It contains the known memories, the turns as data, and whether the session ends here.
-    """
+    """Render a passage as a message: known memories, the turns as data, and whether the session ends here."""
     parts = [f"<known>\n{_known(passage.known)}\n</known>"] if passage.known else []
     parts.append(f"<session>\n{render_turns(passage, budget_tokens)}\n</session>")
     return "\n".join([*parts, END_MARK] if passage.ends else parts)
 
 
 def alias(position: int) -> str:
-    """Return the name of the known memory at a position (from 0) in the prompt. The name does not depend on the store's ids."""
+    """Return the alias of the known memory at a position (from 0) in the prompt. It does not depend on the store's ids."""
     return f"m{position + 1}"
 
 
@@ -100,7 +97,7 @@ def _known(items: Sequence[MemoryItem]) -> str:
 
 
 def render_turns(passage: Passage, budget_tokens: int) -> str:
-    """Render the turns and number them, starting at 1."""
+    """Render the turns, numbered from 1."""
     text = ""
     for limits in STEPS:
         text = "\n".join([*_context(passage.context), *_numbered(passage.turns, limits)])
@@ -110,12 +107,12 @@ def render_turns(passage: Passage, budget_tokens: int) -> str:
 
 
 def _harmless(text: str) -> str:
-    """Remove our tags and control characters from a text."""
+    """Remove our own tags and control characters from a text."""
     return _TAG.sub("<\u200b", _CONTROL.sub(" ", text))
 
 
 def _indented(text: str) -> str:
-    """Indent all lines of a text but the first, so that they can't pass for separate turns."""
+    """Indent all lines of a text except the first, so that they can't pass for separate turns."""
     return CONTINUED.join(line.rstrip() for line in _harmless(text).splitlines())
 
 
@@ -158,16 +155,15 @@ MAX_CANDIDATES = 40
 MAX_HANDOFF = 1_200
 MAX_KEYS = 8
 MAX_KEY_CHARS = 200
-# The minimum share of a statement's keywords that its evidence must contain. A paraphrase reaches a third, and an invention
-# nearly nothing.
+# Minimum share of a statement's keywords in its evidence. Paraphrases reach a third, inventions nearly nothing.
 MIN_SUPPORT = 0.25
 # For a statement to count as the user's own words, at least half of it must be in the user's turns.
 ESSENTIAL, USEFUL = 3, 2
 SURE = 0.75
 MIN_USER_SUPPORT = 0.5
-# With a smaller share, the statement may still be the user's in other words or another language, but some of it must occur.
+# With a smaller share, the statement may still be the user's in other words or another language, but some of it must match.
 MIN_REWORDED = 0.2
-# A line of tool output that contains this share of a statement is its origin, unless the user said just as much of it.
+# A line of tool output containing this share of a statement is its origin, unless the user said at least as much of it.
 MIN_TOOL_SUPPORT = 0.6
 LONGEST_READ = 24_000
 
@@ -185,7 +181,7 @@ _ENTRY: dict[str, Any] = {
     "replaces": _TEXTS,
     "closes": _TEXTS,
 }
-# An endpoint that enforces the schema must return all keys. In other answers, these may be missing.
+# An endpoint that enforces the schema must return all keys. Other answers may omit these.
 _OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes"})
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -206,7 +202,7 @@ _CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
 
 
-# Words that a reader may add itself. The names of things that one chooses, such as tools, are not among them.
+# Words that a reader may add itself. Names of things that can be chosen, such as tools, are not included.
 _PLAIN_WORDS = (
     BARE_WORDS | META_WORDS | OPENERS | frozenset(f"{lexicon.SYNONYMS} {lexicon.LIGHT} {lexicon.WEAK}".replace("-", " ").split())
 ) - frozenset(lexicon.CHOICES.split())
@@ -222,12 +218,12 @@ _INFLECTED = {
 
 
 class InvalidAnswerError(ValueError):
-    """The answer does not follow the schema. The text of the error says where."""
+    """The answer violates the schema. The error message says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedMemory:
-    """One entry of a valid answer.
+    """An entry of a valid answer.
 
     `evidence` contains turn numbers, starting at 1. The last three fields are ids as given in the prompt.
     """
@@ -247,14 +243,14 @@ class ProposedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A valid answer, with the proposals and a summary of the session as a handoff."""
+    """A valid answer: the proposals, and a session summary to use as a handoff."""
 
     proposals: tuple[ProposedMemory, ...]
     handoff: str = ""
 
 
 def parse_answer(text: str) -> ModelAnswer:
-    """Parse a model's answer. Raises InvalidAnswerError, which names the invalid place.
+    """Parse a model's answer. Raises InvalidAnswerError, which names the position of the error.
 
     Any unknown key makes the answer invalid, so that an invented format is not mistaken for an answer without proposals.
     """
@@ -328,9 +324,9 @@ def _texts(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 
 
 def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return the keys without invalid ones.
+    """Return the valid keys.
 
-    Keys only help search and are no evidence, so it is not worth asking the model again.
+    Keys only help search and are no evidence, so invalid ones don't justify asking the model again.
     """
     return tuple(text for text in _texts(entry, "asked_as", where) if len(text) <= MAX_KEY_CHARS)[:MAX_KEYS]
 
@@ -343,15 +339,14 @@ def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: fl
 
 
 def support(content: str, evidence: str) -> float:
-    """Return the share (0..1) of the content's keywords that the evidence contains."""
+    """Return the share (0..1) of the content's keywords found in the evidence."""
     return containment(roots(content), roots(evidence))
 
 
 def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[Candidate], list[Refused]]:
-    """Return two lists of candidates.
+    """Return the grounded candidates, in the order of their evidence, and the rejected ones.
 
-    The first contains those whose evidence exists and supports them, in the order of the evidence. The second contains the
-    others.
+    A candidate is grounded if its evidence exists and supports it.
     """
     kept: list[tuple[int, Candidate]] = []
     refused: list[Refused] = []
@@ -375,13 +370,14 @@ def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[
     return [candidate for candidate in ordered if candidate not in echoes], refused
 
 
-# The same answer gives the sentence to the user as well. Kept beside that, it would contradict or replace what the user said.
+# The same answer also attributes the sentence to the user. Kept alongside, this copy would contradict or replace the user's
+# statement.
 _ECHO = "repeats what the user said"
 _TO_AVOID = "To avoid: "
 
 
 def _echoes(content: str, said: Set[str]) -> bool:
-    """Return whether somebody else's statement is one of the user's, contains it literally, or advises against it."""
+    """Return whether another speaker's statement repeats, literally contains, or advises against one of the user's."""
     bare = content.removeprefix(_TO_AVOID)
     return any(normalise(piece) in said for piece in (bare, *_PIECES.split(bare)) if piece.strip())
 
@@ -408,9 +404,9 @@ def _problem(proposal: ProposedMemory, turns: Sequence[Turn], everything: str) -
 
 
 def source_of(turn: Turn) -> Source:
-    """Return who speaks in a turn.
+    """Return the speaker of a turn.
 
-    Prompts of sub-agents and options that the user chose count as the agent's, not the user's.
+    Prompts of subagents and options that the user chose count as the agent's words, not the user's.
     """
     if turn.kind is TurnKind.TOOL_RESULT:
         return Source.TOOL
@@ -418,9 +414,9 @@ def source_of(turn: Turn) -> Source:
 
 
 def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -> Source:
-    """Return who made the statement.
+    """Return the speaker of the statement.
 
-    This is only the user if the user's own turns say all of it and no tool output matches better.
+    This is the user only if the user's own turns say all of it and no tool output matches better.
     """
     if is_users(proposal.content, proposal.polarity, turns, passage):
         return Source.USER
@@ -433,10 +429,10 @@ def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -
 
 
 def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
-    """Return whether the user's own turns among `turns` say a statement and nothing else in the passage matches better.
+    """Return whether the user's own turns among `turns` contain the statement, and nothing else in the passage matches better.
 
-    Names, hosts, commands, flags, numbers and negations must all occur, while the rest may be in other words. What the user
-    only asks or supposes does not count.
+    Names, hosts, commands, flags, numbers and negations must all occur; everything else may be in other words. Questions and
+    suppositions of the user don't count.
     """
     own = [turn for turn in turns if source_of(turn) is Source.USER]
     said = asserted("\n".join(turn.text for turn in own)[:LONGEST_READ])
@@ -452,7 +448,7 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
 
 
 def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
-    """Return whether an uncommon word of the statement was said by somebody else but not by the user."""
+    """Return whether the statement contains an uncommon word that another speaker used and the user did not."""
     code = language(content)
     missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said)
     if not missing:
@@ -461,7 +457,7 @@ def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
 
 
 def _may_be_a_name(word: str, code: str) -> bool:
-    """Return whether a word of a statement may be the name of a thing.
+    """Return whether a word of a statement may be a name.
 
     Names of tools are written in Latin letters.
     """
@@ -471,22 +467,22 @@ def _may_be_a_name(word: str, code: str) -> bool:
 
 
 def _foreign_texts(turn: Turn) -> tuple[str, ...]:
-    """Return the parts of a turn that are not the user's.
+    """Return the parts of a turn that are not the user's words.
 
-    This is the whole turn, or only the question that the user answers.
+    This is the whole turn, or only the question if the user answers one.
     """
     return (turn.detail[:LONGEST_READ],) if source_of(turn) is Source.USER else (_words(turn)[:LONGEST_READ],)
 
 
 def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
-    """Return the lines of the agent that the user had already seen."""
+    """Return the agent's lines that the user had already seen."""
     last = max((n for n, turn in enumerate(passage.turns) if any(turn is one for one in own)), default=0)
     earlier = (*passage.context, *passage.turns[:last])
     return [line for turn in earlier if turn.kind is TurnKind.ASSISTANT for line in turn.text[:LONGEST_READ].splitlines()]
 
 
 def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
-    """Return whether a sentence of the user says the same in other words or another language. It must be a statement."""
+    """Return whether the user made the same statement in other words or another language. Only statements count."""
     if _best_line(content, before) > max(share, MIN_USER_SUPPORT):
         return False
     words, code = roots(content), language(content)
@@ -506,7 +502,7 @@ def _folder(passage: Passage) -> str:
 
 
 def _lacks_a_name(content: str, said: str, folder: str) -> bool:
-    """Return whether a name, host, path, command, flag or number of the statement is missing from the text."""
+    """Return whether a name, host, path, command, flag or number in the statement is missing from the text."""
     heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
@@ -519,7 +515,7 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
 
 
 def _is_exact(token: str) -> bool:
-    """Return whether a token must occur literally, since it contains a digit, a code character or inner capitals."""
+    """Return whether a token must occur literally, because it contains a digit, a code character or inner capitals."""
     return (
         any(sign.isdigit() for sign in token)
         or re.search(r"\w[./_@:\\=]\w|\A-{1,2}\w|\A[~/.]{1,3}\w", token) is not None
@@ -540,9 +536,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
-    """Return whether only one of the two, the statement or the user's sentence, forbids or denies something."""
+    """Return whether exactly one of the statement and the user's sentence forbids or denies something."""
     denies = polarity is Polarity.DONT or _denies(content)
-    if denies:  # each line is checked, since the language may change within a session
+    if denies:  # check each line, since the language may change within a session
         return not any(_denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
@@ -564,11 +560,11 @@ def _best_line(content: str, lines: Sequence[str]) -> float:
 
 
 def initial_status(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
-    """Decide whether a model's statement becomes active or remains a candidate that is only found by search.
+    """Return the initial status of a model's statement: active, or a candidate found only by search.
 
-    In a blind review (docs/quality.md), 94 % of what a model rated essential (3) was worth keeping, 74 % of what it rated
-    useful (2) with confidence, 51 % of the other useful ones, and 38 % of the minor ones. What the user said is never held
-    back. Neither is a statement that replaces, closes or confirms a known memory (`refers`), as the outdated memory would
+    In a blind review (docs/quality.md), these shares were worth keeping: 94 % of statements that a model rated essential (3), 74
+    % of those rated useful (2) with confidence, 51 % of other useful ones, and 38 % of minor ones. The user's own statements are
+    never held back. Neither are statements that replace, close or confirm a known memory (`refers`), as the outdated memory would
     otherwise remain.
     """
     sure = importance >= ESSENTIAL or (importance >= USEFUL and confidence >= SURE)
@@ -602,7 +598,7 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
 
 
 def restrain(candidate: Candidate) -> Candidate:
-    """Restrict a candidate that is not the user's.
+    """Restrict a candidate that does not come from the user.
 
     Only the user can make rules, so rules by others become facts. Tool output never gives instructions.
     """
@@ -614,7 +610,7 @@ def restrain(candidate: Candidate) -> Candidate:
     if candidate.source is Source.TOOL:
         changes["polarity"] = Polarity.KNOW
     if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
-        # Listed under "don't", the text "use emojis" would become the opposite.
+        # Listed under "don't", the text "use emojis" would mean the opposite.
         changes["content"] = f"{_TO_AVOID}{candidate.content}"
     if candidate.scope is Scope.USER:
         changes["scope"] = Scope.PROJECT

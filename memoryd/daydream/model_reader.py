@@ -1,4 +1,4 @@
-"""The extractor that asks a language model. Its prompt is a versioned file next to this module."""
+"""An extractor that asks a language model. Its prompt is a versioned file next to this module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, mi
 from memoryd.daydream.reconcile import counts, refused
 from memoryd.daydream.redact import redact, redacted_passage
 
-# Decide which pieces are worth a call, and which known memories the model is shown.
+# Decide which pieces are worth a call, and which known memories to show to the model.
 
 MAX_RELATED = 12
 MAX_TODOS = 4
@@ -40,7 +40,7 @@ _SAYS = frozenset({TurnKind.USER, TurnKind.ASSISTANT})
 _KNOWN = (Status.ACTIVE, Status.CANDIDATE)
 
 
-# A prompt with fewer words is only "ok" or "go on". An assistant's text of this length may contain a finding.
+# A shorter prompt is only "ok" or "go on". An assistant's text of this length may contain a finding.
 MIN_USER_WORDS = 3
 MIN_ANSWER_WORDS = 25
 
@@ -59,7 +59,7 @@ def _says_something(turn: Turn) -> bool:
 def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]:
     """Return at most MAX_RELATED memories of the project and the user.
 
-    They come from the same lines, or are similar to the passage, or are open todos.
+    They come from the same lines, resemble the passage, or are open todos.
     """
     found: dict[str, MemoryItem] = {}
     said = {turn.uuid for turn in passage.turns if turn.uuid}
@@ -73,7 +73,7 @@ def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]
 
 
 def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[MemoryItem, ...]:
-    """Make the same choice among a few items without a store. Similarity is measured by shared words."""
+    """Make the same choice from a few items without a store, measuring similarity by shared words."""
     near = set(keywords(" ".join(_queries(passage.turns))))
 
     def shared(item: MemoryItem) -> float:
@@ -84,7 +84,7 @@ def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[Memor
 
 
 def _queries(turns: Sequence[Turn]) -> list[str]:
-    """Return the texts to search with. These are the user's texts and the assistant's longest answers."""
+    """Return the search texts: the user's texts and the assistant's longest answers."""
     said = [turn for turn in turns if turn.kind in _SAYS and len(turn.text) > 1]
     users = [turn for turn in said if turn.kind is TurnKind.USER][-QUERIES // 2 :]
     answers = sorted((turn for turn in said if turn.kind is TurnKind.ASSISTANT), key=lambda turn: -len(turn.text))
@@ -121,7 +121,7 @@ class Closable(Protocol):
 
 
 class UnusableAnswerError(ModelError):
-    """The model gave an invalid answer twice. `usage` is what both requests used."""
+    """The model gave two invalid answers in a row. `usage` covers both requests."""
 
     def __init__(self, message: str, usage: Usage) -> None:
         super().__init__(
@@ -138,10 +138,10 @@ def load_prompt(version: str = PROMPT_VERSION) -> str:
 
 
 class ModelExtractor:
-    """An extractor that uses any LLM.
+    """An extractor that works with any LLM.
 
     Requests are redacted. Answers are checked against the schema and their evidence. An answer that is still invalid after one
-    repair is an error, and never an empty success.
+    repair is an error, never an empty success.
     """
 
     def __init__(self, llm: LLM, settings: Settings, name: str = ENDPOINT) -> None:
@@ -156,7 +156,7 @@ class ModelExtractor:
 
     @property
     def version(self) -> str:
-        """The prompt's version, which is recorded with the results."""
+        """The prompt's version, recorded with the results."""
         return PROMPT_VERSION
 
     def extract(self, passage: Passage) -> Extraction:
@@ -184,27 +184,27 @@ class ModelExtractor:
     def close(self) -> None:
         """Stop a running model process.
 
-        This can be called from any thread. HTTP requests end by their timeout.
+        May be called from any thread. HTTP requests end by their timeout.
         """
         if isinstance(self._llm, Closable):
             self._llm.close()
 
     def messages(self, passage: Passage) -> list[Message]:
-        """Return the request, which consists of the instructions and the redacted passage as data."""
+        """Return the request: instructions, and the redacted passage as data."""
         return messages_for(passage, self._budget)
 
     def print_prompt(self, passage: Passage) -> str:
-        """Return the exact text that would leave the machine, so that it can be inspected."""
+        """Return the exact text that would leave the machine, for inspection."""
         return print_prompt(self.messages(passage))
 
 
 def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
-    """Return the constant instructions, and the redacted passage as data within the budget. Tool output is cut first."""
+    """Return the constant instructions and the redacted passage, as data within the budget. Tool output is cut first."""
     return [Message("system", load_prompt()), Message("user", redact(render(redacted_passage(passage), budget_tokens)).text)]
 
 
 def print_prompt(messages: Sequence[Message]) -> str:
-    """Return the exact text of the messages. Each one is preceded by its role."""
+    """Return the exact text of the messages, each preceded by its role."""
     return "\n\n".join(f"--- {message.role} ---\n{message.content}" for message in messages)
 
 
@@ -214,7 +214,7 @@ def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]
 
 
 def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:
-    """Drop statements that contain a secret. Without the secret, they say little."""
+    """Drop statements containing a secret. Without it, they say little."""
     kept = tuple(candidate for candidate in candidates if not _holds_secret(candidate))
     return kept, [refused(candidate, "holds a secret") for candidate in candidates if candidate not in kept]
 

@@ -75,10 +75,10 @@ from memoryd.daydream.under_way import ReadAttempts
 from memoryd.language.cues import opens_as_correction
 from memoryd.llm.claude import Logins
 
-# How a session used memories. Memories that it cited were useful, memories that it contradicted were wrong, and a correction by
-# the user right after a memory was given is a weak sign against it.
+# Record how a session used memories. Cited memories were useful, contradicted ones were wrong, and a correction by the user right
+# after a memory was injected is a weak sign against it.
 #
-# The uses are recorded in the ledger for the dream. If the same log is read repeatedly, nothing is recorded twice.
+# Uses are recorded in the ledger for the dream. Reading the same log repeatedly records nothing twice.
 
 _CITED = re.compile(r"\bmem_[0-9a-f]{12}\b")
 MAX_ECHOED = 200
@@ -87,9 +87,9 @@ GIVEN_WITHIN = timedelta(seconds=10)
 
 
 def echoed(turns: Iterable[Turn], given: Iterable[MemoryItem]) -> list[str]:
-    """Return the memories whose names or values the agent used in words or tool calls, without having met them in the session.
+    """Return the memories with names or values that the agent was the first to use in these turns.
 
-    A name or value that the user or a tool mentioned before in these turns shows nothing.
+    Names and values that the user or a tool had already mentioned in these turns prove nothing.
     """
     rare = {item.id: rare_tokens(item.content) for item in given}
     met: set[str] = set()
@@ -104,7 +104,7 @@ def echoed(turns: Iterable[Turn], given: Iterable[MemoryItem]) -> list[str]:
 
 
 def followed_by_correction(turns: Iterable[Turn], given: Mapping[str, str]) -> list[str]:
-    """Return the memories that were given with a prompt whose next prompt corrects the agent. `given` holds their times."""
+    """Return the memories injected with a prompt that was followed by a correction. `given` maps ids to injection times."""
     prompts = [turn for turn in turns if turn.kind is TurnKind.USER and turn.via == "prompt" and not turn.sidechain and turn.at]
     times = {id: from_iso(at) for id, at in given.items()}
     out: dict[str, None] = {}
@@ -116,7 +116,7 @@ def followed_by_correction(turns: Iterable[Turn], given: Mapping[str, str]) -> l
 
 
 def cited(turns: Iterable[Turn]) -> list[str]:
-    """Return the ids of memories that the assistant named in its own words, in the order of their first mention."""
+    """Return the ids of the memories that the assistant cited, in the order of first mention."""
     said = (turn.text for turn in turns if turn.kind is TurnKind.ASSISTANT and not turn.sidechain)
     return list(dict.fromkeys(id for text in said for id in _CITED.findall(text)))
 
@@ -151,12 +151,12 @@ log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
 LIVE_CURSORS = 64
 UNUSABLE_ATTEMPTS = 6
-# After these events, nobody writes to the log, so a last line without a line end may be complete.
+# After these events, nothing more is written to the log, so a last line without a line end may be complete.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
 
 
 class _NextStep(Enum):
-    """What follows a piece: the next piece, the end of the job, or waiting for more text."""
+    """The next step: another piece, the end of the job, or waiting for more text."""
 
     CONTINUE = auto()
     END = auto()
@@ -165,7 +165,7 @@ class _NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The session and the project that a piece belongs to."""
+    """The session and project of a piece."""
 
     session: str
     project: str
@@ -173,18 +173,18 @@ class _Place:
 
 
 class _Live:
-    """A cache of cursors for the latest logs. It includes their texts, which are not stored in the state."""
+    """A cache of cursors for the most recent logs. It includes their texts, which are not stored in the state."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[str, Cursor] = OrderedDict()
 
     def get(self, stored: Cursor) -> Cursor:
-        """Return the stored cursor. Its text is included if it is cached."""
+        """Return the stored cursor, including its text if cached."""
         held = self._cursors.get(stored.transcript)
         return held if held == stored else stored
 
     def put(self, cursor: Cursor) -> None:
-        """Cache a cursor. If there are too many, the oldest one is dropped."""
+        """Cache a cursor. The oldest one is dropped if there are too many."""
         self._cursors.pop(cursor.transcript, None)
         self._cursors[cursor.transcript] = cursor
         while len(self._cursors) > LIVE_CURSORS:
@@ -192,7 +192,7 @@ class _Live:
 
 
 class DayDream:
-    """Processes day-dream jobs, one at a time. Not thread-safe.
+    """Processes day dream jobs one at a time. Not thread-safe.
 
     While a session continues, a model is only asked about full pieces (see `gather`). Rules read each turn immediately.
     """
@@ -209,7 +209,7 @@ class DayDream:
         embedder: Embedder | None = None,
         watch: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Create a day dream. `watch` terminates the process when the watched code does not return."""
+        """Create a day dream. `watch` terminates the process if the code it watches does not return."""
         self._store = store
         self._keeper = Reconciler(store, clock)
         self._state = state
@@ -231,11 +231,11 @@ class DayDream:
     def run_job(self, job: Job, stop: Callable[[], bool] = lambda: False) -> list[Run]:
         """Read the job's log to its end, piece by piece.
 
-        Errors are not raised. They are recorded, and the job is postponed.
+        Errors are recorded rather than raised, and the job is postponed.
 
         Args:
             job: The job.
-            stop: Called between pieces to ask whether to stop. A stopped job remains due.
+            stop: Called between pieces; returns whether to stop. A stopped job remains due.
 
         Returns:
             The recorded runs, in order.
@@ -261,7 +261,7 @@ class DayDream:
         return runs
 
     def close(self) -> None:
-        """Stop a running model process. This is called from another thread. The job is retried later."""
+        """Stop a running model process. Called from another thread. The job is retried later."""
         self._readers.close()
 
     def _next_piece(self, job: Job) -> tuple[Run | None, _NextStep]:
@@ -320,9 +320,9 @@ class DayDream:
         return piece
 
     def _why_not_opened(self, job: Job) -> str:
-        """Return why the user does not want this log opened, or an empty text.
+        """Return the reason not to open this log, or an empty string if it may be opened.
 
-        Only what is known without opening the log is considered.
+        Only information available without opening the log is considered.
         """
         record = self._state.session(job.session)
         if record is not None and record.off:
@@ -336,7 +336,7 @@ class DayDream:
         return "project off" if any(self._state.is_off(project, folder) for project, folder in places) else ""
 
     def _is_apart(self, cwd: str) -> bool:
-        """Return whether the user does not want this folder read. A session may enter such a folder midway."""
+        """Return whether the user excluded this folder from reading. Sessions may enter such a folder midway."""
         if is_excluded(self._settings, cwd):
             return True
         return self._state.switches.any_off() and self._state.is_off(self._projects.known_project(cwd), cwd)
@@ -344,7 +344,7 @@ class DayDream:
     def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
         """Move the cursor to the end of a log that must not be opened.
 
-        Its text then stays unread when memory is on again.
+        Its text then remains unread when memory is turned on again.
         """
         moved = cursor_at_end(job.transcript, job.session)
         if moved is None or moved.offset <= cursor.offset:
@@ -367,7 +367,7 @@ class DayDream:
         return ""
 
     def _place(self, job: Job, piece: LogChunk, cwd: str, named: bool) -> _Place:
-        """Return the place of a piece.
+        """Return the session and project of a piece.
 
         If `named` is false, the folder must not even be added to the list of projects.
         """
@@ -378,7 +378,7 @@ class DayDream:
         return _Place(session, self._projects.resolve(cwd or Path(job.transcript).parent).id if named else "", cwd)
 
     def _why_not(self, place: _Place) -> str:
-        """Return why the user does not want this text to be read, or an empty text."""
+        """Return the reason not to read this text, or an empty string if it may be read."""
         if self._state.is_off(place.project, place.cwd):
             return "project off"
         record = self._state.session(place.session)
@@ -401,7 +401,7 @@ class DayDream:
     def _digest(self, job: Job, place: _Place, piece: LogChunk, run: Run, begin: Cursor) -> tuple[Run, list[LoggedDecision]]:
         """Extract statements and write them. Return the run and the decisions to record.
 
-        When no model can answer, rules read the piece. Its text from `begin` on is then kept for the model.
+        If no model is available, rules read the piece. Its text from `begin` on is then kept for the model.
         """
         passage = self._passage(place, piece, job.transcript)
         if not self._readers.has_model or self._state.is_held(job.transcript):
@@ -410,7 +410,7 @@ class DayDream:
             return self._keep(passage, piece, run, Extraction((), {"nothing said": len(piece.turns)}, self._readers.chosen))
         ends = not piece.more and job.reason not in CONTINUING_EVENTS
         known = find_related(self._store, passage)
-        self._reading.is_done()  # a model may take long
+        self._reading.is_done()  # models may be slow
         try:
             answer = self._readers.ask(replace(passage, known=known, ends=ends))
         except UnusableAnswerError as error:
@@ -431,7 +431,7 @@ class DayDream:
         return replace(passage, given=self._given(place.session))
 
     def _keep(self, passage: Passage, piece: LogChunk, run: Run, extraction: Extraction) -> tuple[Run, list[LoggedDecision]]:
-        """Keep the statements that a reader proposes."""
+        """Keep the statements proposed by a reader."""
         if extraction.handoff and passage.session and passage.project:
             self._state.save_handoff(passage.session, passage.project, extraction.handoff)
             self._handed_off = passage.session
@@ -461,17 +461,17 @@ class DayDream:
         return run, decided(outcomes, [*refused, *extraction.refused], piece.turns)
 
     def _given(self, session: str) -> tuple[str, ...]:
-        """Return the session's earlier statements in the current wording of their memories."""
+        """Return the session's earlier statements as their memories word them now."""
         ids = dict.fromkeys(v.memory for v in self._state.verdicts(session) if v.outcome != REFUSED and v.memory)
         items = (self._store.get(id) for id in ids)
         return tuple(item.content for item in items if item is not None and item.status is not Status.BLACKLISTED)
 
     def _is_settled(self, candidate: Candidate) -> bool:
-        """Return whether a session's model has settled the candidate. Reading its log again must not restore it."""
+        """Return whether a session's model has settled the candidate. Rereading the log must not restore it."""
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
     def _was_read_whole(self, job: Job) -> bool:
-        """Return whether memory was on all the time. Otherwise, the log contains text that must stay unread."""
+        """Return whether memory was on all the time. Otherwise, the log contains text that must remain unread."""
         at = 0
         for run in reversed(self._state.runs(job.session, 1_000)):
             if run.transcript == job.transcript and run.stop > run.start:
@@ -483,7 +483,7 @@ class DayDream:
         return True
 
     def _hand_off(self, job: Job) -> None:
-        """Store where a session left off when it ends. A model's summary takes precedence over one derived from the log alone."""
+        """Store where a session left off at its end. A model's summary takes precedence over one derived from the log alone."""
         record = self._state.session(job.session)
         if (
             job.reason in CONTINUING_EVENTS
@@ -507,24 +507,24 @@ class DayDream:
             self._state.save_handoff(job.session, record.project, text)
 
     def _measure(self, job: Job) -> None:
-        """Measure a session that ended in a trial, since the client deletes old logs."""
+        """Measure a finished session of a trial right away, since the client deletes old logs."""
         if job.reason not in FINAL_REASONS or not self._state.trial.has(job.session) or self._why_not_opened(job):
             return
         path = Path(job.transcript)
         self._state.trial.save(job.session, log_status(path).size, measure(path, apart=self._is_apart).as_dict())
 
-    # Pieces that wait for a model
+    # Pieces waiting for a model
 
     def read_held(self) -> Run | None:
-        """Let a model read the next waiting piece and return the recorded run.
+        """Let a model read the next waiting piece, and return the recorded run.
 
-        Nothing happens if no piece is waiting or no model is available.
+        Does nothing if no piece is waiting or no model is available.
         """
         held = self._state.next_held()
         if held is None:
             return None
         if not self._readers.has_model:
-            self._state.finish_held(held, None)  # the user disabled models, and rules have already read it
+            self._state.finish_held(held, None)  # the user disabled models, and rules have already read the piece
             return None
         if not self._readers.can_ask():
             self._state.postpone_held(held, self._readers.problem(), self._readers.next_try())
@@ -563,7 +563,7 @@ class DayDream:
         if isinstance(answer, Waiting):
             self._state.postpone_held(held, answer.problem, answer.until)
             return None
-        # The bytes and turns were already recorded when the rules read the piece.
+        # Bytes and turns were already recorded when the rules read the piece.
         run = replace(self._blank_run(job, place, piece), stop=piece.start, turns=0, skipped={})
         run, verdicts = self._keep(passage, replace(piece, skipped={}), run, answer)
         self._state.finish_held(held, piece.cursor, run, verdicts)
@@ -576,7 +576,7 @@ class DayDream:
     # Failures
 
     def _note_problem(self, job: Job) -> None:
-        """Record why no model can answer. Each reason is recorded only once."""
+        """Record why no model is available. Each reason is recorded only once."""
         problem = self._readers.problem()
         if problem and problem != self._noted:
             self._record_error(job, problem)
@@ -624,7 +624,7 @@ class DayDream:
     def dry_run(self, path: Path, extractor: Extractor | None = None) -> dict[str, Any]:
         """Return what a day dream of the whole log would propose, as plain values. Nothing is written or recorded.
 
-        Statements that the log itself replaces later are omitted, as they would be superseded.
+        Statements superseded later in the same log are omitted.
         """
         return dry_run(path, extractor or self._extractor or make_extractor(self._settings), self._settings, self._clock.now())
 
@@ -633,11 +633,11 @@ def _passage(piece: LogChunk, place: _Place, transcript: str) -> Passage:
     return Passage(piece.turns, piece.context, place.session, place.project, place.cwd or piece.cwd, transcript)
 
 
-# A day dream that writes nothing. It shows what would be kept of a whole log.
+# A day dream that writes nothing. It shows what would be kept from a whole log.
 
 
 def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
-    """Run a dry run as described in `DayDream.dry_run`. Raises TranscriptError and ModelError."""
+    """Perform a dry run as described in `DayDream.dry_run`. Raises TranscriptError and ModelError."""
     draft = _LogDraft(now)
     skipped: Counter[str] = Counter()
     usage, model, handoff = Usage(), "", ""
@@ -672,15 +672,15 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
 
 
 def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor | None = None) -> Iterator[list[Message]]:
-    """Yield, piece by piece, the exact requests that a model would get for the log.
+    """Yield the exact requests that a model would receive for the log, piece by piece.
 
-    The results of a piece are shown as known memories in the requests for later pieces, so these depend on the model's
-    answers. An `extractor` that replays answers provides them, and the iteration ends at the first request without an answer.
-    Without an extractor, later requests contain no earlier results. A real run would also send an invalid answer back once,
-    together with the error.
+    The results of each piece are included as known memories in later requests, so these depend on the model's answers. An
+    `extractor` that replays answers provides them; iteration ends at the first request without an answer. Without an extractor,
+    later requests contain no earlier results. A real run would also return an invalid answer to the model once, together with the
+    error.
 
     Raises:
-        TranscriptError: if the log can't be read.
+        TranscriptError: The log can't be read.
     """
     draft = _LogDraft(now)
     for piece in read_all(path, limits=limits_for(settings, ENDPOINT)):
@@ -696,14 +696,14 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
 
 
 def _draft_passage(piece: LogChunk, path: Path, draft: _LogDraft) -> Passage:
-    """Return the piece with the earlier results from the same log. Nothing is known from other sources."""
+    """Return the piece with the earlier results from the same log. Nothing from other sources is known."""
     passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), ends=not piece.more))
     given = tuple(candidate.content for candidate in draft.candidates())
     return replace(passage, given=given, known=choose_related(draft.items(), passage))
 
 
 class _LogDraft:
-    """The candidates of one log, which are reconciled with each other."""
+    """The candidates of one log, reconciled with each other."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -711,7 +711,7 @@ class _LogDraft:
         self._count = 0
 
     def add(self, candidate: Candidate, passage: Passage) -> dict[str, int]:
-        """Add the candidate. If it, or an earlier candidate, is omitted, return the reason."""
+        """Add the candidate. Return the reason if this candidate or an earlier one is dropped."""
         for id in [id for id, (one, _) in self._items.items() if one.content in candidate.revises]:
             del self._items[id]
         known = {id: item for id, (_, item) in self._items.items()}

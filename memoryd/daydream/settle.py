@@ -1,8 +1,8 @@
 """Apply a session model's answers to the candidates that it was offered.
 
-Each candidate becomes a memory in the model's wording, or is dropped. The model chooses the wording, but this module decides how
-much authority the memory has. A statement only counts as the user's if a single turn of the user contains all of it. Dropping
-removes a candidate and prevents models from proposing it again. It never prevents the user from saying it again.
+Each candidate becomes a memory in the model's wording, or is dropped. The model chooses the wording; this module decides how much
+authority the memory gets. A statement counts as the user's only if a single user turn contains all of it. Dropping removes a
+candidate and prevents models from proposing it again. It never prevents the user from saying it again.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ MAX_BYTES = 200_000_000
 USER_CONFIDENCE = 0.9
 AGENT_CONFIDENCE = 0.75
 KEPT_ACTIONS = frozenset({KeepAction.NEW, KeepAction.CONTRADICTS, KeepAction.SUPERSEDES, KeepAction.CONFIRMS})
-# The number of turns before and after a turn of the user that are searched for the same statement in a tool's output.
+# Number of turns before and after a user turn to search for the same statement in tool output.
 AROUND = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SettleAnswer:
-    """The model's answer about one candidate, or a statement of its own if `id` is empty.
+    """The model's answer for one candidate, or a statement of its own if `id` is empty.
 
     None keeps the candidate's value.
     """
@@ -51,7 +51,7 @@ class SettleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The outcome of one answer. `status` is kept, minor, known, dropped, refused, unknown, or settled if it already was.
+    """The outcome of one answer. `status` is kept, minor, known, dropped, refused, unknown or settled (already done before).
 
     `statement` is the text of a dropped candidate.
     """
@@ -66,7 +66,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class SessionOrigin:
-    """The folder in which a session works, and its log."""
+    """A session's working folder and log."""
 
     session: str
     project: str
@@ -84,7 +84,7 @@ class Settler:
         self._turns: dict[str, list[Turn]] = {}
 
     def settle(self, answer: SettleAnswer, origin: SessionOrigin) -> Settled:
-        """Settle one offered candidate of the project."""
+        """Settle one candidate offered in the project."""
         entry = self._state.offers.entry(origin.project, answer.id)
         if entry is None:
             return Settled(answer.id, "unknown", reason="No line with this id was offered in this project.")
@@ -101,7 +101,7 @@ class Settler:
             return self._keep(answer, entry, item, origin)
 
     def add(self, answer: SettleAnswer, origin: SessionOrigin) -> Settled:
-        """Keep an additional statement that the model made itself."""
+        """Keep an additional statement made by the model itself."""
         base = MemoryItem(
             content=answer.content,
             kind=Kind.NOTE,
@@ -121,7 +121,7 @@ class Settler:
     def _reword(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, source: Source) -> Settled:
         """Keep a minor statement as a candidate in the model's wording.
 
-        It is only found by search, and is removed after a while.
+        It is found only by search and removed after a while.
         """
         if item.id not in self._state.ledger.edited():
             changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
@@ -148,15 +148,15 @@ class Settler:
         return settled
 
     def _target(self, given: str, entry: OfferedCandidate) -> str:
-        """Return the memory to replace. It is named by its id, or by the prefix that was shown with the line."""
+        """Return the memory to replace, given its id or the prefix shown with the line."""
         if given and entry.known.removeprefix("mem_").startswith(given.removeprefix("mem_")):
             return entry.known
         return given
 
     def _finish(self, entry: OfferedCandidate, item: MemoryItem, outcome: str, memory: str = "") -> None:
-        """Record the lines first.
+        """Record the lines as settled before writing.
 
-        If the process is killed, the candidate may be offered again, but a dropped one never returns.
+        If the process is then killed, the candidate may be offered again, but a dropped one never returns.
         """
         self._state.offers.settle_lines(item.evidence.lines, item.content)
         if memory != item.id:
@@ -200,8 +200,8 @@ class Settler:
     ) -> tuple[Source, tuple[str, ...]]:
         """Return the source of the statement and the lines of its evidence.
 
-        The source is the user if one turn of the user says it completely, and the agent otherwise. The turns that a candidate
-        cites are checked first. The turns after them are checked next, as a candidate may only refer to the turn before.
+        The source is the user if a single user turn contains the whole statement, and the agent otherwise. The turns cited by the
+        candidate are checked first, then the turns after them, since a candidate may refer only to the preceding turn.
         """
         cited = set(item.evidence.lines)
         turns = self._log(item.evidence.transcript)
@@ -216,7 +216,7 @@ class Settler:
         return Source.AGENT_STEP, item.evidence.lines
 
     def _log(self, transcript: str) -> Sequence[Turn]:
-        """Read a log again, since a candidate's own text is no evidence."""
+        """Reread a log, since a candidate's own text is no evidence."""
         if transcript not in self._turns:
             self._turns[transcript] = list(_turns_of(Path(transcript))) if transcript else []
         return self._turns[transcript]
@@ -225,13 +225,13 @@ class Settler:
 def _turns_of(path: Path) -> Iterable[Turn]:
     """Return the turns of a log.
 
-    The result is empty if the log was deleted, or is too large to read while a model waits.
+    The result is empty if the log was deleted or is too large to read while a model waits.
     """
     try:
         if log_status(path).size > MAX_BYTES:
             return
         pieces = list(read_all(path))
-        left = frozenset().union(*(piece.left for piece in pieces))  # lines that the user rewound don't count
+        left = frozenset().union(*(piece.left for piece in pieces))  # rewound lines don't count
         yield from (turn for piece in pieces for turn in piece.turns if short_hash(turn.uuid) not in left)
     except (OSError, TranscriptError):
         return

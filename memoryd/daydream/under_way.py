@@ -1,4 +1,4 @@
-"""Record on disk what a day dream is reading, so that a text which crashes the process is not retried forever."""
+"""Track on disk what a day dream is reading, so that text which crashes the process is not retried forever."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CAREFUL, _GIVE_UP = 2, 3
 
 
 class ReadAttempts:
-    """Counts how often reading started at a position without finishing. It handles one log at a time."""
+    """Counts attempts to read from a position that did not finish. Handles one log at a time."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -41,7 +41,7 @@ class ReadAttempts:
 
     @property
     def ended_before(self) -> bool:
-        """Return whether the process ended at this position before. Lines must then be read one by one."""
+        """Return whether an earlier process ended at this position. If so, lines must be read one by one."""
         return self._attempts >= _CAREFUL
 
     @property
