@@ -1,6 +1,6 @@
-"""The readers, in the order in which they are tried, and the state of those that can't answer at the moment.
+"""Readers in the order in which they are tried, with the state of those that are currently unavailable.
 
-A reader that fails pauses, for longer each time. Meanwhile, the next one in the list is used, and finally the rules.
+A reader that fails is paused, for longer each time. Meanwhile, the next one in the list is used, and finally the rules.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from memoryd.daydream.transcript import LogChunk, ReadLimits
 from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.llm.claude import Logins
 
-# When a model is asked. New text of a log waits until there is enough of it for a call.
+# When to ask a model. New text in a log waits until there is enough of it for a call.
 #
 # Each turn of a continuing session triggers a day dream. For a model, the new text stays unread on disk until there are
-# `chunk_tokens` of it, or until nothing more is expected. This is the case if the session ends, is compacted or is idle, or if a
-# user asks. The cursor does not move, so nothing is lost if the process is killed.
+# `chunk_tokens` of it, or until nothing more is expected: the session ends, is compacted or is idle, or the user asks. The cursor
+# does not move, so nothing is lost if the process is killed.
 
 # After these events, the session continues. After all others, the available text is read.
 CONTINUING_EVENTS = frozenset({"Stop", "SubagentStop"})
 SILENT_SECONDS = 900.0
-# A log has at least this many bytes per token of text, so fewer bytes can't fill a piece.
+# A log has at least this many bytes per token of text, so a smaller log can't fill a piece.
 MIN_BYTES_PER_TOKEN = 4
 
 
 class BatchPolicy:
-    """Decides whether a job waits for more text, one job at a time. What it must remember about a log is stored in the state."""
+    """Decides whether a job waits for more text. Handles one job at a time and keeps its notes about a log in the state."""
 
     def __init__(self, state: State, settings: Settings, reader: str) -> None:
         self._state = state
@@ -50,7 +50,7 @@ class BatchPolicy:
     def waits(self, job: Job, cursor: Cursor) -> bool:
         """Return whether the log has too few new bytes to be read.
 
-        What the user switched off is never delayed.
+        Text for which the user turned memory off is never delayed.
         """
         if not self._on or job.reason not in CONTINUING_EVENTS or self._is_off(job.session):
             return False
@@ -62,7 +62,7 @@ class BatchPolicy:
     def is_small(self, job: Job, piece: LogChunk) -> bool:
         """Return whether a piece is too small for a call.
 
-        Its log is then checked again when it has twice as much new text. Thus all checks together read at most twice the new
+        If so, the log is checked again when it has twice as much new text. All checks together thus read at most twice the new
         text.
         """
         if not self._on or job.reason not in CONTINUING_EVENTS or piece.more or not piece.turns or self._is_off(job.session):
@@ -87,7 +87,7 @@ def _note(transcript: str) -> str:
     return f"gathering {transcript}"
 
 
-# Which reader decides what is kept. docs/design/extractors.md describes when text leaves the machine.
+# Selection of the reader. docs/design/extractors.md describes when text leaves the machine.
 
 WHOLE_LOG_TOKENS = 500_000
 
@@ -95,7 +95,7 @@ WHOLE_LOG_TOKENS = 500_000
 def choose(settings: Settings) -> str:
     """Return the reader: endpoint, claude, session or offline.
 
-    `auto` only sends text to an endpoint that was configured for memoryd, or to Claude after the user agreed.
+    `auto` sends text only to an endpoint configured for memoryd, or to Claude if the user has agreed.
     """
     if settings.reader != "auto":
         return settings.reader
@@ -107,7 +107,7 @@ def choose(settings: Settings) -> str:
 def models_of(settings: Settings) -> tuple[str, ...]:
     """Return the models that may be asked, in order.
 
-    `auto` falls back from the endpoint to Claude if the user agreed.
+    `auto` falls back from the endpoint to Claude if the user has agreed.
     """
     chosen = choose(settings)
     if chosen not in ASKS_A_MODEL:
@@ -116,16 +116,16 @@ def models_of(settings: Settings) -> tuple[str, ...]:
 
 
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
-    """Return how much of a log a reader gets at once.
+    """Return how much of a log a reader receives at once.
 
-    The size of a model's pieces is limited by the cost of a call. Rules cost nothing and judge better with more context, as a
-    measurement on whole logs against chunks of 6,000 tokens showed.
+    The size of a model's pieces is limited by the cost of a call. Rules cost nothing and judge better with more context, as
+    measured on whole logs against chunks of 6,000 tokens.
     """
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
 
 
 def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = None, logins: Logins | None = None) -> LLM:
-    """Create the model of the endpoint or claude reader.
+    """Create the model for the endpoint or claude reader.
 
     Raises ConfigError if a key is missing, and InputError for other readers.
     """
@@ -139,13 +139,13 @@ def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = 
 class OfflineReader:
     """Reads by rules.
 
-    Its results are recorded as from `offline`, or from `session` if a session's model settles the rest.
+    Results are recorded under `offline`, or under `session` if a session's model settles the rest.
     """
 
     def __init__(self, name: str = OFFLINE, embedder: Embedder | None = None) -> None:
         from memoryd.daydream.offline import ActClassifier, HeuristicExtractor
 
-        # The weights of the judge only work for vectors of the bundled model.
+        # The classifier's weights only fit vectors of the bundled model.
         self._rules = HeuristicExtractor(judge=ActClassifier(embedder) if isinstance(embedder, OnnxEmbedder) else None)
         self._name = name
 
@@ -168,7 +168,7 @@ def make_extractor(
     logins: Logins | None = None,
     embedder: Embedder | None = None,
 ) -> Extractor:
-    """Create the chosen reader, or the reader with this name.
+    """Create the configured reader, or the reader with this name.
 
     Args:
         settings: The settings.
@@ -211,14 +211,14 @@ class BudgetReached(MemorydError):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """No model can be asked. The error holds the reason and the time of the next attempt (in seconds since 1970)."""
+    """No model is available. Holds the reason and the time of the next attempt (in seconds since 1970)."""
 
     problem: str
     until: float
 
 
 class Readers:
-    """Asks the first model that can answer, and provides the rules as a fallback. It handles one passage at a time."""
+    """Asks the first available model, with the rules as a fallback. Handles one passage at a time."""
 
     def __init__(
         self,
@@ -246,12 +246,12 @@ class Readers:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model decides what is kept, even if it is currently paused."""
+        """Whether a model decides what to keep, even if it is currently paused."""
         return bool(self._models)
 
     @property
     def rules(self) -> Extractor:
-        """The reader without a model. It is created on first use."""
+        """The reader without a model, created on first use."""
         if self._rules is None:
             self._rules = OfflineReader(self.chosen if self.chosen in READS_BY_RULES else SESSION, self._embedder)
         return self._rules
@@ -261,9 +261,9 @@ class Readers:
         return any(self._ready(name) is not None for name in self._models)
 
     def ask(self, passage: Passage) -> Extraction | Waiting:
-        """Return the answer of the first available model.
+        """Return the answer of the first available model, or Waiting if there is none.
 
-        Raises UnusableAnswerError, and any error when it is closing.
+        Raises UnusableAnswerError, and any error raised while closing.
         """
         if self._logins is not None:
             self._logins.select(passage.session)
@@ -292,7 +292,7 @@ class Readers:
                 reader.close()
 
     def problem(self) -> str:
-        """Return why the last model could not answer. The result is empty if it can."""
+        """Return the reason why the last model is unavailable, or an empty string if it is available."""
         return self._state.note(PROBLEM)
 
     def next_try(self) -> float:
@@ -337,7 +337,7 @@ class Readers:
 
 
 def _rest_of(state: State, name: str) -> tuple[float, int]:
-    """Return until when a reader is paused, and how often it failed."""
+    """Return the time until which a reader is paused, and its number of failures."""
     until, _, attempts = state.note(f"rest {name}").partition(":")
     return (float(until), int(attempts)) if attempts else (0.0, 0)
 
@@ -351,7 +351,7 @@ def wake(state: State) -> None:
 
 
 def at_work(settings: Settings, state: State) -> str:
-    """Return the reader in use. This is the chosen one, or its fallback while no model can answer."""
+    """Return the reader in use: the configured one, or its fallback while no model is available."""
     chosen = choose(settings)
     if chosen in READS_BY_RULES or not state.note(PROBLEM):
         return chosen
@@ -359,7 +359,7 @@ def at_work(settings: Settings, state: State) -> str:
 
 
 def unreported_problem(state: State) -> str:
-    """Return why no model can answer, if the user has not been notified yet."""
+    """Return the reason why no model is available, unless the user has already been notified."""
     problem = state.note(PROBLEM)
     if not problem or state.note(PROBLEM_SHOWN) == problem:
         return ""
@@ -368,7 +368,7 @@ def unreported_problem(state: State) -> str:
 
 
 def spending(state: State, clock: Clock) -> dict[str, Any]:
-    """Return the tokens and dollars that models used today and this month, in local time.
+    """Return the tokens and dollars spent on models today and this month, in local time.
 
     The dollars are None if a cost is unknown.
     """

@@ -1,7 +1,7 @@
 """Decide what to do with a candidate, given the known memories. Pure functions.
 
-In case of doubt, both statements are kept and linked. A wrong supersession loses a memory, while a missing one can still be found
-by the dream.
+When in doubt, both statements are kept and linked. A wrong supersession loses a memory, while the dream can still find a missing
+one.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ FRESH = timedelta(hours=1)
 
 
 def commit_for(cwd: str, said_at: datetime | None, now: datetime) -> str:
-    """Return the commit to record with a statement made at that time. It is empty if the commit is unknown."""
+    """Return the commit to record for a statement made at that time, or an empty string if it is unknown."""
     return head_commit(cwd) if _is_fresh(said_at, now) else ""
 
 
 def _is_fresh(said_at: datetime | None, now: datetime) -> bool:
-    """Return whether the working tree is still nearly the one that the statement is about."""
+    """Return whether the working tree has hardly changed since the statement was made."""
     return said_at is not None and abs(now - said_at) <= FRESH
 
 
@@ -80,13 +80,12 @@ class KeepAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The action, the memory that it refers to (empty for NEW), and the reason in words.
+    """An action, the memory it applies to (empty for NEW), and the reason in words.
 
     Attributes:
         also: Further memories that the candidate replaces.
         opposed: Memories that it contradicts without replacing them.
         refined: A memory that it adds details to.
-
     """
 
     action: KeepAction
@@ -105,8 +104,8 @@ def reconcile(
 ) -> Decision:
     """Compare a candidate with similar memories.
 
-    The memories are ordered by similarity, nearest first, but the order only matters for ties. A tentative candidate replaces
-    nothing. It can only confirm what another session (see `session`) proposed.
+    The memories are ordered by similarity, nearest first, but the order matters only for ties. A tentative candidate replaces
+    nothing. It can only confirm a proposal from another session (see `session`).
     """
     items = [entry.item if isinstance(entry, Hit) else entry for entry in known]
     pairs = [(item, relation(item, candidate, compare)) for item in items]
@@ -121,7 +120,7 @@ def reconcile(
 
 
 def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Decision | None:
-    """Decide about a candidate when an earlier candidate says the same.
+    """Decide about a candidate that repeats an earlier candidate.
 
     The earlier one becomes active if the statement is explicit or comes from a second session.
     """
@@ -135,7 +134,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
             if same or _rephrases(item, candidate, REPHRASED_SIMILARITY):
                 return Decision(KeepAction.KNOWN, item.id, "proposed already")
         elif same:
-            # An instruction for the moment may recur in many sessions, but that does not make it a memory.
+            # A momentary instruction may recur in many sessions, but that does not make it a memory.
             lasting = not (binds(candidate.content) or asks(candidate.content))
             action = KeepAction.CONFIRMS if lasting else KeepAction.KNOWN
             return Decision(action, item.id, "said in a second session" if lasting else "proposed already")
@@ -143,7 +142,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
 
 
 def said(statement: MemoryItem | Candidate) -> Assertion:
-    """Return a memory or a candidate in the form that comparisons use."""
+    """Convert a memory or candidate to the form used by comparisons."""
     at = statement.valid_from if isinstance(statement, MemoryItem) else statement.at
     return Assertion(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER, at)
 
@@ -247,7 +246,7 @@ def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decis
 
 
 def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision:
-    """Replace the older memory by the same statement with more authority, unless the older one is more detailed."""
+    """Replace the older memory with the same statement of greater authority, unless the older one is more detailed."""
     beside = Decision(KeepAction.NEW, reason=f"{found.reason} than {item.id}", refined=item.id)
     if is_older(candidate, item):
         return Decision(KeepAction.REFUSED, item.id, "older than what is known") if found.relation is Relation.SAME else beside
@@ -264,7 +263,7 @@ def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Dec
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
     """Return whether the candidate is older than the memory.
 
-    A log that is read late must not override later statements.
+    Statements from a log read late must not override later statements.
     """
     if candidate.source is Source.USER and item.source is not Source.USER:
         return False
@@ -323,10 +322,10 @@ def _paths_in(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if "/" in name and "://" not in name)
 
 
-# How to handle a reader's references to known memories. A statement may repeat, replace or close them. Pure functions.
+# Handle a reader's references to known memories. A statement may repeat, replace or close them. Pure functions.
 #
-# A reference has no more authority than its evidence. What the user said or pinned is only ended by the user's own words. In all
-# other cases, both statements are kept and linked as a contradiction for the user to decide.
+# A reference has no more authority than its evidence. Only the user's own words can end a memory that the user stated or pinned.
+# In all other cases, both statements are kept and linked as a contradiction for the user to decide.
 
 _LIVING = frozenset({Status.ACTIVE, Status.CANDIDATE})
 MINOR = 1
@@ -351,7 +350,7 @@ class References:
 
 
 def resolve(candidate: Candidate, known: Mapping[str, MemoryItem]) -> References:
-    """Resolve the ids that a candidate names. Unknown memories and those that have ended are ignored."""
+    """Resolve the ids referenced by a candidate. Unknown and ended memories are ignored."""
     repeated = _living(candidate.repeats, known)
     opposed = [item for item in repeated if relation(item, candidate).relation in CONFLICTS]
     repeated = [item for item in repeated if item not in opposed]
@@ -370,9 +369,9 @@ def _living(ids: Iterable[str], known: Mapping[str, MemoryItem]) -> list[MemoryI
 
 
 def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
-    """Find a memory that says the same.
+    """Find a memory with the same content.
 
-    Active ones are checked first, as they make the confirmation of a candidate superfluous.
+    Active ones are checked first, as they make confirming a candidate unnecessary.
     """
     for item in sorted(items, key=lambda item: item.status is not Status.ACTIVE):
         if item.status is Status.CANDIDATE:
@@ -392,7 +391,7 @@ SHARED_WITH_RETRACTION = 2
 
 
 class KeepingStore(MemoryStore, Protocol):
-    """What the Reconciler needs of the service: a store that finds similar memories and closes replaced ones."""
+    """The Reconciler's requirements for the service: a store that finds similar memories and closes replaced ones."""
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
         """Return memories that may say the same or the opposite, nearest first. They may have any status."""
@@ -419,13 +418,13 @@ class KeepingStore(MemoryStore, Protocol):
         ...
 
     def make_room(self, project: str) -> None:
-        """Remove the least promising candidates of a project that has too many of them."""
+        """Remove the least promising candidates of a project that has too many."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What happened to a candidate.
+    """The outcome for a candidate.
 
     `id` is the memory that now contains the statement, or the one that caused it to be refused.
     """
@@ -448,7 +447,7 @@ class Reconciler:
 
         Args:
             candidate: The candidate.
-            passage: Where it comes from.
+            passage: The passage it comes from.
             pinned: Whether to pin the memory.
             id: The id of the new memory, so that a candidate that becomes a memory keeps its file.
         """
@@ -491,9 +490,9 @@ class Reconciler:
         return resolve(candidate, {item.id: item for item in mine})
 
     def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
-        """Write the memory and close those that it ends.
+        """Write the memory and close the ones it ends.
 
-        One of them is recorded as the superseded memory, and the others are linked.
+        One of them is recorded as the superseded memory; the others are linked.
         """
         ended = list(references.ended)
         if decision.action is KeepAction.SUPERSEDES:
@@ -512,7 +511,7 @@ class Reconciler:
         return Outcome(KeepAction.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
 
     def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
-        """Replace a statement of this session that its speaker retracts, whatever its wording."""
+        """Find the statement of this session that its speaker retracts, whatever the wording, and supersede it."""
         by_user = candidate.source is Source.USER
         for text in candidate.revises:
             head = text.rstrip("…")
@@ -523,10 +522,10 @@ class Reconciler:
         return None
 
     def retract(self, retraction: Candidate, passage: Passage, found: Collection[str] = ()) -> Outcome | None:
-        """End the memories of a cause that the assistant now says was wrong, whichever session learnt them.
+        """End the memories of a cause that the assistant now calls wrong, whichever session they come from.
 
-        What the user said or pinned is never ended. The memory written in `found` that is about the same replaces them, otherwise
-        the retraction itself, as a candidate, so that their lineage shows why they ended.
+        Memories that the user stated or pinned are never ended. They are replaced by the memory in `found` about the same
+        subject, or else by the retraction itself as a candidate, so that their lineage shows why they ended.
         """
         near = self._store.near(retraction.content, project=passage.project, k=NEIGHBOURS)
         wrong = [item for item in near if item.id not in found and _is_retracted(item, retraction, passage)]
@@ -548,7 +547,7 @@ class Reconciler:
         return Outcome(KeepAction.SUPERSEDES, id, wrong[0].id, TAKEN_BACK)
 
     def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
-        """Turn a candidate file into a memory. If the new statement is explicit, use its speaker's wording."""
+        """Turn a candidate file into a memory. If the new statement is explicit, use its wording."""
         old = self._store.get(id)
         if not outright:
             self._store.update(id, status=Status.ACTIVE)
@@ -575,7 +574,7 @@ class Reconciler:
             self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
 
     def take_back(self, session: str, left: Collection[str]) -> list[str]:
-        """Close the memories from lines that the user rewound. `left` contains the short hashes of the lines' uuids.
+        """Close the memories from lines that the user rewound. `left` holds the short hashes of their uuids.
 
         These memories were never valid, so they end when they began. The memories that they replaced become active again.
 
@@ -594,10 +593,11 @@ class Reconciler:
         return [item.id for item in gone]
 
     def _is_said_anew(self, candidate: Candidate, passage: Passage, item: MemoryItem) -> bool:
-        """Return whether the user repeated a statement after it was forgotten. Until then, it stays refused.
+        """Return whether the user repeated a statement after it was forgotten. Until then, it remains refused.
 
-        What a model forgot is only refused when models propose it. Lines of the user are only refused if they are the ones that
-        were forgotten, since these may be read again. A line without a time may be old. A statement entered by hand is made now.
+        Statements forgotten by a model are refused only when models propose them. For the user, only the forgotten lines
+        themselves are refused, since these may be read again. A line without a time may be old. A statement entered by hand
+        counts as made now.
         """
         if item.status is not Status.BLACKLISTED or candidate.source is not Source.USER:
             return False
@@ -616,7 +616,7 @@ class Reconciler:
 
 
 def _is_retracted(item: MemoryItem, retraction: Candidate, passage: Passage) -> bool:
-    """Return whether a memory of the agent names the cause that is retracted. In another session, more must be shared."""
+    """Return whether a memory of the agent names the retracted cause. In another session, more words must match."""
     if item.status not in _LIVING or item.pinned or item.source is Source.USER or item.scope is Scope.USER:
         return False
     if AUTHORITY[retraction.source] < AUTHORITY[item.source] or is_older(retraction, item):
@@ -628,7 +628,7 @@ def _is_retracted(item: MemoryItem, retraction: Candidate, passage: Passage) -> 
 
 
 def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
-    """Return the item without a time in the future.
+    """Return the item without times in the future.
 
     Otherwise, a wrong clock would make the item newer than all later statements.
     """
@@ -637,9 +637,9 @@ def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
     return replace(item, valid_from=None, valid_to=None)
 
 
-# The record of a day dream's decisions on single statements. Its size is limited, and it does not contain their text.
+# Record a day dream's decisions on individual statements. The record is limited in size and does not contain their text.
 
-# The maximum number of refused statements to record per piece. The counts by reason include all of them.
+# Maximum number of refused statements to record per piece. The counts by reason include all of them.
 MAX_REFUSED = 60
 _OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, KeepAction.REFUSED: decision_log.REFUSED}
 
@@ -658,9 +658,9 @@ def counts(entries: Iterable[Refused]) -> dict[str, int]:
 def decided(
     outcomes: Sequence[tuple[Candidate, Outcome]], left_out: Sequence[Refused], turns: Sequence[Turn] = ()
 ) -> list[LoggedDecision]:
-    """Return records of the candidates that were compared with the store, and of the first few that were refused before that.
+    """Return records of the candidates compared with the store, and of the first few refused before that.
 
-    A record contains the position of the statement in these turns instead of its text.
+    A record contains the statement's position in these turns instead of its text.
     """
     found = [(_of_outcome(*pair), pair[0].content) for pair in outcomes]
     found += [(_of_refused(entry), entry.text) for entry in left_out[:MAX_REFUSED]]

@@ -1,9 +1,9 @@
-"""Acts of memory, which are statements that are meant to be lasting. Pure functions.
+"""Acts of memory: statements that are meant to last. Pure functions.
 
-Only these become active without confirmation. They are requests to remember something, "from now on", "always" or "never" with an
-action, conventions, corrections that name the old and the new value, decisions with their reason, facts about the environment,
-and todos. From the assistant, they are root causes with their fixes and dead ends with their reasons. In doubt, a sentence is not
-an act of memory.
+Only these become active without confirmation. From the user, they are requests to remember something, "from now on", "always" or
+"never" with an action, conventions, corrections that name the old and the new value, decisions with their reason, facts about the
+environment, and todos. From the assistant, they are root causes with their fixes and dead ends with their reasons. When in doubt,
+a sentence is not treated as an act of memory.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ class Act:
     """A lasting statement.
 
     Attributes:
-        revises: Whether it starts as a correction of what the speaker said before.
+        revises: Whether it starts by correcting the speaker's previous statement.
         outright: Whether it explicitly asks to be remembered or applies from now on, so that no further check is needed.
-
     """
 
     text: str
@@ -99,8 +98,7 @@ _NOT_A_VERB = (
     r"something|everything|enough|"
     r"an?|more|less|most|much|many|one|two|and|or|but|love[ds]?|hate[ds]?|need(?:s|ed)?|want(?:s|ed)?|happens?|seems?|feels?"
 )
-# "Always" or "never" with an action, which is a verb in its base form.
-# "Always fails", "never seen" and "always the same" are reports.
+# "Always" or "never" with an action, i.e. a verb in its base form.
 _DO = (
     rf"(?!(?:{_NOT_A_VERB})\b)"
     r"(?!(?!embed|seed|feed|shed|speed|proceed|exceed|succeed|bring|string|ping)\w*(?:ed|ing)\b)"
@@ -181,7 +179,7 @@ _DONT_LASTING = later(
     _I,
 )
 _DONT_EVER = later(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
-# A sentence that requests something, and thus does not describe how things are.
+# A sentence that requests something, as opposed to describing the current state.
 _TASK = later(
     r"\b(?:we|you|I) (?:need|have to|should|must|want you|can|could)\b|\blet'?s\b|\bplease\b|"
     r"\b(?:wir|du) (?:müssen|sollten|musst|solltest)\b|"
@@ -200,7 +198,7 @@ _CONTRASTED = later(
     r"(?:not|nicht|pas|no|não|а не) \S+",
     _I,
 )
-# Only true at the moment, as in "the server is down" and "the port is taken".
+# True only at the moment, as in "the server is down" and "the port is taken".
 _TRANSIENT = later(
     r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
     r"done(?! by)|"
@@ -377,14 +375,14 @@ _PERSONAL = later(
 
 
 def is_negative(text: str) -> bool:
-    """Return whether a rule says what not to do.
+    """Return whether a rule is a prohibition.
 
-    "From now on never …" does. "Use A, never B" does not.
+    "From now on never …" is one. "Use A, never B" is not.
     """
     return forbids(moment.strip_standing_phrases(text).strip(" ,，:"))
 
 
-# A separate denial, as in "No, …". "No tests may …" is not one.
+# A denial set off by a comma, as in "No, …". "No tests may …" is not one.
 _DENIAL = later(
     r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
     r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
@@ -409,7 +407,7 @@ _ABOUT = later(
 
 
 def act_of(sentence: str, before: str = "") -> Act | None:
-    """Return the act of memory in a sentence of the user, or None. `before` is the preceding text of the assistant."""
+    """Return the act of memory in a sentence of the user, or None. `before` is the assistant's preceding text."""
     core = without_openers(sentence)
     if not 2 <= size(core) <= MAX_WORDS or moment.asks(core) or moment.asks(sentence):
         return None
@@ -452,7 +450,7 @@ def _remembered(core: str) -> Act | None:
         return None
     if to_do or _IMPERATIVE.match(rest):
         return _rule(rest, "asked to remember")
-    # The polarity is "do", since the user asked to remember it and the next session must get it.
+    # The polarity is "do", since the user asked to remember this and the next session must get it.
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
 
 
@@ -465,7 +463,7 @@ _RECURS = later(
 )
 
 
-# What is wanted in each step of the work, not in the program.
+# A wish about each step of the work, not about the program.
 _AT_EACH_STEP = later(
     r"\b(?:after|before|on|with|for) (?:each|every|any) (?:\w+ )?(?:change|edit|commit|push|merge|release|"
     r"deploy(?:ment)?|session|task|step|feature|fix|refactor(?:ing)?|"
@@ -504,7 +502,7 @@ _EXPLICIT_NORM = later(
 
 
 def _strong(core: str) -> Act | None:
-    """Return the rule in a text that explicitly says that it is lasting."""
+    """Return the rule in a text that explicitly says it is lasting."""
     if _STANDING.search(core) and size(moment.strip_standing_phrases(core)) >= 2:
         return _rule(core, "stated as a rule")
     if (_DONT_EVER.match(core) or _EXPLICIT_NORM.match(core)) and size(core) >= 4:
@@ -526,12 +524,12 @@ def _strong(core: str) -> Act | None:
     return None
 
 
-# "The log says: always …" reports what something else says.
+# "The log says: always …" reports what someone or something else says.
 _QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
 
 
 def _from_clause(core: str, rule: str) -> str:
-    """Return the clause that contains the rule if the text before it only quotes or denies. Otherwise return the whole text."""
+    """Return the clause containing the rule if the text before it only quotes or denies. Otherwise return the whole text."""
     lead = core[: len(core) - len(rule)]
     if re.search(r"[\"“”]|\bsays?\b|\bwrote\b", lead):
         return re.sub(r"^(?:and|but|so|then|please)\s+", "", rule, flags=_I)
@@ -539,7 +537,7 @@ def _from_clause(core: str, rule: str) -> str:
 
 
 def _weak(core: str) -> Act | None:
-    """Return an act without an explicit mark. Any word that refers to the moment excludes it."""
+    """Return an act without an explicit marker. Any reference to the present moment rules it out."""
     if moment.binds(core):
         return None
     if _PREFERS.search(core):
@@ -570,7 +568,7 @@ def _weak(core: str) -> Act | None:
     return _decided(core) or _reasoned(core) or _stated(core)
 
 
-# Says what to do or how things should be. Together with a reason, this applies beyond the current task.
+# States an action or a desired state. Together with a reason, it applies beyond the current task.
 _PRESCRIBES = later(
     r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
     r"the [\w -]{1,40}?) "
@@ -597,7 +595,7 @@ _BECAUSE_OF = later(
 )
 
 
-# A reason before what it explains, as in "Given the privacy focus, …" and "Because users share links, …".
+# A reason that precedes its consequence, as in "Given the privacy focus, …" and "Because users share links, …".
 _REASON_FIRST = later(
     r"^(?:given|because|since (?!(?:when|then|last|yesterday|\d))|as (?:we|our|the|users?)\b|due to|to (?:avoid|prevent)|"
     r"weil|da (?:wir|die|der|das|es)\b|wegen|comme|puisque?|vu (?:que|le|la)\b|como|ya que|dado que|debido a|já que|"
@@ -611,7 +609,7 @@ _THINKS = later(
 
 
 def _reasoned(core: str) -> Act | None:
-    """Return a wish or a norm with its reason. Wishes for the moment are rarely explained."""
+    """Return a wish or norm with its reason. Momentary wishes are rarely explained."""
     lead = _REASON_FIRST.match(core)
     reason = None if lead else _BECAUSE_OF.search(core)
     wish = _THINKS.sub("", core[lead.end() :]) if lead else core
@@ -644,14 +642,14 @@ def _against(core: str) -> bool:
     return bool(re.search(r"\b(?:against|ruled out|not to|gegen|contre|contra|против|не )\b|不", core, _I))
 
 
-# A sentence that starts like this describes a case, or hedges. General facts start with their subject.
+# A sentence with one of these openings describes a single case or hedges. General facts start with their subject.
 _SETS_A_SCENE = re.compile(
     r"(?:for|in|when|if|with|after|before|as|while|during|bei|in|wenn|falls|nach|vor|soweit|pour|dans|quand|si|après|avant|"
     r"en|cuando|después|antes|para|por|que yo sepa|em|quando|depois|для|в|во|если|когда|после|перед|при|насколько)\b|"
     r"(?:在.{0,20}(?:时|中|里)|如果|当|对于|据我)|\S{0,20}(?:とき|場合)|만약",
     _I,
 )
-# What the user sees on a screen is a bug report, not a fact.
+# A description of something on the user's screen is a bug report, not a fact.
 _SYMPTOM = re.compile(
     r"\b(?:is|are|was|were)(?: not|n't)? (?:shown|displayed|visible|rendered|hidden|missing|broken|cut off)\b|"
     r"\b(?:doesn't|does not|don't|do not) (?:show|appear|load|render|work)\b|\bthere (?:is|are) no\b|"
@@ -697,7 +695,7 @@ def _stated(core: str) -> Act | None:
 
 
 def _corrected(sentence: str, core: str, before: str) -> Act | None:
-    """Return a correction that names the old and the new value."""
+    """Return a correction that names both the old and the new value."""
     said = corrected(sentence, before)
     if not 4 <= size(core) <= 40 or moment.reports(said) or moment.asks(core):
         return None
@@ -713,7 +711,7 @@ def _corrected(sentence: str, core: str, before: str) -> Act | None:
 
 
 def corrected(text: str, before: str) -> str:
-    """Return a correction without its denial. Its subject is named as in the corrected text `before`."""
+    """Return a correction without its denial. Its subject is taken from the corrected text `before`."""
     match = _DENIAL.match(text)
     rest = text[match.end() :] if match else text
     if size(rest) < MIN_WORDS - 1:
@@ -728,10 +726,7 @@ def corrected(text: str, before: str) -> str:
 
 
 def _about(correction: str, before: str) -> str:
-    """Return the subject of the last claim that contains the value which the correction rejects.
-
-    The result is an empty text if there is none.
-    """
+    """Return the subject of the last claim that contains the rejected value, or an empty string."""
     wrong = _WRONG_VALUE.search(correction)
     if not wrong:
         return ""
@@ -766,7 +761,7 @@ _TAIL = later(
 
 
 def worded(text: str) -> str:
-    """Return the text as a sentence that ends with a full stop.
+    """Format the text as a sentence ending with a full stop.
 
     It starts with a capital letter, unless its first word is a name in code.
     """
@@ -780,13 +775,13 @@ def worded(text: str) -> str:
 
 
 def is_rule(text: str) -> bool:
-    """Return whether a sentence is an act of memory that says what to do."""
+    """Return whether a sentence is an act of memory that prescribes something."""
     act = act_of(text)
     return act is not None and act.kind in (Kind.RULE, Kind.PREFERENCE)
 
 
 def is_correction(text: str) -> bool:
-    """Return whether the text denies a claim and names both values, as in "No, it is on 5544, not on 5432"."""
+    """Return whether the text rejects a claim and names both values, as in "No, it is on 5544, not on 5432"."""
     return _corrected(text, without_openers(text), "") is not None
 
 
@@ -807,14 +802,14 @@ _SPLIT = later(
 
 
 def split_rules(sentence: str) -> list[str]:
-    """Split a sentence into rules if one part says what to do and another part says what not to do."""
+    """Split a sentence into rules if it contains both an instruction and a prohibition."""
     parts = [part.strip() for part in _SPLIT.split(sentence) if part.strip()]
     if len(parts) < 2 or any(size(part) < 3 for part in parts):
         return [sentence]
     signs = [is_negative(without_openers(part)) for part in parts]
     if len(set(signs)) < 2:
         return [sentence]
-    # A leading condition or scope applies to all parts, so nothing is split.
+    # Don't split after a leading condition or scope, since it applies to all parts.
     out = [parts[0]]
     for part, last, sign in zip(parts[1:], signs, signs[1:], strict=False):
         if sign == last:
@@ -825,7 +820,7 @@ def split_rules(sentence: str) -> list[str]:
 
 
 def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
-    """Yield the acts in the sentences of a message. A message that jokes or quotes rules yields none."""
+    """Yield the acts in the sentences of a message. Messages that joke or quote rules yield none."""
     if any(_JOKE.search(text) for text in texts):
         return
     for text in texts:
@@ -846,9 +841,9 @@ _QUOTED = later(
 
 
 def quotes_a_rule(text: str) -> bool:
-    """Return whether a rule only occurs in quotation marks.
+    """Return whether a rule occurs only in quotation marks.
 
-    What a page or a file says is not the user's wish.
+    Quoted pages and files don't express the user's wishes.
     """
     quoted = [part[1:-1] for part in _QUOTED.findall(text)]
     rest = _QUOTED.sub(" ", text)
@@ -856,5 +851,5 @@ def quotes_a_rule(text: str) -> bool:
 
 
 def says_it_lasts(text: str) -> bool:
-    """Return whether a word of the text says that the statement is lasting, whoever makes it."""
+    """Return whether the text contains a word that marks the statement as lasting, regardless of the speaker."""
     return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

@@ -1,4 +1,4 @@
-"""Build candidates from findings, with their kind, polarity, wording and evidence."""
+"""Build candidates from findings, with kind, polarity, wording and evidence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from memoryd.daydream.offline.sentences import sentences, size
 from memoryd.daydream.offline.unfit import asks
 from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, probability, without_marks
 
-# Turn words of a conversation into a sentence that can be understood without it. Pure functions.
+# Turn words from a conversation into a sentence that can be understood without it. Pure functions.
 #
 # Only safe changes are made. Questions around a statement and a denial before a correction are removed. "It" in a correction is
-# replaced by the subject of the corrected claim. Everything else stays in the speaker's words.
+# replaced by the subject of the corrected claim. Everything else keeps the speaker's words.
 
-# Longer messages say more than which option they pick.
+# Longer messages say more than the choice of an option.
 PICK_WORDS = 9
 _WANTED = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# "I think we should …" is a wish of the user. "I think the port is 80" is a guess and remains one.
+# "I think we should …" is a wish of the user. "I think the port is 80" is a guess and stays one.
 _HEDGE = re.compile(
     r"^(?:(?:(?:I (?:do )?(?:think|guess|feel like|believe)|in my opinion|imh?o|personally|to be clear|honestly|basically)"
     r"(?: that)?\b|ich (?:finde|denke|glaube),?(?: dass)?\b|je pense que\b|creo que\b|(?:я )?думаю,?(?: что)?\b)[\s,]+|"
@@ -42,7 +42,7 @@ _LABEL = re.compile(
 
 
 def stated(unit: Unit) -> str:
-    """Return the content of a memory for a unit."""
+    """Return the memory content for a unit."""
     if unit.turn.via == "answer":
         return worded(unit.text)
     text = without_questions(chosen(unit.text) if unit.by_user else unit.text)
@@ -50,7 +50,7 @@ def stated(unit: Unit) -> str:
 
 
 def chosen(text: str) -> str:
-    """Return the option that a short message picks.
+    """Return the option picked by a short message.
 
     "Let's take option 2: use a file" yields "use a file".
     """
@@ -59,14 +59,14 @@ def chosen(text: str) -> str:
 
 
 def without_opener(text: str, wanted: bool) -> str:
-    """Remove introductory words without content. "I think" is only removed if something is `wanted`."""
+    """Remove introductory words without content. "I think" is removed only if the text says what is `wanted`."""
     rest = _LABEL.sub("", text)
     rest = _HEDGE.sub("", rest) if wanted else rest
     return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= MIN_WORDS else text
 
 
 def without_questions(text: str) -> str:
-    """Remove questions before and after a statement. A text that only consists of questions is unchanged."""
+    """Remove questions before and after a statement. A text consisting only of questions is unchanged."""
     parts = sentences(text)
     said = [n for n, part in enumerate(parts) if not asks(part)]
     if not said or len(said) == len(parts) or sum(size(parts[n]) for n in said) < MIN_WORDS:
@@ -118,7 +118,7 @@ _OF_PROJECT = re.compile(
 )
 SALIENT = -1.2
 _DECIDES = frozenset({"norm", "alternative", "proposal", "correction", "via answer"})
-# The reasons for cues that are shown to the user. Cues about form are not named.
+# Reasons shown to the user, by cue. Cues about form have none.
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
         "standing rule": "standing rule",
@@ -150,12 +150,12 @@ _REASONS: Mapping[str, str] = MappingProxyType(
 
 
 def about_person(text: str) -> bool:
-    """Return whether a rule is about how to interact with this person, in any project."""
+    """Return whether a rule concerns interaction with this person in any project."""
     return bool(_PERSON.search(text)) and not _OF_PROJECT.search(text)
 
 
 def of_act(act: Act, turn: Turn) -> Candidate:
-    """Create the candidate for an act of memory of the user."""
+    """Create the candidate for an act of memory by the user."""
     wish = act.kind in (Kind.RULE, Kind.PREFERENCE)
     return Candidate(
         content=act.text,
@@ -187,7 +187,7 @@ def of_finding(finding: Finding, turn: Turn) -> Candidate:
 def of_retraction(text: str, turn: Turn) -> Candidate:
     """Create the candidate for a sentence in which the assistant retracts a cause.
 
-    It is never given to a session unasked, and is only written as the successor of a memory that it ends.
+    It is never shown to a session unasked, and is written only as the successor of a memory that it ends.
     """
     return Candidate(
         content=worded(text),
@@ -203,7 +203,7 @@ def of_retraction(text: str, turn: Turn) -> Candidate:
 
 
 def of_choice(turn: Turn) -> Candidate:
-    """Create the candidate for an option that the user chose."""
+    """Create the candidate for an option chosen by the user."""
     text = decided(turn)
     return Candidate(
         content=text,
@@ -218,7 +218,7 @@ def of_choice(turn: Turn) -> Candidate:
 
 
 def of_observation(one: ObservedFact) -> Candidate:
-    """Create the candidate for what the assistant's own commands show."""
+    """Create the candidate for a fact shown by the assistant's own commands."""
     return Candidate(
         content=one.text,
         kind=one.kind,
@@ -266,7 +266,7 @@ def _evidence(text: str, turn: Turn) -> _Evidence:
 
 
 def kind_of(unit: Unit) -> Kind:
-    """Return the kind, which depends on the strongest type of cue. Pasted text and text of the assistant never become rules."""
+    """Return the kind, determined by the strongest type of cue. Pasted text and the assistant's text never become rules."""
     return _kind_by_user(unit) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
 
 
@@ -299,7 +299,7 @@ def _kind_by_agent(unit: Unit) -> Kind:
 
 
 def polarity_of(unit: Unit, kind: Kind) -> Polarity:
-    """Return the polarity: do or don't for the user's requests, and know for everything else."""
+    """Return the polarity: do or don't for the user's requests, know for everything else."""
     if kind is Kind.DEAD_END:
         return Polarity.DONT
     if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO) or not unit.by_user:
@@ -309,7 +309,7 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
 
 
 def reason_of(unit: Unit, weights: CueWeights) -> str:
-    """Describe up to three cues, which are those with the highest weights."""
+    """Describe the cues with the highest weights, at most three."""
     table = weights.user if unit.by_user else weights.agent
     best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))
     return ", ".join(list(dict.fromkeys(_REASONS[c] for c in best))[:3]) or "specific statement"

@@ -1,6 +1,6 @@
-"""Named cues are words that indicate that a statement is worth keeping, or that it is not.
+"""Named cues: words indicating that a statement is or is not worth keeping.
 
-Most cues are English. German, French, Spanish, Russian and Chinese are included where a cue has a stock phrase. Cues are general:
+Most cues are English. German, French, Spanish, Russian and Chinese are covered where a cue has a stock phrase. Cues are general:
 they name no project, tool or person.
 """
 
@@ -18,7 +18,7 @@ _I = re.IGNORECASE
 def _words(*patterns: str) -> re.Pattern[str]:
     """Compile alternatives at word boundaries (Latin and Cyrillic).
 
-    The alternatives of a string `=…|=…` match anywhere (CJK).
+    The alternatives in a string `=…|=…` match anywhere (CJK).
     """
     inside = [p[1:].replace("|=", "|") for p in patterns if p.startswith("=")]
     bounded = [p for p in patterns if not p.startswith("=")]
@@ -175,7 +175,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         # Labels of a pasted report, such as "Title: …" and "High severity - …".
         "label": later(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
-        # A sentence whose subject is in another sentence, and an exclamation. On their own, they are meaningless.
+        # A sentence whose subject is in another sentence, or an exclamation. On its own, it is meaningless.
         "no subject": later(
             r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
             r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
@@ -281,7 +281,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
             _I,
         ),
-        # Said while the assistant is searching.
+        # Statements made while the assistant is still investigating.
         "aloud": later(
             r"^(?:so|wait|hmm+|actually|oh|ah|aha|interesting(?:ly)?|ok(?:ay)?|but wait|looking at|i see|i understand|"
             r"the fact that|found it|there it is|got it|hold on|also ist|donc|entonces|так|значит|所以|等等|看来|原来)\b",
@@ -299,7 +299,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         # A sentence whose subject is in another sentence. On its own, it is meaningless.
         "no subject": later(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
-        # In "my process has no terminal", a later reader does not know whose process is meant.
+        # In "my process has no terminal", a later reader can't tell whose process is meant.
         "speaks of itself": later(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
         "first person": later(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
@@ -313,7 +313,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# Starts of the assistant's replies to something from the user that it did not know or had wrong.
+# Openings of the assistant's replies when the user tells it something new or corrects it.
 AGREEMENT = later(
     r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
     r"idea|thinking)|fair enough|agreed|got it|"

@@ -16,9 +16,9 @@ from memoryd.language.cues import negations
 from memoryd.language.patterns import later
 from memoryd.language.stems import roots
 
-# Refuted claims of the assistant. Either the user corrected them, or a later statement says the opposite.
+# Refuted claims of the assistant: corrected by the user, or contradicted by a later statement.
 
-# The minimum token F1 with an opposite statement and with a correction, and the number of later statements to compare.
+# Minimum token F1 with an opposite statement and with a correction, and the number of later statements to compare.
 OPPOSED, CORRECTED = 0.5, 0.3
 WINDOW = 400
 _FIXED_SYMPTOM = re.compile(
@@ -47,9 +47,9 @@ def opposed(units: Sequence[Unit]) -> set[int]:
 
 
 def _opposes(later: Unit, unit: Unit) -> bool:
-    """Return whether the later statement says the opposite.
+    """Return whether the later statement contradicts the earlier one.
 
-    Neither a fix nor a question refutes an earlier statement.
+    Neither a fix nor a question does.
     """
     if later.turn is unit.turn or dice(unit.words, later.words) < OPPOSED:
         return False
@@ -57,7 +57,7 @@ def _opposes(later: Unit, unit: Unit) -> bool:
 
 
 def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
-    """Return the key words of the user's corrections, by the id of the assistant's turn that is corrected."""
+    """Map the id of each corrected assistant turn to the key words of the user's correction."""
     out: dict[int, frozenset[str]] = {}
     for part, following in zip(parts, parts[1:], strict=False):
         said = [t.text for t in following.user if len(t.text) <= PASTE_CHARS and _CORRECTS.search(t.text)]
@@ -69,7 +69,7 @@ def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
 
 
 def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
-    """Return the indexes of the units that should not be kept."""
+    """Return the indexes of the refuted units, which should not be kept."""
     answers = corrections(parts)
     corrected = {i for i, u in enumerate(units) if dice(u.words, answers.get(id(u.turn), frozenset())) >= CORRECTED}
     return corrected | opposed(units)
@@ -77,10 +77,10 @@ def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
 
 _I = re.IGNORECASE
 MAX_CHARS = 560
-# The number of sentences after a cause in which a fix is searched for.
+# Number of sentences after a cause to search for a fix.
 REACH = 3
 MAX_LISTED = 2
-# The number of words of its cause that a separate fix must name.
+# Number of words that a separate fix must share with its cause.
 SHARED = 2
 
 _LABEL = later(
@@ -198,7 +198,7 @@ _TAKES_BACK = later(
 _ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
 
 
-# A slip that the assistant fixed at once, or formatting by a tool. Nobody needs these later.
+# Slips fixed at once by the assistant, and formatting by a tool. Nobody needs these later.
 _TRIVIAL_FIX = later(
     r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
     r"typed|did)\b|"
@@ -208,7 +208,7 @@ _TRIVIAL_FIX = later(
     _I,
 )
 _LEAD_IN = later(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
-# The assistant says what the user should do.
+# Requests by the assistant for the user to do something.
 _ORDERS = later(
     r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
     r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
@@ -226,9 +226,9 @@ _LEANS = later(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding in one memory.
+    """A finding to keep as one memory: a problem with its fix, or with the reason that it can't be solved.
 
-    It says what was found, and how it was fixed or why it is impossible. `indexes` are the positions of its sentences.
+    `indexes` are the positions of its sentences.
     """
 
     text: str
@@ -238,7 +238,7 @@ class Finding:
     complete: bool
 
 
-# The user says that a problem is gone.
+# The user reports that a problem is gone.
 _CONFIRMS_FIX = later(
     r"^\W*(?:(?:yes|yep|yeah|ok(?:ay)?|great|perfect|nice|awesome|cool|thanks?|thank you|super|genial|да|отлично|好的?|太好了)"
     r"[\s,.!—–-]+){0,3}(?:(?:that|it|this|all|everything)(?:'s| is| has)? (?:all )?(?:works?|worked|fixed|solved|fixes|did it|"
@@ -254,12 +254,12 @@ CONFIRM_CHARS = 160
 
 
 def confirms_fix(text: str) -> bool:
-    """Return whether a short message of the user says that the problem is solved."""
+    """Return whether a short user message says that the problem is solved."""
     return len(text) <= CONFIRM_CHARS and bool(_CONFIRMS_FIX.match(text)) and not _BUT.search(text)
 
 
 def is_echo(text: str) -> bool:
-    """Return whether a text of the assistant only repeats an error message or data."""
+    """Return whether an assistant text only repeats an error message or data."""
     return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
 
 
@@ -271,7 +271,7 @@ def is_retraction(text: str) -> bool:
 def is_wrong_cause(claim: str, taken_back: str, least: int = 1) -> bool:
     """Return whether a claim names a cause that a later sentence retracts.
 
-    Both must share `least` words other than those of any cause.
+    They must share at least `least` words, not counting generic words about causes.
     """
     return names_cause(claim) and len(roots(claim) & (roots(taken_back) - _OF_CAUSES)) >= least
 
@@ -290,14 +290,14 @@ def is_root_cause(text: str) -> bool:
 
 
 def names_cause(text: str) -> bool:
-    """Return whether a sentence says why something went wrong."""
+    """Return whether a sentence gives the cause of a failure."""
     return bool(_LABEL.match(text) or _BECAUSE.search(text))
 
 
 def find_fix(parts: Sequence[Sentence], cause: str) -> str:
-    """Return the first sentence that says how a cause was fixed, if it is about the same things.
+    """Return the first sentence describing the fix for a cause, provided it is about the same things.
 
-    Otherwise return an empty text.
+    Otherwise return an empty string.
     """
     named = roots(cause)
     for part in parts:
@@ -313,7 +313,7 @@ def stands_alone(text: str) -> bool:
 
 
 def findings(parts: Sequence[Sentence]) -> Iterator[Finding]:
-    """Yield the findings in one text of the assistant: root causes with their fixes, and dead ends with their reasons."""
+    """Yield the findings in an assistant text: root causes with their fixes, and dead ends with their reasons."""
     used: set[int] = set()
     for index, part in enumerate(parts):
         if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
@@ -337,7 +337,7 @@ def _dead_end(parts: Sequence[Sentence], index: int) -> Finding | None:
     return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
 
 
-# A limitation of one named thing that mentions another named thing.
+# A limitation of one named thing that mentions another one.
 _LIMIT = later(
     r"\b(?:does(?: not|n'?t)|do(?: not|n'?t)) (?:support|accept|allow|expose|honou?r|respect|work (?:with|without|in|on))\b|"
     r"\b(?:is|are)(?: not|n'?t) (?:supported|compatible|available|allowed)\b|\bcan(?:not|'t) be used\b|"
@@ -350,7 +350,7 @@ _LIMIT = later(
 )
 
 
-# What follows from a limitation, or what to do instead.
+# The consequence of a limitation, or an alternative.
 _CONSEQUENCE = later(
     r"[,;—–-]\s*(?:so|hence|therefore|use|instead|which is why|otherwise|stattdessen|deshalb|donc|así que|por eso|поэтому)\b|"
     r"\b(?:must|has to|have to|needs? to) (?:first )?be \w+ed\b|[，,；;]\s*(?:所以|因此|需要|必须|只能|要先|改用)|ため、|그래서",
@@ -388,7 +388,7 @@ def _cause(parts: Sequence[Sentence], index: int) -> Finding | None:
 
 
 def _after_cause(text: str) -> str:
-    """Return the text after the first clause. If the fix is in the same sentence, it is there."""
+    """Return the text after the first clause. A fix in the same sentence would be there."""
     return text[len(text) // 3 :]
 
 

@@ -1,7 +1,7 @@
 """Words that tie a sentence to the moment, to one place, or to something pointed at. Pure functions.
 
-Statements with such a word are meant for the current task. The languages are English, German, French, Spanish, Portuguese,
-Russian, Chinese, Japanese and Korean.
+Statements with such words concern only the current task. The languages are English, German, French, Spanish, Portuguese, Russian,
+Chinese, Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
-# "From now on" contains "now" but means the opposite. The same is true of "not … any more", which ends something.
+# "From now on" contains "now" but means the opposite. So does "not … any more", which ends something.
 STANDING = later(
     r"\b(?:from (?:now|here|today|this point) on(?:wards?)?(?: out)?|going forward|(?:starting|beginning|"
     r"effective)(?: from)? (?:now|today|immediately|with this session)|"
@@ -36,7 +36,7 @@ STANDING = later(
     r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!.{0,6}再|会|希望)|今後|これから|앞으로|지금부터",
     _I,
 )
-# Valid for hours, or for the thing under the cursor. A sentence with one of these is never an act of memory.
+# Valid for hours, or for the thing under the cursor. Sentences with one of these are never acts of memory.
 _HARD = later(
     r"^wait\b|\bwait(?=[,!.:])|\b(?:no|,) ?wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
     r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
@@ -83,7 +83,7 @@ _HARD = later(
     r"|지금은|지금 |오늘|내일|어제|아까|일단|이번(?:에는|만)|잠깐|기다려|다시 한번|나중에|분 (?:후|뒤)|ㅋㅋ|ㅎㅎ|아직",
     _I,
 )
-# Refers to something that a later session does not see.
+# References to something that a later session can't see.
 _POINTS_AT = later(
     r"\b(?:this (?!(?:project|repo(?:sitory)?|code ?base|monorepo|app|application|team|company|machine|workspace|package|"
     r"service|product|library|tool|organi[sz]ation|laptop|computer|server|host|is|was|means|applies|holds|way)\b)\w+|"
@@ -98,7 +98,7 @@ _POINTS_AT = later(
     r"(?:^|\s)이 (?!프로젝트|저장소|팀|앱)|(?:^|\s)그 ",
     _I,
 )
-# Mentions an order of steps or a place. An explicit rule may do so, too ("always lint first").
+# References to an order of steps or a place. An explicit rule may contain one, too ("always lint first").
 _SOFT = later(
     r"\b(?:first|again|still|already|here|there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
@@ -154,13 +154,13 @@ _WHEN = later(
 
 
 def strip_standing_phrases(text: str) -> str:
-    """Remove "from now on" and similar phrases, whose words would otherwise tie the text to the moment."""
+    """Remove phrases such as "from now on", whose words would otherwise tie the text to the moment."""
     rest = STANDING.sub(" ", text)
     return _WHEN.sub(" ", rest) if rest != text else text
 
 
 def is_strictly_momentary(text: str) -> bool:
-    """Return whether the text is tied to the moment or to something pointed at. Such a text is never an act of memory."""
+    """Return whether the text is tied to the moment or to something pointed at, and so never an act of memory."""
     rest = strip_standing_phrases(text)
     return bool(_HARD.search(rest) or _POINTS_AT.search(rest))
 
@@ -168,7 +168,7 @@ def is_strictly_momentary(text: str) -> bool:
 def binds(text: str) -> bool:
     """Return whether any word ties the text to the moment.
 
-    This includes words that an explicit rule may contain.
+    This includes words that explicit rules may contain.
     """
     return is_strictly_momentary(text) or bool(_SOFT.search(strip_standing_phrases(text)))
 
@@ -179,10 +179,10 @@ def asks(text: str) -> bool:
 
 
 def reports(text: str) -> bool:
-    """Return whether the text reports what happened or what goes wrong."""
+    """Return whether the text reports an event or a malfunction."""
     return bool(_REPORT.search(text))
 
 
 def only_points(text: str, content: int) -> bool:
-    """Return whether a text with this number of content words mainly consists of references, as in "never do that"."""
+    """Return whether a text with this number of content words consists mainly of references, as in "never do that"."""
     return content < 2 or (content < 3 and bool(_POINTS.search(text)))

@@ -1,10 +1,10 @@
 """Derive statements from the commands of a session. Pure functions.
 
-The statements say how things are run here and what this machine lacks. What a command shows is only certain under four
-conditions: the command succeeded, nothing in the session contradicts it, it is the only one of its slot, and it does not depend
-on what the assistant itself set up in that session. Everything else is only proposed.
+The statements describe how things are run here and what this machine lacks. A command is certain evidence only under four
+conditions: it succeeded, nothing in the session contradicts it, it is the only one for its slot, and it does not depend on
+anything the assistant itself set up in that session. Everything else is only proposed.
 
-This works in any language, since only the assistant's own commands and their success are used. Of a command's output, only two
+This works in any language, since only the assistant's own commands and their success are used. From a command's output, only two
 things are used: the name that the assistant had typed, and the port of a server that it had started.
 """
 
@@ -27,13 +27,13 @@ _LONGEST_COMMAND = 2_000
 _LONGEST_SHOWN = 140
 _LONGEST_END = 3_000
 _CUT = "[…]"
-# The number of successes after which a way of calling a program counts as the usual one here.
+# Number of successful calls after which a way of running a program counts as the usual one here.
 OFTEN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command line, its simple commands, its output, and whether it failed."""
+    """A command line with its simple commands and output, and whether it failed."""
 
     line: str
     parts: tuple[tuple[str, ...], ...]
@@ -45,12 +45,11 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class ObservedFact:
-    """A statement, its kind, and the turn of the command that shows it. A statement that is not `sure` is only proposed.
+    """A statement, its kind, and the turn whose command supports it. Statements that are not `sure` are only proposed.
 
     Attributes:
         slot: A question that has only one answer, such as how the tests run or which Python is used.
         value: The command, program, host or path that fills the slot.
-
     """
 
     text: str
@@ -64,10 +63,10 @@ class ObservedFact:
 
 
 def observations(turns: Sequence[Turn], commands: SessionCommands | None = None) -> list[ObservedFact]:
-    """Return what the commands in these turns show, without duplicates, in the order of the commands.
+    """Return the distinct facts shown by the commands in these turns, in the order of the commands.
 
-    `commands` are those of the whole session, so that it is known what came before and after. By default, they are those of
-    the turns.
+    `commands` are those of the whole session, which provide the context before and after. By default, they are those of the
+    turns.
     """
     runs = list(_runs(turns))
     session = commands or SessionCommands(turns)
@@ -79,7 +78,7 @@ def observations(turns: Sequence[Turn], commands: SessionCommands | None = None)
 
 
 def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
-    """Yield commands with their results. The results arrive in the order of the calls."""
+    """Yield commands with their results. Results arrive in the order of the calls."""
     waiting: deque[tuple[int, Turn]] = deque()
     for number, turn in enumerate(turns):
         if turn.sidechain or turn.tool not in _SHELLS:
@@ -95,11 +94,11 @@ def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
 
 
 def _ends(output: str) -> str:
-    """Return the beginning and the end of a long output, since a failure shows there."""
+    """Return the beginning and end of a long output, where failures show up."""
     return output if len(output) <= 2 * _LONGEST_END else f"{output[:_LONGEST_END]}\n{output[-_LONGEST_END:]}"
 
 
-# A pipe hides the exit code, so a runner's own messages about a failed or missing script are used, too.
+# A pipe hides the exit code, so a runner's own messages about failed or missing scripts are used as well.
 _FAILED = later(
     r"^(?:Exit code [1-9]|Error: Exit code|Command timed out)|command not found|is not recognized as|"
     r"Traceback \(most recent|[Mm]issing script|[Ss]cript not found|No rule to make target|^make(?:\[\d+\])?: \*\*\*|"
@@ -108,7 +107,7 @@ _FAILED = later(
     r"\bBUILD FAILED\b|Build failed with|^FAIL(?:ED|URE)?\b|[Ee]xit(?:ed with)?(?: code| status)? (?:code )?[1-9]\d{0,2}\b",
     re.M,
 )
-# Words for problems, in the output of a line whose exit code says nothing about the command.
+# Words for problems in the output of a line whose exit code says nothing about the command.
 _TROUBLE = later(
     r"(?<!\b0 )(?<!\bno )\b(?:errors?|fail(?:ed|ure|s)?|not found|no such|missing|cannot|unable to|denied|fatal)\b(?!:? 0\b)",
     re.I,
@@ -117,7 +116,7 @@ _HIDES_EXIT = re.compile(r"\||;|\n")
 
 
 def _proves(run: CommandRun) -> bool:
-    """Return whether a run shows that its commands work, even if a pipe or a list hides the exit code."""
+    """Return whether a run proves that its commands work, even if a pipe or list hides the exit code."""
     return not run.failed and not (_HIDES_EXIT.search(run.line) and _TROUBLE.search(run.output))
 
 
@@ -125,9 +124,9 @@ _NOISE = later(r"^(?:\d?>.*|\d?>&\d|<.*|2>&1|>&2)$")
 
 
 def _simple_commands(line: str) -> Iterator[tuple[str, ...]]:
-    """Yield the simple commands of a line, each as its words.
+    """Yield the simple commands of a line, each as a list of words.
 
-    A line with unbalanced quotes yields none. A heredoc ends the line.
+    Lines with unbalanced quotes yield none. A heredoc ends the line.
     """
     lexer = shlex.shlex(line.split("<<", 1)[0].replace("\n", " ; "), posix=True, punctuation_chars=";&|")
     lexer.whitespace_split = True
@@ -152,7 +151,7 @@ _PREFIXES = frozenset({"time", "nohup", "command", "exec", "env", "sudo"})
 
 
 def _head(words: Sequence[str]) -> int:
-    """Return the position of the program's name, which follows assignments and prefixes."""
+    """Return the position of the program's name, after any assignments and prefixes."""
     index = 0
     while index < len(words) - 1:
         if _ASSIGNS.match(words[index]) or words[index] in _PREFIXES:
@@ -169,7 +168,7 @@ def _program(words: Sequence[str]) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """Return the command for display. It has no time limit and is at most one line long."""
+    """Return the command for display: without a time limit and at most one line long."""
     kept = list(words)
     if "timeout" in kept[: _head(words)]:
         at = kept.index("timeout")
@@ -198,7 +197,7 @@ _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", 
 
 
 def _missing(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
-    """Yield programs that the shell did not find, and alternatives that work. Programs that were found later are omitted."""
+    """Yield programs that the shell did not find, with alternatives that work. Programs found later are omitted."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
         called = {_program(words) for words in run.parts}
@@ -217,9 +216,9 @@ def _missing(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
-    """Return another way in which a command calls the missing program.
+    """Return the alternative way in which a command calls the missing program.
 
-    It may use the program's path, another version or a runner. The result is an empty text if the command does not call it.
+    This may be the program's path, another version or a runner. The result is empty if the command does not call the program.
     """
     at = _head(words)
     head = words[at]
@@ -314,14 +313,14 @@ _BY_RUNNER = frozenset(
     "make mise just task npm pnpm yarn bun uv poetry docker docker-compose tox nox gradle gradlew mvn mvnw conda hatch pdm nx "
     "turbo bazel dotnet cargo go pytest".split()
 )
-# The form of the command shows that it is the project's own way, so that one success is sufficient.
+# Commands of this form are clearly the project's own way of running things, so one success is enough.
 _OWN_WAY = later(
     r"^(?:[A-Z_]+=\S+ )*(?:mise|just|task|uv|poetry|pdm|hatch|tox|nox|nx|turbo|docker compose|docker-compose|conda)\b|"
     r"^\w+ (?:run )?[\w-]+:[\w:-]+|--(?:filter|prefix|workspace|project|features)\b|^[A-Z_]{3,}=\S+ \w+"
 )
 _PYTHON = re.compile(r"(?:[\w.~:/\\-]{0,120}[/\\])?py(?:thon)?[\d.]*(?:\.exe)?")
 _BARE = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?")
-# Programs that every machine has. They say nothing about the project.
+# Programs that every machine has. They reveal nothing about the project.
 _SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/opt/homebrew/bin/")
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
@@ -347,13 +346,13 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
 
 
 def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
-    """Return whether a command runs all tests, the whole linter or the whole build, and not only a single file."""
+    """Return whether a command runs all tests, the whole linter or the whole build, rather than a single file."""
     named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
     call = words[_head(words) :][:6]
     return bool(named and pattern.search(" ".join(call))) and not any(_ONE_FILE.search(word) for word in words[1:])
 
 
-# A script's own failure says nothing about the interpreter. A missing module, file or environment does.
+# A script's own failure says nothing about the interpreter, unlike a missing module, file or environment.
 _LACKS = later(
     r"No module named|ModuleNotFoundError|ImportError|command not found|No such file or directory|EnvironmentLocationNotFound|"
     r"[Nn]ot a conda environment|is not recognized as|Permission denied"
@@ -377,7 +376,7 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
                 calls[f"conda run -n {words[3]}"] += 1
                 last[f"conda run -n {words[3]}"] = run
     plain = sum(bool(_BARE.fullmatch(words[_head(words)])) for run in runs if not run.failed for words in run.parts)
-    # The last one that was called is used, since earlier ones may have been wrong.
+    # Use the last one called, since earlier ones may have been wrong.
     for call in sorted(calls, key=lambda call: last[call].place)[-1:]:
         if calls[call] >= OFTEN and calls[call] > plain:
             text = f"Python is run here by `{call}`."
@@ -394,7 +393,7 @@ _TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
 
 
 def _remotes(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
-    """Yield the servers and containers that commands reached."""
+    """Yield the servers and containers reached by commands."""
     containers: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
     for run in runs:
@@ -439,7 +438,7 @@ _TYPE = re.compile(r"^(?P<type>[a-z]{2,10})(?:\([^)\n]{1,60}\))?!?:\s+")
 
 
 def _commits(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
-    """Yield the subject and the first paragraph of commits that say why something was done."""
+    """Yield the subject and first paragraph of commits that give a reason."""
     for run in runs:
         if run.failed or "git commit" not in run.line or not (match := _MESSAGE.search(run.line)):
             continue
@@ -456,15 +455,16 @@ def _commits(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
         yield ObservedFact(text, Kind.FIX if fixes else Kind.DECISION, run.turn, reason="said why in a commit", sure=False)
 
 
-# What the whole session says about an observation
+# Evidence from the whole session about an observation
 
 _PYTHON_SLOT = "python"
-# The assistant chose where programs are found, for the shell or for one command.
+# The assistant chose the search path for programs, in the shell or for one command.
 _SETS_PATH = later(
     r"\bPATH=|\benv -i\b|\bunset\b|\b(?:conda|mamba|micromamba|pyenv|workon|nvm|fnm|volta|asdf|module|mise) "
     r"(?:activate|deactivate|use|shell|load|local|global)\b|(?:^|[\s;&|])(?:source|\.) \S*(?:activate|nvm\.sh|env|rc|profile)\b"
 )
-# Where an environment keeps its programs. If one is missing, the environment is not activated, but the machine may have it.
+# Program folders of environments. A program missing here means that the environment is not activated; the machine may still have
+# it.
 _IN_ENVIRONMENT = re.compile(r"(?:^|/)(?:\.?v?envs?|\.?virtualenvs?|node_modules|[\w.-]{1,60}[-_.]?v?env)/")
 _OF_THE_MOMENT = re.compile(r"(?:^|[\s=:\"'/])(?:tmp|temp|scratchpad)/|\$")
 _CREATES = later(
@@ -475,7 +475,7 @@ _MANAGED = frozenset({"uv", "poetry", "pipenv", "hatch", "pdm", "rye", "conda", 
 
 
 class SessionCommands:
-    """All commands of a session. They show whether a fact that some of them suggest is certain."""
+    """All commands of a session. They determine whether a fact suggested by some of them is certain."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         runs = list(_runs(turns))
@@ -517,14 +517,14 @@ class SessionCommands:
         return not any(_differs(one.value, other) for other in others)
 
     def _is_created(self, value: str) -> bool:
-        """Return whether the assistant itself created the program, environment or container that a value names."""
+        """Return whether the assistant itself created the program, environment or container named by a value."""
         name = value.rsplit(" ", 1)[-1]
         folder = re.sub(r"/(?:bin|Scripts)/[^/]*$", "", name)
         return len(folder) > 1 and any(_names(line, folder) for line in self._created)
 
 
 def _names(line: str, name: str) -> bool:
-    """Return whether a word of a command line is this name or path."""
+    """Return whether a command line contains this name or path as a word."""
     return name.removeprefix("./") in {word.strip("\"';&|").removeprefix("./").rstrip("/") for word in line.split()}
 
 
@@ -534,8 +534,8 @@ _ONE_LINERS = frozenset({"-c", "-", "-V", "--version", "json.tool"})
 def _any_python(words: Sequence[str], run: CommandRun) -> bool:
     """Return whether a plain `python` says nothing about the choice of an interpreter.
 
-    Any Python runs a one-liner. In a line that activates an environment, the environment's Python is used. A Python that failed
-    was no choice either.
+    Any Python can run a one-liner. A line that activates an environment uses that environment's Python. A Python that failed was
+    no choice either.
     """
     if not _BARE.fullmatch(words[_head(words)]):
         return False
@@ -544,9 +544,9 @@ def _any_python(words: Sequence[str], run: CommandRun) -> bool:
 
 
 def _python_way(words: Sequence[str]) -> str:
-    """Return the interpreter or environment with which a command runs Python.
+    """Return the interpreter or environment that a command uses to run Python.
 
-    The result is an empty text if the command does not run Python.
+    The result is empty if the command does not run Python.
     """
     head = words[_head(words)]
     if _PYTHON.fullmatch(head):
@@ -561,7 +561,7 @@ def _python_way(words: Sequence[str]) -> str:
 
 
 def _differs(value: str, other: str) -> bool:
-    """Return whether two commands are really different, and not the same command with other options."""
+    """Return whether two commands really differ, beyond their options."""
     mine = {word for word in value.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
     its = {word for word in other.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
     return not (mine <= its or its <= mine)

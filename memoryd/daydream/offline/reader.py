@@ -1,4 +1,4 @@
-"""The reader without a model. Acts of memory become active, and other promising statements are proposed."""
+"""The reader without a model. Acts of memory become active; other promising statements are proposed."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from memoryd.daydream.offline.units import DEFAULT, PASTE_CHARS, CueWeights, Uni
 from memoryd.daydream.secret_rules import MARK
 from memoryd.language.stems import roots
 
-# Statements that were left out. Counts are kept by reason, together with the texts of the most promising statements.
+# Omitted statements: counts by reason, and the texts of the most promising ones.
 
 MAX_SKIPPED = 60
 _CHARS = 600
 
 
 class Skipped:
-    """Collects the units of one passage that are left out. Its memory use is bounded."""
+    """Collects the omitted units of a passage. Memory use is bounded."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -57,7 +57,7 @@ class Skipped:
         self._number = 0
 
     def add(self, unit: Unit, reason: str, score: float = -math.inf) -> None:
-        """Record why a unit is left out. Units without a score rank in the order in which they were added."""
+        """Record the reason for omitting a unit. Units without a score rank in the order in which they were added."""
         self._counts[reason] += 1
         self._number += 1
         entry = (score, -self._number, unit, reason)
@@ -65,11 +65,11 @@ class Skipped:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return the number of units that were left out for each reason."""
+        """Return the number of omitted units by reason."""
         return dict(self._counts)
 
     def nearest(self) -> tuple[Refused, ...]:
-        """Return up to 60 units, starting with the most promising ones."""
+        """Return up to 60 units, most promising first."""
         return tuple(_refused(unit, reason) for _, _, unit, reason in sorted(self._nearest, key=lambda e: e[:2], reverse=True))
 
 
@@ -78,20 +78,20 @@ def _refused(unit: Unit, reason: str) -> Refused:
     return Refused(unit.text[:_CHARS], reason, source, unit.turn.line, unit.turn.at)
 
 
-# Which statements are proposed: the most promising ones, without duplicates, and no more than a reader can judge.
+# Selection of proposals: the most promising distinct statements, and no more than a reader can judge.
 
-# A model that settles proposals reads eight for every three prompts of the user, as measured in docs/quality.md.
+# A model that settles proposals reads eight for every three user prompts, as measured in docs/quality.md.
 PER_PROMPT, PER_THREE = 3, 8
-# The minimum log odds of a proposal. On labelled logs it costs no recall, and it leaves room for later prompts.
+# Minimum log odds of a proposal. On labelled logs this costs no recall, and it leaves room for later prompts.
 MIN_LOG_ODDS = -2.7
-# Two statements are the same if `WITHIN` of the key words of one are contained in the other's, or if their token F1 is `ALIKE`.
+# Two statements are the same if the share `WITHIN` of one's key words occurs in the other, or if their token F1 reaches `ALIKE`.
 WITHIN, ALIKE = 0.8, 0.5
 
 
 def room(proposed: int) -> int:
     """Return the number of statements that may be proposed for the next prompt.
 
-    For successive prompts of a session this is three, three and two.
+    For successive prompts of a session, this is three, three and two.
     """
     return min(PER_PROMPT, PER_THREE - proposed % PER_THREE)
 
@@ -99,7 +99,7 @@ def room(proposed: int) -> int:
 def best(
     scored: Iterable[tuple[float, Unit]], known: Sequence[frozenset[str]], most: int, skipped: Skipped
 ) -> list[tuple[float, Unit]]:
-    """Return the best `most` units, starting with the best.
+    """Return at most `most` units, best first.
 
     `known` contains the key words of the session's earlier statements.
     """
@@ -123,10 +123,10 @@ def same(a: frozenset[str], b: frozenset[str]) -> bool:
     return overlap_coefficient(a, b) >= WITHIN or dice(a, b) >= ALIKE
 
 
-# A second check of acts of memory. It is a small classifier for how similar a sentence is to lasting statements.
+# A second check of acts of memory: a small classifier for how closely a sentence resembles lasting statements.
 #
-# The classifier can only reject what the rules accepted. A sentence that resembles an instruction for the moment is proposed
-# instead. It was trained by benchmarks/fit_acts.py on sentences written for this project, and it requires the bundled embedder.
+# The classifier can only reject sentences accepted by the rules. Sentences that resemble a momentary instruction are proposed
+# instead. It was trained by benchmarks/fit_acts.py on sentences written for this project, and requires the bundled embedder.
 
 WEIGHTS = Path(__file__).with_name("acts.npy")
 # In "shard3" and "case12", the number must not decide whether a sentence is a rule.
@@ -157,15 +157,15 @@ class ActClassifier:
 
 
 log = logging.getLogger(__name__)
-# The number of findings of the assistant that may become active per prompt. The last ones are the most reliable.
+# Number of the assistant's findings that may become active per prompt. The last ones are the most reliable.
 MAX_FINDINGS = 2
-# Two words count as forms of one word if this number of their first letters agrees.
+# Two words count as forms of one word if they share this many initial letters.
 
 
 class HeuristicExtractor:
-    """Reads what the user and the assistant say (protocols.Extractor). It is deterministic, offline and stateless.
+    """Reads the statements of the user and the assistant (protocols.Extractor). Deterministic, offline and stateless.
 
-    Tool output is only searched for whether a step failed, and never for statements.
+    Tool output is only checked for failed steps, never searched for statements.
     """
 
     def __init__(self, weights: CueWeights = DEFAULT, judge: ActClassifier | None = None) -> None:
@@ -174,14 +174,14 @@ class HeuristicExtractor:
 
     @property
     def name(self) -> str:
-        """The reader's name, which is `offline`."""
+        """The reader's name, `offline`."""
         return "offline"
 
     def extract(self, passage: Passage) -> Extraction:
         """Return statements in the order of their evidence. The result is empty for an empty passage.
 
-        A passage with several prompts is judged as if each answer had been read when it ended, except that claims which were
-        refuted later are omitted. Thus a log that is read at once gives the same result as one that is read during its session.
+        A passage with several prompts is judged as if each answer had been read when it ended, except that claims refuted later
+        are omitted. Reading a log all at once therefore gives the same result as reading it during its session.
         """
         skipped = Skipped()
         parts = episodes(passage.turns, passage.context)
@@ -207,7 +207,7 @@ class HeuristicExtractor:
 
 
 class _Session:
-    """The statements of a session so far, and which of them were retracted."""
+    """The statements of a session so far, with those that were retracted."""
 
     def __init__(self, passage: Passage, judge: ActClassifier | None) -> None:
         self._judge = judge
@@ -243,7 +243,7 @@ class _Session:
         self.proposed += len(new)
 
     def read_user(self, part: Episode) -> None:
-        """Add the user's lasting statements. A new wording of a preceding statement replaces it."""
+        """Add the user's lasting statements. A rewording of the preceding statement replaces it."""
         self._keep_confirmed(part)
         acts = self._agreed(_acts(part.user, part.before))
         self._kept += [of_choice(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
@@ -256,7 +256,7 @@ class _Session:
             self._said_before = acts
 
     def _keep_confirmed(self, part: Episode) -> None:
-        """Add the cause that the assistant named last, if the user's next message says that all works now."""
+        """Add the last cause that the assistant named if the user's next message says that everything works now."""
         if part.before is None or not (part.user and confirms_fix(part.user[0].text)):
             return
         named = [one for one in findings(statements(part.before.text)) if one.kind is Kind.FIX and stands_alone(one.text)]
@@ -266,7 +266,7 @@ class _Session:
             self._kept.append(replace(found, reason="root cause that the user confirmed"))
 
     def propose_all(self, units: Sequence[tuple[float, Unit]], weights: CueWeights) -> None:
-        """Add proposals. A wish of the user that the assistant agreed to, and that holds beyond the moment, becomes active."""
+        """Add proposals. A user's wish that the assistant agreed to and that holds beyond the moment becomes active."""
         wishes = [unit.text for score, unit in units if is_agreed_wish(unit, score)]
         lasting = {text for text, yes in zip(wishes, self._verdicts(wishes), strict=True) if yes}
         made = [(unit, proposal(unit, score, weights)) for score, unit in units]
@@ -278,7 +278,7 @@ class _Session:
         )
 
     def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
-        """Return the explicit acts, and those that the judge also accepts as acts of memory."""
+        """Return the explicit acts, and those that the classifier also accepts as acts of memory."""
         doubtful = [act.text for act, _ in acts if not act.outright]
         agreed = dict(zip(doubtful, self._verdicts(doubtful), strict=True))
         return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
@@ -292,7 +292,7 @@ class _Session:
         return [True] * len(texts)
 
     def read_assistant(self, part: Episode) -> None:
-        """Add the assistant's findings and drop those that it retracts."""
+        """Add the assistant's findings, and drop those that it retracts."""
         turns = [turn for turn in part.rest if turn.kind is not TurnKind.USER and not turn.sidechain]
         found: list[Candidate] = []
         for number, turn in enumerate(turns):
@@ -314,22 +314,22 @@ class _Session:
         return any(is_wrong_cause(claim, text) for text in self._taken_back)
 
     def _take_back(self, text: str) -> list[str]:
-        """Drop the causes that a sentence of the assistant retracts. Return the texts of those that were already written."""
+        """Drop the causes retracted by a sentence of the assistant. Return the texts of those already written."""
         self._taken_back.append(text)
         wrong = [one for one in self._kept if one.source is not Source.USER and is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
         return [given for given in self._given if is_wrong_cause(given, text)]
 
 
-# On labelled logs, three of four such wishes at these odds were lasting.
+# On labelled logs, three out of four such wishes at these odds were lasting.
 AGREED_LOG_ODDS = 0.1
-# A wish without a reason or a condition is often the current task.
+# A wish without a reason or condition is often just the current task.
 _WISHES = frozenset({"norm", "prohibition", "standing rule"})
 _EXPLAINS = frozenset({"reason", "condition"})
 
 
 def is_agreed_wish(unit: Unit, score: float) -> bool:
-    """Return whether the user states a likely lasting wish that the assistant agreed to, without a word of the moment."""
+    """Return whether the user states a probably lasting wish that the assistant agreed to, without referring to the moment."""
     sure = unit.by_user and not unit.pasted and "agreed" in unit.cues and score >= AGREED_LOG_ODDS
     wanted = unit.cues & _WISHES or ("wish" in unit.cues and unit.cues & _EXPLAINS)
     if not sure or not wanted or "correction" in unit.cues:
@@ -341,7 +341,7 @@ def is_agreed_wish(unit: Unit, score: float) -> bool:
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
     """Return the user's acts of memory in some turns. Chosen options and pasted text are ignored.
 
-    A typed answer is read together with its question. On its own, it only counts if it is an explicit statement.
+    A typed answer is read together with its question. On its own, it counts only if it is an explicit statement.
     """
     out: list[tuple[Act, Turn]] = []
     for turn in turns:
@@ -354,9 +354,9 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
 
 
 def _is_new_wording(act: Act, said: Act) -> bool:
-    """Return whether a correction rephrases a wish of the preceding message.
+    """Return whether a correction rewords a wish from the preceding message.
 
-    Both must have the same subject, and must not be opposites.
+    Both must have the same subject and must not be opposites.
     """
     return said.polarity is act.polarity and said.polarity is not Polarity.KNOW and bool(roots(act.text) & roots(said.text))
 
@@ -364,9 +364,9 @@ def _is_new_wording(act: Act, said: Act) -> bool:
 def _confirmed_findings(
     turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]
 ) -> Iterator[Candidate]:
-    """Yield the findings of a turn after which nothing failed.
+    """Yield the findings of a turn that was not followed by a failure.
 
-    A finding must include its fix, or be confirmed by what was done next.
+    A finding must include its fix, or be confirmed by the next steps.
     """
     tools = [t for t in (*before, *after) if t.kind is TurnKind.TOOL_RESULT]
     if not tools or (after and any(t.error for t in tools[-1:])):
@@ -379,7 +379,7 @@ def _confirmed_findings(
             continue
         if one.complete:
             yield of_finding(one, turn)
-        elif final and is_root_cause(one.text):  # a cause alone often only describes the state of the moment
+        elif final and is_root_cause(one.text):  # a cause alone often just describes the current state
             yield replace(of_finding(one, turn), status=Status.CANDIDATE)
         elif acted and last is not None and names_cause(one.text):
             cure = find_fix(statements(last.text), one.text)
@@ -388,7 +388,7 @@ def _confirmed_findings(
 
 
 def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
-    """Yield the units that may be proposed, in order. Record in `skipped` why other units may not."""
+    """Yield the units that may be proposed, in order. Record the reasons for omitting other units in `skipped`."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
             reason = unfit(unit)

@@ -17,14 +17,13 @@ from memoryd.core.types import Turn, TurnKind
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A prompt of the user and everything up to the next one.
+    """A user prompt and everything up to the next one.
 
     Attributes:
-        before: The text of the assistant that the user answers, if known.
+        before: The assistant's text that the user responds to, if known.
         first: Whether the episode is the first one of the session.
         asked: The user's last prompt, if the passage starts in the middle of the answer to it.
         interrupted: Whether the user interrupted the assistant's work.
-
     """
 
     user: tuple[Turn, ...]
@@ -36,7 +35,7 @@ class Episode:
 
     @property
     def last_line(self) -> int:
-        """The number of the log's last line in the episode, or 0 if it is unknown."""
+        """The number of the log's last line in the episode, or 0 if unknown."""
         return max((turn.line for turn in (*self.user, *self.rest)), default=0)
 
 
@@ -45,7 +44,7 @@ def _last_said(turns: Sequence[Turn]) -> Turn | None:
 
 
 def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Yield groups of consecutive turns. A new group starts where the user speaks after somebody else."""
+    """Yield groups of consecutive turns. A new group starts where the user speaks after another speaker."""
     group: list[Turn] = []
     for turn in turns:
         if turn.kind is TurnKind.USER and any(t.kind is not TurnKind.USER for t in group):
@@ -57,7 +56,7 @@ def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 
 def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episode]:
-    """Return the episodes of the main thread, in order. `context` is only used to find what the first episode answers."""
+    """Return the episodes of the main thread, in order. `context` only provides the text that the first episode responds to."""
     out: list[Episode] = []
     before = _last_said(context)
     interrupted = bool(context) and context[-1].kind is TurnKind.INTERRUPT
@@ -80,7 +79,7 @@ _TABLE = re.compile(r"^\s*[|┃│┌└├╭╰+].*|^\s*[-=_─━]{3,}\s*$|^.
 _MARKS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()\s]{1,600}\)")
 _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u2b50★]+ ?")
-# A sentence ends at a full stop that is followed by a space and the start of a new sentence. It never ends inside `code`.
+# A sentence ends at a full stop followed by a space and the start of a new sentence, but never inside `code`.
 _END = re.compile(r"(?<=[.!?…])[\"')\]]?\s+(?=[\"'(\[`]?[A-ZА-ЯЁÄÖÜ0-9`])|(?<=[。！？；])|(?<=\.)\s+(?=[a-z]{2,} )")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|bzw|z\.B|ca|Nr|Dr|Mr|Mrs|St|No)|\.\.)\.$", re.I)
 MAX_SENTENCE = 600
@@ -88,7 +87,7 @@ MAX_SENTENCE = 600
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence or list item.
+    """A sentence or list item.
 
     `heading` is the nearest heading above it. `position` is its relative position (0..1) within the turn.
     """
@@ -100,7 +99,7 @@ class Sentence:
 
 
 def without_code(text: str) -> str:
-    """Remove fenced blocks, including those that are not closed."""
+    """Remove fenced blocks, including unclosed ones."""
     out: list[str] = []
     fence = ""
     for line in text.splitlines():
@@ -117,12 +116,12 @@ def without_code(text: str) -> str:
 
 
 def without_quoted(text: str) -> str:
-    """Remove quoted lines ("> …"), since these are somebody else's words."""
+    """Remove quoted lines ("> …"), which contain other people's words."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith((">", "+++", "---")))
 
 
 def plain(text: str) -> str:
-    """Return one line without emphasis marks, link targets and images. Code in backticks is kept."""
+    """Return one line without emphasis markers, link targets and images. Code in backticks is kept."""
     return one_line(_EMOJI.sub("", _MARKS.sub("", _LINK.sub(r"\1", text))))
 
 
@@ -164,7 +163,7 @@ def statements(text: str) -> list[Sentence]:
 
 
 def _blocks(text: str) -> list[tuple[str, bool, str]]:
-    """Yield the heading, whether it is a list item, and the text of every paragraph and list item."""
+    """Yield each paragraph and list item: its heading, whether it is a list item, and its text."""
     out: list[tuple[str, bool, str]] = []
     heading = ""
     open_block = False
@@ -199,7 +198,7 @@ def size(text: str) -> int:
 
 
 def joined(parts: Sequence[Sentence], fits: Callable[[Sentence, Sentence], bool]) -> list[Sentence]:
-    """Join each statement that `fits` the preceding statement to that statement. List items are not joined."""
+    """Join each statement to the preceding one where `fits` allows it. List items are not joined."""
     out: list[Sentence] = []
     for part in parts:
         if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):

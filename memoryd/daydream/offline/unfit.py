@@ -1,4 +1,4 @@
-"""Reasons that exclude a statement regardless of its cues. Pure functions."""
+"""Reasons to reject a statement regardless of its cues. Pure functions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from memoryd.daydream.offline.units import Unit
 from memoryd.daydream.secret_rules import MARK
 
 MIN_WORDS, MAX_WORDS = 4, 60
-# Words that express what is wanted.
+# Words that express a wish.
 _WANTS = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# With one of these words, a request says more than what to do now.
+# With one of these words, a request covers more than the next step.
 _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "reason", "condition"})
 # With one of these words, even a question requests something lasting.
 _LASTING_QUESTION = _LASTING - {"reason", "condition"}
-# With one of these words, a question of the user says what is wanted ("why not X instead of Y?").
+# With one of these words, a user's question expresses a wish ("why not X instead of Y?").
 _TELLING = frozenset({"alternative", "wish", "prohibition", "standing rule"})
 
 
@@ -53,18 +53,18 @@ _ASIDE = re.compile(r"[(（][^()（）]*[)）][.。!?！？]?")
 def asks_whether_not(text: str) -> bool:
     """Return whether the text is a question that starts with a negation.
 
-    "Shouldn't the cache be reused?" forbids nothing.
+    "Shouldn't the cache be reused?" is not a prohibition.
     """
     return asks(text) and not re.search(r"\bwhy\b", text, re.IGNORECASE) and bool(_WHETHER_NOT.search(text))
 
 
 def is_aside(text: str) -> bool:
-    """Return whether the whole text is in one pair of brackets, and is thus a side remark."""
+    """Return whether the whole text is in one pair of brackets and so only an aside."""
     return bool(_ASIDE.fullmatch(text.strip()))
 
 
 def unfit(unit: Unit) -> str:
-    """Return why a unit can't be a memory regardless of its cues. The result is an empty text if it can."""
+    """Return the reason why a unit can't be a memory regardless of its cues, or an empty string if it can."""
     if MARK in unit.text:
         return "held a secret"
     if unit.by_user and quotes_a_rule(unit.text):
@@ -85,7 +85,7 @@ def _only_requests(unit: Unit) -> bool:
 def _only_asks(unit: Unit) -> bool:
     """Return whether the unit only asks about facts.
 
-    Even a question that was answered with yes needs a word that makes it a statement.
+    Even a question answered with yes needs a word that makes it a statement.
     """
     if unit.turn.via == "answer":
         return asks(unit.turn.text)
@@ -97,7 +97,7 @@ def _only_asks(unit: Unit) -> bool:
 
 
 def _only_reports(unit: Unit) -> bool:
-    """Return whether the unit only reports a recent event, without a wish and without a definite reason."""
+    """Return whether the unit only reports a recent event, without a wish or a definite reason."""
     reasoned = "reason" in unit.cues and "noise uncertain" not in unit.cues
     return "noise report" in unit.cues and not unit.cues & _WANTS and not reasoned and unit.turn.via != "answer"
 
@@ -113,7 +113,7 @@ def _has_noise(name: str, unit: Unit) -> bool:
 
 
 def _is_unfinished(unit: Unit) -> bool:
-    """Return whether the unit is the start of a list, or an incomplete title by the user."""
+    """Return whether the unit is the start of a list, or an incomplete title written by the user."""
     return unit.text.endswith((":", "：", " ...", " …") if unit.by_user else (":", "："))
 
 
@@ -136,7 +136,7 @@ def _opens_with_task(unit: Unit) -> bool:
 
 
 def _is_passing(unit: Unit) -> bool:
-    """Return whether the unit only applies at the moment and gives no reason."""
+    """Return whether the unit applies only at the moment and gives no reason."""
     return _has_noise("transient", unit) and not unit.cues & {"root cause", "fix", "contrast"}
 
 
@@ -147,7 +147,7 @@ def _noise(*names: str) -> tuple[Check, ...]:
     return tuple((name, partial(_has_noise, name)) for name in names)
 
 
-# Pairs of a reason and a check. The first check that succeeds gives the reason.
+# Pairs of a reason and a check. The first check that succeeds determines the reason.
 USER_CHECKS: tuple[Check, ...] = (
     ("farewell", lambda unit: is_farewell(unit.text)),
     ("aside", lambda unit: is_aside(unit.text)),

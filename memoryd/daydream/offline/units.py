@@ -1,4 +1,4 @@
-"""Units are pieces of text that may become a memory, together with the names of their cues."""
+"""Units: pieces of text that may become a memory, with the names of their cues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memoryd.daydream.offline.sentences import Episode, Sentence, joined, plain,
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
 from memoryd.language.cues import negations
 
-# The user's choice, such as "option 2" or "the second one", which is resolved with the assistant's list. Pure functions.
+# The user's choice, such as "option 2" or "the second one", resolved with the assistant's list. Pure functions.
 
 _NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
 _PICK = re.compile(
@@ -40,7 +40,7 @@ def _refuses(text: str) -> bool:
 
 
 def picked(text: str) -> str:
-    """Return the number of the option that a short message picks, or an empty text. Doubts and questions pick nothing."""
+    """Return the number of the option that a short message picks, or an empty string. Doubts and questions pick nothing."""
     match = _PICK.search(text)
     if not match or len(text) > 400 or _refuses(text[: match.end() + 60]):
         return ""
@@ -49,9 +49,9 @@ def picked(text: str) -> str:
 
 
 def offered(text: str, number: str) -> str:
-    """Return the title and the first statement of the option in the assistant's text.
+    """Return the title and first statement of the option in the assistant's text.
 
-    The result is an empty text if there is no such list.
+    The result is empty if there is no such list.
     """
     lines = without_code(text).splitlines()
     letter = chr(ord("a") + int(number) - 1) if number != "0" else "0"
@@ -98,7 +98,7 @@ _LEAVE = re.compile(
 
 
 def only_permits(turn: Turn) -> bool:
-    """Return whether an answer only permits or refuses the current step."""
+    """Return whether an answer merely permits or refuses the current step."""
     return bool(_ASKS_LEAVE.search(turn.detail) and _LEAVE.match(turn.text))
 
 
@@ -113,29 +113,28 @@ def decided(turn: Turn) -> str:
     return one_line(f"{asked[0] if explained else question} {turn.text}")
 
 
-# A choice with this number of words, in addition to the option's name, says what was chosen.
+# A choice with this many words, in addition to the option's name, is self-explanatory.
 EXPLAINED = 5
 
 
 def is_choice(turn: Turn) -> bool:
-    """Return whether the user chose one of the assistant's options by its name, and the option is self-explanatory."""
+    """Return whether the user chose one of the assistant's options by name, and the option is self-explanatory."""
     label, _, detail = turn.text.partition(": ")
     explained = len(detail.split()) >= EXPLAINED or len(detail) >= 4 * EXPLAINED
     return turn.via == "answer" and turn.offered and explained and not only_permits(turn) and not _LEAVE.match(label)
 
 
 PASTE_CHARS = 900
-# A message in the first person of up to this length was typed. Other pasted text was removed before.
+# A first-person message of up to this length counts as typed. Other pasted text was removed before.
 TALK_CHARS = 2_000
 USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
-# The number of turns before and after in which a repetition is searched for. It limits the work for long stretches without the
-# user.
+# Number of preceding and following turns to search for repetitions. This limits the work for long stretches without the user.
 NEAR_TURNS = 12
 LONG_EPISODE = 15
 # A message with more statements than this is a list or a quotation.
 FEW_STATEMENTS = 6
-# A statement this short is hardly self-contained, unless it has a word for what is wanted, why, or when.
+# A shorter statement is hardly self-contained, unless it has a word for a wish, a reason or a time.
 BARE_WORDS = 8
 _SAYS_I = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|ich|je|yo|creo|vorrei|я)\b|我")
 _LISTED = re.compile(r"^\s{0,8}(?:[-*+•#>|]|\d{1,3}[.)])\s", re.MULTILINE)
@@ -155,9 +154,9 @@ _LEANS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement of one turn. `cues` are the names of its cues, and `words` are its key words, for comparisons.
+    """A statement from one turn. `cues` holds the names of its cues, and `words` its key words for comparisons.
 
-    `before` is the text of the assistant that a statement of the user answers.
+    `before` is the assistant's text that a user's statement responds to.
     """
 
     text: str
@@ -173,19 +172,19 @@ class Unit:
 
     @property
     def pasted(self) -> bool:
-        """Whether the text of the turn is so long that the user is unlikely to have typed it."""
+        """Whether the turn's text is too long for the user to have typed it."""
         return "pasted" in self.cues
 
 
 def is_talk(text: str) -> bool:
-    """Return whether a long message was typed, since it is in the first person and has no list or heading."""
+    """Return whether a long message was typed: it is in the first person and has no list or heading."""
     return len(text) <= TALK_CHARS and bool(_SAYS_I.search(text)) and not _LISTED.search(text)
 
 
 def user_statements(turn: Turn) -> list[Sentence]:
-    """Return the statements of a user's message.
+    """Return the statements in a user's message.
 
-    Short statements next to each other are joined. An answer is read together with its question.
+    Short neighbouring statements are joined. An answer is read together with its question.
     """
     if turn.via == "answer":
         return [] if only_permits(turn) else [Sentence(decided(turn))]
@@ -199,7 +198,7 @@ def user_statements(turn: Turn) -> list[Sentence]:
 def agent_statements(turn: Turn) -> list[Sentence]:
     """Return the assistant's statements.
 
-    A statement that refers to the one before it ("That …", "So …") is joined to it.
+    A statement that refers to the preceding one ("That …", "So …") is joined to it.
     """
 
     def leans(last: Sentence, part: Sentence) -> bool:
@@ -210,7 +209,7 @@ def agent_statements(turn: Turn) -> list[Sentence]:
 
 
 def similarity(words: frozenset[str], others: Sequence[frozenset[str]]) -> float:
-    """Return the greatest token F1 (0..1) between this set of words and one of the others."""
+    """Return the greatest token F1 (0..1) between this set of words and any of the others."""
     return max((dice(words, other) for other in others), default=0.0)
 
 
@@ -231,7 +230,7 @@ def _bags(turns: Sequence[Turn]) -> list[frozenset[str]]:
 
 
 def user_units(episode: Episode) -> list[Unit]:
-    """Return the units of the user's turns of an episode."""
+    """Return the units of an episode's user turns."""
     replies = [t for t in episode.rest if t.kind is TurnKind.ASSISTANT]
     agreed = bool(replies and cues.AGREEMENT.search(replies[0].text[:80]))
     asked = bool(episode.before and cues.AGENT_NOISE["question"].search(episode.before.text[-300:]))
@@ -280,7 +279,7 @@ def _user_unit(turn: Turn, statement: Sentence, names: set[str], echo: frozenset
 
 
 def agent_units(episode: Episode) -> list[Unit]:
-    """Return the units of the assistant's turns of an episode."""
+    """Return the units of an episode's assistant turns."""
     turns = [t for t in episode.rest if t.kind is TurnKind.ASSISTANT]
     typed = [t for t in episode.user or episode.asked if len(t.text) <= PASTE_CHARS]
     asked = frozenset().union(*_bags(typed))
@@ -304,17 +303,14 @@ def agent_units(episode: Episode) -> list[Unit]:
 
 
 def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
-    """Return whether the assistant only repeats a tool's output. An instruction in it is nobody's rule."""
+    """Return whether the assistant only repeats a tool's output. Instructions in tool output are nobody's rule."""
     words = frozenset(keywords(statement.text))
     return any(containment(words, found) >= REPEATS_TOOL for found in tools)
 
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """The key words around a turn of the assistant.
-
-    They are kept for the user's texts, for each statement of the turn, and for the other turns.
-    """
+    """The key words around an assistant turn: of the user's texts, of each statement in the turn, and of the other turns."""
 
     asked: frozenset[str]
     wishes: Sequence[frozenset[str]]
@@ -346,14 +342,14 @@ def _shape(statement: Sentence) -> set[str]:
     return names
 
 
-# The value of a unit is the sum of the weights of its cues. It is computed by logistic regression, so the sum is a log odds.
+# The value of a unit is the sum of its cues' weights. The weights come from logistic regression, so the sum is a log odds.
 
 BIAS = "bias"
 
 
 @dataclass(frozen=True, slots=True)
 class CueWeights:
-    """The weight of each cue as log odds, for statements of the user and of the assistant.
+    """Weights of the cues as log odds, for statements of the user and of the assistant.
 
     `bias` is added for every statement.
     """
