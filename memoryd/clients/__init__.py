@@ -1,1 +1,1 @@
-"""The coding agents that memoryd works with. Everything that differs between them is behind `base.Client`."""
+"""Adapters for the coding agents that memoryd supports. All differences between them are behind `base.Client`."""

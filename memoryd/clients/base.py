@@ -1,15 +1,15 @@
-"""What memoryd needs to know of a client: its hook events, its session logs, and how it is connected.
+"""Interface to a client: its hook events, its session logs, and its installation.
 
-The inner form is Claude Code's. Events have its names and fields, and logs are read as lines of its form, so that the rules on
-who speaks, what is quoted and what is secret exist once. An adapter translates what its client does differently:
+Internally, memoryd uses Claude Code's format. Events have its names and fields, and logs are read as lines in its format, so that
+the rules for speakers, quotations and secrets exist only once. An adapter translates the differences of its client:
 
-- hook events in: `read_event`, from the input of the client's hook
-- context out: `write_answer`, the output of that hook
+- hook events: `read_event`, from the input of the client's hook
+- context: `write_answer`, the output of that hook
 - logs: `owns_log`, `open_log`, `log_status`, `log_folder` and `past_logs`
 - installation: `find`, and `changes`, which register the hooks, the MCP server and the rules
 
-A log is named by a path. It need not exist as a file: a database of sessions is opened by the path of the database, followed by
-the session's id.
+A log is identified by a path, which need not exist as a file: for a database of sessions, it is the path of the database followed
+by the session's id.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, BinaryIO, ClassVar
 import orjson
 
 CLIENT_KEY = "MEMORYD_CLIENT"
-"""Variable of a hook's environment, and line in the head of an event's record, that names the client."""
+"""Name of the client, as a variable of a hook's environment and a line in the head of an event's record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class HookEvent:
     """An event of a session.
 
     Attributes:
-        name: The name that Claude Code uses: SessionStart, UserPromptSubmit, Stop, PreCompact or SessionEnd.
+        name: Claude Code's name of the event: SessionStart, UserPromptSubmit, Stop, PreCompact or SessionEnd.
         transcript: The path of the session's log.
-        source: Of a SessionStart: startup, resume, clear or compact.
-        subagent: Whether the event is one of a subagent.
+        source: Source of a SessionStart: startup, resume, clear or compact.
+        subagent: Whether the event comes from a subagent.
     """
 
     name: str
@@ -50,7 +50,7 @@ class HookEvent:
 
 @dataclass(frozen=True, slots=True)
 class LogStatus:
-    """The size of a log in bytes, and when it was last written, in seconds since the epoch."""
+    """Size of a log in bytes, and the time of its last change in seconds since the epoch."""
 
     size: int
     changed_at: float
@@ -58,12 +58,12 @@ class LogStatus:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What the search for clients depends on.
+    """The parts of the user's system that the search for clients depends on.
 
     Attributes:
         user_home: The user's home folder.
         env: The environment's variables.
-        which: Returns the path of a program, as `shutil.which`.
+        which: Returns the path of a program, like `shutil.which`.
     """
 
     user_home: Path
@@ -71,7 +71,7 @@ class System:
     which: Callable[[str], str | None]
 
     def folder(self, variable: str, default: str) -> Path:
-        """Return the folder that the variable names, or `default` below the user's home folder."""
+        """Return the folder named by the variable, or `default` below the user's home folder."""
         return Path(self.env[variable]) if self.env.get(variable) else self.user_home / default
 
 
@@ -82,7 +82,7 @@ def this_system() -> System:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A client that was found. Its program may be missing, when only its settings are there."""
+    """A client that was found. The program is empty if only its settings were found."""
 
     program: str
     config: Path
@@ -90,7 +90,7 @@ class Installed:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What a client is connected to.
+    """The installation of memoryd that a client is connected to.
 
     Attributes:
         root: The folder with memoryd's `hooks/` and `plugin/`.
@@ -102,30 +102,30 @@ class Product:
 
     @property
     def hook(self) -> Path:
-        """The script that passes one event to the daemon. Its argument is the event's name, its input the event as JSON."""
+        """Script that passes one event to the daemon. Its argument is the event's name, its input the event as JSON."""
         return self.root / "hooks" / "hook.sh"
 
     @property
     def program(self) -> Path:
-        """The program. `memoryd mcp` is the MCP server on standard input and output."""
+        """Path of the `memoryd` program. `memoryd mcp` is the MCP server on standard input and output."""
         return self.root / "plugin" / "bin" / "memoryd"
 
     @property
     def env(self) -> dict[str, str]:
-        """Variables that hooks and the MCP server need."""
+        """Environment variables required by hooks and the MCP server."""
         return {"MEMORYD_HOME": str(self.home)} if self.home else {}
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of a client's settings as it should be.
+    """A required change to one of a client's settings files.
 
     Attributes:
         path: The file.
-        what: What the change does, for the user.
-        edit: Returns the new content for the present one, which is None if there is no file. A result of None deletes the file.
-            Applied to its own result, it changes nothing. Raises ConfigError if it can't change the file safely.
-        revert: Returns the content without what `edit` added.
+        what: Description of the change, for the user.
+        edit: Returns the new content, given the current content or None if there is no file. A result of None deletes the file.
+            The function is idempotent. Raises ConfigError if it can't change the file safely.
+        revert: Returns the content without the additions made by `edit`.
     """
 
     path: Path
@@ -135,14 +135,14 @@ class FileChange:
 
 
 class Client:
-    """An adapter. The methods here are those of a client like Claude Code that keeps one JSONL file per session."""
+    """Base class of adapters. The default methods suit a client that, like Claude Code, keeps one JSONL file per session."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     limits: ClassVar[str] = ""
-    """What does not work with this client, in a sentence for the user."""
+    """Limitations with this client, as a sentence for the user."""
 
-    # Hook events in, context out
+    # Hook events and context
 
     def read_event(self, name: str, payload: Mapping[str, Any]) -> HookEvent | None:
         """Return the event of a hook's input. Return None if the session or the folder is missing or contains a NUL."""
@@ -162,11 +162,11 @@ class Client:
         )
 
     def write_answer(self, event: str, context: str, message: str = "") -> bytes:
-        """Return a hook's output. It is empty if there is nothing to say.
+        """Return a hook's output. It is empty if there is nothing to report.
 
         Args:
             event: The event's name.
-            context: What the model reads.
+            context: Text for the model.
             message: A line for the user.
         """
         out: dict[str, object] = {}
@@ -179,30 +179,30 @@ class Client:
     # Logs
 
     def owns_log(self, path: Path) -> bool:
-        """Return whether the log is one of this client, by its path. Nothing is opened."""
+        """Return whether the log belongs to this client, judging by its path. Nothing is opened."""
         return False
 
     def open_log(self, path: Path) -> BinaryIO:
-        """Open a session's log as lines of Claude Code's form. Raises OSError.
+        """Open a session's log as lines in Claude Code's format. Raises OSError.
 
-        A log only grows: what an earlier call returned is the beginning of what a later one returns, unless the user took
-        something back. No copy is written to disk.
+        A log only grows: the result of an earlier call is a prefix of any later result, unless the user took something back.
+        No copy is written to disk.
         """
         if not stat.S_ISREG(path.stat().st_mode):  # reading from a pipe would block, and a device has no end
             raise OSError("not a regular file")
         return path.open("rb", buffering=0)
 
     def log_status(self, path: Path) -> LogStatus:
-        """Return the size of what `open_log` returns. Raises OSError."""
+        """Return the status of a log; its size is that of the output of `open_log`. Raises OSError."""
         status = path.stat()
         return LogStatus(status.st_size, max(status.st_mtime, status.st_ctime))
 
     def log_folder(self, path: Path) -> str:
-        """Return the folder in which the session was started if that is known without reading the log, or an empty text."""
+        """Return the folder in which the session started, or an empty string if only reading the log would reveal it."""
         return ""
 
     def session_of(self, path: Path) -> str:
-        """Return the id of a log's session, by its path."""
+        """Return the session id that a log's path contains."""
         return path.stem
 
     def past_logs(self, system: System) -> Iterable[Path]:
@@ -212,9 +212,9 @@ class Client:
     # Installation
 
     def find(self, system: System) -> Installed | None:
-        """Return the client if it is installed, or if it has settings of this user."""
+        """Return the client if it is installed or this user has settings for it."""
         return None
 
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
-        """Return the files that connect the client: hooks, MCP server and rules."""
+        """Return the changes to files that connect the client: hooks, MCP server and rules."""
         return ()

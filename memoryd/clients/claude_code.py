@@ -1,4 +1,4 @@
-"""Claude Code, whose form of events and logs is the inner one. `memoryd install-claude` connects it, by `claude plugin`."""
+"""Claude Code, whose event and log formats are used internally. `memoryd install-claude` connects it through `claude plugin`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class ClaudeCode(Client):
     title = "Claude Code"
 
     def past_logs(self, system: System) -> Iterable[Path]:
-        """Return the logs below the folder of projects."""
+        """Return the session logs below the folder of projects."""
         return logs_below(self._folder(system) / "projects")
 
     def find(self, system: System) -> Installed | None:
-        """Find the program `claude`. Its folder alone is not enough, since the program makes the changes."""
+        """Find the program `claude`. Its settings folder alone is not enough, because the program makes the changes."""
         program = system.which("claude")
         return Installed(program, self._folder(system)) if program else None
 

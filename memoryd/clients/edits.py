@@ -1,4 +1,4 @@
-"""Edit a client's settings so that nothing of the user's is lost: JSON, and sections of text files."""
+"""Edits of a client's settings that preserve everything the user wrote: JSON, and sections of text files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BEGIN, _END = "<!-- memoryd: begin -->", "<!-- memoryd: end -->"
 
 
 def own_file(path: Path, what: str, content: bytes) -> FileChange:
-    """Return the change that writes a file which belongs to memoryd alone. Its first two lines tell it from others."""
+    """Return the change that writes a file owned by memoryd. The first two lines identify the file as memoryd's own."""
     mark = b"\n".join(content.split(b"\n", 2)[:2])
 
     def revert(present: bytes | None) -> bytes | None:
@@ -24,7 +24,7 @@ def own_file(path: Path, what: str, content: bytes) -> FileChange:
 
 
 def json_entries(path: Path, what: str, entries: Mapping[tuple[str, ...], Any]) -> FileChange:
-    """Return the change that sets entries of a JSON file, each named by its keys from the top."""
+    """Return the change that sets entries of a JSON file, each identified by its keys from the top level down."""
 
     def edit(present: bytes | None) -> bytes | None:
         values, style = _parsed(path, present)
@@ -57,7 +57,7 @@ def _at(values: Any, keys: tuple[str, ...]) -> Any:
 
 
 def _remove(values: dict[str, Any], keys: tuple[str, ...]) -> bool:
-    """Remove an entry, and each object that is empty without it."""
+    """Remove an entry, and every object that becomes empty as a result."""
     if len(keys) > 1:
         inner = values[keys[0]]
         _remove(inner, keys[1:])
@@ -68,7 +68,7 @@ def _remove(values: dict[str, Any], keys: tuple[str, ...]) -> bool:
 
 
 def _parsed(path: Path, content: bytes | None) -> tuple[dict[str, Any], Callable[[dict[str, Any]], bytes]]:
-    """Return the file's values and a function that writes others in the file's style."""
+    """Return the file's values, and a function that serialises changed values in the file's style."""
     text = (content or b"").decode("utf-8", "surrogateescape")
     try:
         values = json.loads(text) if text.strip() else {}
@@ -90,7 +90,7 @@ def _parsed(path: Path, content: bytes | None) -> tuple[dict[str, Any], Callable
 
 
 def text_section(path: Path, what: str, section: str) -> FileChange:
-    """Return the change that keeps one marked section in a text file. The rest of the file is left as it is."""
+    """Return the change that maintains one marked section of a text file. The rest of the file is not changed."""
 
     def edit(present: bytes | None) -> bytes | None:
         before, after = _around(present)
@@ -106,7 +106,7 @@ def text_section(path: Path, what: str, section: str) -> FileChange:
 
 
 def _around(content: bytes | None) -> tuple[bytes, bytes]:
-    """Return the text before the section and after it. A new section is added at the end, after an empty line."""
+    """Return the text before and after the section. A new section goes at the end, after an empty line."""
     content = content or b""
     before, begin, rest = content.partition(_BEGIN.encode())
     _, end, after = rest.partition(f"{_END}\n".encode())

@@ -1,6 +1,6 @@
-"""Clients without hooks that memoryd uses: they reach it by MCP, and a file of rules tells their model when to use it.
+"""Clients whose hooks memoryd does not use. They connect by MCP, and a rules file tells their model when to use memory.
 
-Nothing is injected, and no session of theirs is read.
+Nothing is injected into their sessions, and their logs are not read.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _LIMITS = "its model uses memoryd's tools, but nothing is given unasked, and its
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a client keeps its settings.
+    """Location and layout of a client's settings.
 
     Attributes:
         program: The name of its program.
         folder: Returns the folder of its settings.
         servers: The file of MCP servers in that folder, and the key of the servers in it.
-        more: What the entry of a local server needs besides command, arguments and environment.
-        rules: The file of rules that apply to all projects, in that folder; empty if there is none.
-        rules_are_ours: Whether the file holds nothing else.
-        rules_head: What a file of its own begins with.
+        more: Additional fields of a local server's entry besides command, arguments and environment.
+        rules: The file in that folder with rules for all projects; empty if there is none.
+        rules_are_ours: Whether the file contains only memoryd's rules.
+        rules_head: First lines of a rules file that contains only memoryd's rules.
     """
 
     program: str
@@ -47,7 +47,7 @@ class Layout:
 
 
 class McpClient(Client):
-    """A client that is connected by an MCP server and a file of rules."""
+    """A client connected by an MCP server and a rules file."""
 
     limits = _LIMITS
     layout: Layout
@@ -58,7 +58,7 @@ class McpClient(Client):
         return Installed(program or "", folder) if program or folder.is_dir() else None
 
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
-        """Return the entry of the MCP server, and the rules."""
+        """Return the changes that add the MCP server's entry and the rules."""
         layout, folder = self.layout, self.layout.folder(system)
         name, key = layout.servers
         server = layout.more | {"command": str(product.program), "args": ["mcp"], "env": product.env}
@@ -79,7 +79,7 @@ def _code_folder(system: System) -> Path:
 
 
 class Cursor(McpClient):
-    """Cursor. Its rules for all projects are not in a file."""
+    """Cursor. It has no file of rules for all projects."""
 
     name = "cursor"
     title = "Cursor"

@@ -1,4 +1,4 @@
-"""OpenCode: a plugin passes its events to the daemon, and its database holds the sessions."""
+"""OpenCode: a plugin passes its events to the daemon, and its sessions are read from its database."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class OpenCode(Client):
     title = "OpenCode"
 
     def owns_log(self, path: Path) -> bool:
-        """Return whether the path is that of a session in a database."""
+        """Return whether the path identifies a session in a database."""
         return path.parent.suffix == ".db" and path.parent.name.startswith("opencode") and path.name.startswith("ses_")
 
     def open_log(self, path: Path) -> BinaryIO:
-        """Return the session's complete messages as lines of Claude Code's form. Raises OSError."""
+        """Return the session's complete messages as lines in Claude Code's format. Raises OSError."""
         return opencode_log.open_session(path)
 
     def log_status(self, path: Path) -> LogStatus:
@@ -47,14 +47,14 @@ class OpenCode(Client):
         return Installed(program or "", folder) if program or folder.is_dir() else None
 
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
-        """Return the plugin's file, which also registers the MCP server."""
+        """Return the change that writes the plugin's file. The plugin also registers the MCP server."""
         path = self._config(system) / "plugin" / "memoryd.js"
         what = "Add a plugin that passes events to memoryd, adds memories to sessions and offers its tools"
         return [own_file(path, what, plugin(product))]
 
     @staticmethod
     def database(system: System) -> Path:
-        """Return the path of the database. OPENCODE_DB names another one, below the same folder unless it is absolute."""
+        """Return the path of the database. OPENCODE_DB overrides its name, relative to the same folder unless it is absolute."""
         data = system.folder("XDG_DATA_HOME", ".local/share") / "opencode"
         return data / (system.env.get("OPENCODE_DB") or DATABASE)
 

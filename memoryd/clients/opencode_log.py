@@ -1,10 +1,10 @@
-"""Read a session of OpenCode from its database, as lines of Claude Code's form.
+"""Read a session of OpenCode from its database, as lines in Claude Code's format.
 
 OpenCode keeps all sessions in one SQLite file with the tables `session`, `message` and `part`, the latter two with JSON in
 `data`. A message is read once it is complete, so that the lines of a session only grow.
 
-Only what the user typed is a prompt. Texts that OpenCode added (`synthetic`: contents of files, results of commands, memoryd's
-own context), files, and the prompts of subagents are not.
+Only text typed by the user counts as a prompt. Texts added by OpenCode (`synthetic`: contents of files, results of commands,
+memoryd's own context), files, and the prompts of subagents do not count.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from memoryd.clients.base import LogStatus
 from memoryd.core.clock import to_iso
 from memoryd.core.errors import StoreError
 
-VALUE_CHARS = 4_000  # of one argument or result of a tool; its middle is cut out
+VALUE_CHARS = 4_000  # limit for one argument or result of a tool; the middle is cut out
 TEXT_CHARS = 400_000
-# A prompt without an answer, and an answer that was cut short, count after this time without a change.
+# Time without a change after which an unanswered prompt or a truncated answer counts as complete.
 SETTLED_AFTER_MS = 10 * 60_000
 TOOLS = {
     "bash": "Bash",
@@ -42,7 +42,7 @@ TOOLS = {
 }
 _ARGUMENTS = {"filePath": "file_path", "oldString": "old_string", "newString": "new_string"}
 _REJECTED = ("The user rejected permission to use this specific tool call", "The user dismissed this question")
-_COMMAND = "memoryd_command"  # the plugin marks the text of a command with it (plugin/opencode/memoryd.js)
+_COMMAND = "memoryd_command"  # marks the text of a command; set by the plugin (plugin/opencode/memoryd.js)
 _SESSION = "SELECT directory, parent_id, permission, revert FROM session WHERE id = ?"
 _MESSAGES = "SELECT id, time_created, time_updated, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 _PARTS = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY message_id, id"
@@ -77,17 +77,17 @@ class _Message:
 
 
 def open_session(path: Path, now: datetime | None = None) -> BinaryIO:
-    """Return the session's lines. `path` is that of the database, followed by the session's id. Raises OSError."""
+    """Return the session's lines. `path` is the database's path followed by the session's id. Raises OSError."""
     now = now or datetime.now(UTC)
     return io.BytesIO(b"".join(orjson.dumps(line) + b"\n" for line in _lines(path, int(now.timestamp() * 1000))))
 
 
 def session_status(path: Path) -> LogStatus:
-    """Return the size of the session's lines. They are only read again if the database has other rows. Raises OSError."""
+    """Return the size of the session's lines, which are reread only if the database has changed. Raises OSError."""
     now = datetime.now(UTC).timestamp() * 1000
     changed = [_rows(path.parent, _CHANGED.format(table), path.name)[0] for table in ("message", "part")]
     latest = max(row[0] or 0 for row in changed)
-    # The texts that are complete also depend on the time.
+    # The set of complete texts also depends on the time.
     key = (*(value for row in changed for value in row), now - latest > SETTLED_AFTER_MS)
     return LogStatus(_size(path, key), latest / 1000)
 
@@ -98,7 +98,7 @@ def _size(path: Path, key: tuple[Any, ...]) -> int:
 
 
 def session_folder(path: Path) -> str:
-    """Return the folder in which the session was started, or an empty text."""
+    """Return the folder in which the session was started, or an empty string."""
     try:
         rows = _rows(path.parent, "SELECT directory FROM session WHERE id = ?", path.name)
     except OSError:
@@ -107,7 +107,7 @@ def session_folder(path: Path) -> str:
 
 
 def sessions_of(database: Path) -> list[Path]:
-    """Return the paths of the sessions in a database, oldest first, without those of subagents. Raises OSError."""
+    """Return the paths of the sessions in a database, oldest first, excluding those of subagents. Raises OSError."""
     return [database / str(id) for (id,) in _rows(database, _TOP_LEVEL)]
 
 
@@ -151,7 +151,7 @@ def _session(path: Path) -> _Session:
 
 
 def _denies_questions(permission: Any) -> bool:
-    """Return whether the session was made by `opencode run`, where nobody could answer a question."""
+    """Return whether the session was started by `opencode run`, where nobody can answer a question."""
     try:
         rules = orjson.loads(permission or "[]")
     except orjson.JSONDecodeError:
@@ -163,18 +163,18 @@ def _denies_questions(permission: Any) -> bool:
 def _messages(path: Path, session: _Session) -> list[_Message]:
     found = []
     for id, created, updated, data in _rows(path.parent, _MESSAGES, path.name):
-        if id == session.reverted_from:  # the user took back this message and those after it
+        if id == session.reverted_from:  # the user took back this message and all later ones
             break
         found.append(_Message(str(id), int(created), int(updated), _mapping(data)))
     return found
 
 
 def _settled(messages: list[_Message], now: int) -> Iterator[_Message]:
-    """Yield the messages up to the first that may still change."""
+    """Yield the messages before the first one that may still change."""
     later_prompts = sum(message.is_prompt for message in messages)
     for number, message in enumerate(messages):
         later_prompts -= message.is_prompt
-        # OpenCode writes a prompt's parts before its answer begins, and the next prompt when an answer has ended.
+        # OpenCode writes all parts of a prompt before its answer begins, and the next prompt after the answer has ended.
         followed = number + 1 < len(messages) if message.is_prompt else bool(later_prompts)
         if not (followed or message.is_complete or now - message.updated > SETTLED_AFTER_MS):
             return
@@ -199,7 +199,7 @@ def _prompt(parts: list[tuple[str, Mapping[str, Any]]], session: _Session) -> It
         yield "", {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text} for text in typed]}}
     for id, part in parts:
         if part.get("type") == "text" and (command := _command(part)):
-            # The text is the command's template. The user only typed its name and arguments.
+            # The text is the command's template. The user typed only its name and arguments.
             text = f"<command-name>/{command['name']}</command-name><command-args>{command['arguments']}</command-args>"
             yield f":{id}", {"type": "user", "message": {"role": "user", "content": text}}
 
@@ -281,7 +281,7 @@ def _bounded(value: Any) -> Any:
 
 
 def _cut(text: str, limit: int) -> str:
-    """Cut out the middle of a long text at the end of lines, so that no half of a secret remains."""
+    """Cut out the middle of a long text at line ends, so that no partial secret remains."""
     if len(text) <= limit:
         return text
     head, tail = text[: limit // 2], text[-limit // 2 :]

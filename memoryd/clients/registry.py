@@ -15,7 +15,7 @@ CLIENTS: tuple[Client, ...] = (CLAUDE_CODE, OpenCode(), *MCP_CLIENTS)
 
 
 def client_named(name: str) -> Client:
-    """Return the client with this name. An empty or unknown name is Claude Code's, whose hooks send none."""
+    """Return the client with this name, or Claude Code if the name is empty or unknown. Claude Code's hooks send no name."""
     return next((client for client in CLIENTS if client.name == name), CLAUDE_CODE)
 
 
@@ -25,16 +25,16 @@ def client_of_log(path: Path) -> Client:
 
 
 def open_log(path: Path) -> BinaryIO:
-    """Open a session's log as lines of Claude Code's form. Raises OSError."""
+    """Open a session's log as lines in Claude Code's format. Raises OSError."""
     return client_of_log(path).open_log(path)
 
 
 def log_status(path: Path) -> LogStatus:
-    """Return the size of a log, and when it was last written. Raises OSError."""
+    """Return a log's size and the time of its last change. Raises OSError."""
     return client_of_log(path).log_status(path)
 
 
 def foreign_client(transcript: str) -> str:
-    """Return the name of the client that wrote a log, or an empty text for Claude Code and for no log."""
+    """Return the name of the client that wrote a log. It is empty for Claude Code and for an empty path."""
     client = client_of_log(Path(transcript)) if transcript else CLAUDE_CODE
     return "" if client is CLAUDE_CODE else client.name

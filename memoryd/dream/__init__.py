@@ -1,1 +1,1 @@
-"""The dream, which consolidates memories. Pure stages turn items into changes, and the sweep applies them."""
+"""The dream: consolidation of memories. Pure stages turn items into changes, and the sweep applies them."""

@@ -1,8 +1,9 @@
 """Apply changes as journal entries, undo entries, and recover after a kill.
 
-The snapshot is durable before the first file changes. After a kill, every file is intact, be it old or new, and the next
-start makes all files of the entry either old or new. The daemon's other writers wait while an entry is applied. Readers do
-not wait: the files are replaced one by one, and searches see their old state until the index is updated, a thousand at a time.
+The snapshot is durable before the first file changes. After a kill, every single file is intact, with either its old or its new
+content, and the next start makes all files of the entry consistently old or new. The daemon's other writers wait while an entry
+is applied. Readers do not wait: the files are replaced one by one, and searches see their old state until the index is updated, a
+thousand at a time.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The result of applying changes. `entry` is empty if nothing was applied. `stale` lists what changed in the meantime."""
+    """Result of applying changes. `entry` is empty if nothing was applied. `stale` lists what was edited in the meantime."""
 
     entry: str = ""
     changes: tuple[Change, ...] = ()
@@ -37,7 +38,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class UndoRefusal:
-    """A file that an undo left unchanged, and why."""
+    """A file that an undo left unchanged, and the reason."""
 
     id: str
     path: str
@@ -46,7 +47,7 @@ class UndoRefusal:
 
 @dataclass(slots=True)
 class Undone:
-    """The result of an undo: its own entry (empty if nothing was done), the restored memories, and the refusals."""
+    """Result of an undo: its own entry (empty if nothing was done), the restored memories, and the refusals."""
 
     entry: str = ""
     of: str = ""
@@ -56,7 +57,7 @@ class Undone:
 
 @dataclass(frozen=True, slots=True)
 class _CurrentFile:
-    """The current path and content of a memory's file, which are empty and None if there is no file."""
+    """Current path and content of a memory's file. Without a file, the path is empty and the content is None."""
 
     path: str
     data: bytes | None

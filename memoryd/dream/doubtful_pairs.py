@@ -1,6 +1,6 @@
 """Ask a model how two memories are related if their words alone leave doubt.
 
-The model may only choose one of the known relations for each pair. A response that violates the schema, or that would
+The model can only choose one of the known relations for each pair. A response that violates the schema, or that would
 close most pairs of a batch, is discarded and counted as failed, so that no model can empty a store.
 """
 
@@ -25,13 +25,13 @@ from memoryd.dream.plan import DreamLimits
 from memoryd.language import Comparison, Relation, read
 from memoryd.llm.claude import Logins
 
-# The model for doubtful pairs is that of the reader and has the same daily budget.
+# Doubtful pairs use the reader's model and share its daily budget.
 
 SESSION = "dream"
 
 
 class MeteredLLM:
-    """Forwards questions to a model and records their cost in the run log, from which the use of the daily budget is computed."""
+    """Forwards questions to a model and records their cost in the run log, which is the basis of the daily budget."""
 
     def __init__(self, llm: LLM, state: State, settings: Settings, clock: Clock) -> None:
         self._llm = llm
@@ -97,7 +97,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Adviser:
-    """Asks a model about each pair once per plan, up to the limit and beginning with the most likely matches."""
+    """Asks a model about each pair once per plan, up to the limit, starting with the most likely matches."""
 
     def __init__(self, llm: LLM | None, limits: DreamLimits) -> None:
         self._llm = llm
@@ -113,7 +113,8 @@ class Adviser:
         ordered = sorted(relations.doubtful(), key=lambda pair: (-pair.found.chance, -pair.later.at.timestamp(), _key(pair)))
         new = [pair for pair in ordered if _key(pair) not in self._known]
         new = new[: max(0, self._limits.asked - self.asked)]
-        # Distribute the pairs evenly. With only the likeliest matches in a batch, a right answer would seem to close everything.
+        # Distribute the pairs evenly. If a batch held only the likeliest matches, a correct answer would seem to close
+        # everything.
         batches = -(-len(new) // self._limits.batch)
         for number in range(batches):
             self._ask(self._llm, new[number::batches])

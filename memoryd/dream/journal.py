@@ -1,4 +1,4 @@
-"""The journal on disk. Each dream, acceptance, undo and forgotten project has a folder with all that is needed to undo it.
+"""The journal on disk. Each dream, acceptance, undo and forgotten project has a folder with everything needed to undo it.
 
     dream-0007/
       plan.json    changed memories, before and after, with the reason, one per line
@@ -80,7 +80,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
 
 
 def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
-    """Yield the unchanged lines next to a change. The rest of a longer stretch is replaced by a gap."""
+    """Yield the unchanged lines next to a change. The rest of a longer unchanged section is replaced by a gap."""
     head = [] if first else lines[:AROUND]
     tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
     if len(head) + len(tail) + 1 >= len(lines):
@@ -94,7 +94,7 @@ def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
 _NAME = re.compile(r"(dream|accept|undo|forget)-(\d{4,})")
 _UNFINISHED = ".tmp-"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-MIN_PLAN_LINES = 3  # the opening, one record or none, the closing
+MIN_PLAN_LINES = 3  # opening line, zero or one record, closing line
 SEE_JOURNAL = "See 'memoryd journal'."
 
 
@@ -147,7 +147,7 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True)
 class EntrySummary:
-    """The summary of an entry. `undone` lists the memories that an undo has restored since."""
+    """Summary of an entry. `undone` lists the memories restored by later undos."""
 
     name: str
     kind: EntryKind
@@ -201,7 +201,7 @@ class Journal:
         return [_record(values) for values in found[first : None if most is None else first + most]]
 
     def history(self, memory: str) -> Iterator[tuple[EntrySummary, JournalRecord]]:
-        """Yield what the entries did to one memory, oldest first."""
+        """Yield the changes to one memory by all entries, oldest first."""
         for name in self.names():
             found = [_record(values) for values in self._plan_lines(name, memory) if values["id"] == memory]
             if found:
@@ -211,7 +211,7 @@ class Journal:
     def _plan_lines(self, name: str, memory: str) -> list[dict[str, Any]]:
         """Return the records of an entry whose text contains the id.
 
-        An entry can have thousands of records. Each has a line of its own, so that only these few are decoded.
+        An entry can have thousands of records. Each is on its own line, so only the matching ones are decoded.
         """
         path, needle = self._folder / name / "plan.json", memory.encode()
         with _readable(path):
@@ -225,7 +225,7 @@ class Journal:
             return [orjson.loads(line.rstrip(b",")) for line in lines[1:-1] if needle in line]
 
     def places(self, name: str) -> dict[str, FileVersion]:
-        """Return where the files of an entry were when it was done."""
+        """Return the paths and digests that the files of an entry had when it was done."""
         return {id: FileVersion(**place) for id, place in self._json(name, "after.json").items()}
 
     def is_applied(self, name: str) -> bool:
@@ -280,7 +280,7 @@ class Journal:
         self._write_head(replace(self.head(name), step=step, note=note))
 
     def set_applied(self, name: str, places: Mapping[str, FileVersion]) -> None:
-        """Record that all files are changed. From here on, the entry can only be completed."""
+        """Record that all files are changed. From then on, the entry can only be completed."""
         write_atomic(self._folder / name / "after.json", orjson.dumps({id: asdict(place) for id, place in places.items()}))
 
     def note_undone(self, name: str) -> None:
@@ -297,7 +297,7 @@ class Journal:
         write_atomic(self._folder / head.name / "head.json", _head_bytes(head))
 
     def erase(self, memory: str) -> None:
-        """Delete a memory and its groups from all entries, after which these changes can't be undone any more."""
+        """Delete a memory and its groups from all entries. These changes can no longer be undone."""
         for name in {head.name for head, _ in self.history(memory)}:
             records = self.records(name)
             groups = {record.group or record.id for record in records if record.id == memory}
@@ -323,7 +323,7 @@ class Journal:
             shutil.rmtree(path, ignore_errors=True)
 
     def prune(self, keep: int) -> None:
-        """Delete all but the newest `keep` entries, which makes the others impossible to undo."""
+        """Delete all but the newest `keep` entries. Deleted entries can no longer be undone."""
         for name in self.names()[: -keep or None]:
             shutil.rmtree(self._folder / name, ignore_errors=True)
 

@@ -1,4 +1,4 @@
-"""Find pairs of memories that say the same or the opposite. Parsed texts are cached between rounds."""
+"""Find pairs of memories with the same or the opposite statement. Parsed texts are cached between rounds."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ log = logging.getLogger(__name__)
 BANDS = 24
 ROWS = 3
 SEED = 20
-SMALL = 64  # the maximum number of rows of a group in which every pair is examined, which are at most 2,016 pairs
+SMALL = 64  # maximum size of a group in which all pairs are examined, at most 2,016
 LEAF = 512
 WHOLE = 2_048
 TREES = 6
 MIN_OVERLAP = 0.25
 MIN_COSINE = 0.6
-# The number of pairs compared at once. Both sides of each pair are copied for the comparison.
+# Number of pairs compared at once. Both sides of each pair are copied for the comparison.
 PAIRS_AT_ONCE = 8_192
 
 Pairs = NDArray[np.int64]
@@ -200,15 +200,15 @@ _FAMILIES = {kind: kind.value for kind in Kind} | {
 
 
 def family(item: MemoryItem) -> str:
-    """Return the group of a kind. Readers confuse rule, preference and decision, and they confuse fact, environment and note."""
+    """Return the group of a kind. Readers confuse rule, preference and decision, and likewise fact, environment and note."""
     return _FAMILIES[item.kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement that was made once or repeatedly. Its memories have the same wording and sense, and are ordered newest first.
+    """A statement made once or repeatedly. Its memories have the same wording and sense, and are ordered newest first.
 
-    `at` is when the statement was last made, and `sessions` are those in which it was made. Both include merged memories.
+    `at` is the time of the last statement, and `sessions` are all sessions that contain it. Both include merged memories.
     """
 
     items: tuple[MemoryItem, ...]
@@ -258,7 +258,7 @@ class Relations:
 
 
 class Neighbourhood:
-    """Compares the memories of a plan. Texts and comparisons are cached, so that a second round only repeats the blocking."""
+    """Compares the memories of a plan. Texts and comparisons are cached, so that a second round repeats only the blocking."""
 
     def __init__(
         self,
@@ -296,14 +296,14 @@ class Neighbourhood:
             for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True)
         ]
         for entry in sorted(known, key=lambda entry: max(entry[0].at, entry[1].at), reverse=True):
-            self._judge(*entry)  # newest first, because the number of pairs that are read together is limited
+            self._judge(*entry)  # newest first, because the number of pairs to be read together is limited
         for entry in known:
             pair = self._judge(*entry)
             found += [pair] if pair.relation is not Relation.DIFFERENT or pair.found.doubtful else []
         return Relations(tuple(claims), tuple(found))
 
     def agree_in_words(self, pair: CandidatePair) -> bool:
-        """Return whether the words alone show that both sides of the pair say the same."""
+        """Return whether the words alone show that both sides of the pair make the same statement."""
         a, b = pair.earlier.said, pair.later.said
         return compare_read(a, b, self.reading(a), self.reading(b)).relation is Relation.SAME
 
@@ -322,7 +322,7 @@ class Neighbourhood:
         return [_claim(builder, groups[key]) for key in sorted(groups)]
 
     def _pairs(self, claims: Sequence[Claim]) -> tuple[Pairs, FloatArray]:
-        """Return the candidate pairs and their cosines, which are NaN where a vector is missing."""
+        """Return the candidate pairs and their cosines. The cosine is NaN if a vector is missing."""
         numbers: dict[tuple[str, str], int] = {}
         groups = np.array([numbers.setdefault(partition(claim.newest), len(numbers)) for claim in claims], dtype=np.int64)
         bags = [_bag(self.reading(claim.said)) for claim in claims]
@@ -354,7 +354,7 @@ class Neighbourhood:
         return CandidatePair(earlier, later, self._found[old, new])
 
     def _compare(self, old: Assertion, new: Assertion, cosine: float | None) -> Comparison:
-        """Compare two statements. Once the limit is reached or the reader has failed, they are no longer read together."""
+        """Compare two statements. They are no longer read together once the limit is reached or the reader has failed."""
         a, b = self.reading(old), self.reading(new)
         if self._read < self._limits.read and self._comparer.passes_to_reader(cosine):
             self._read += 1
@@ -367,7 +367,7 @@ class Neighbourhood:
 
 
 def _bag(reading: Reading) -> frozenset[str]:
-    """Return the words that are used for blocking a text: its canonical terms, and its plain stems including common words."""
+    """Return the words used for blocking: the text's canonical terms, and its plain stems including common words."""
     return reading.terms | reading.statement.stems or frozenset({reading.statement.norm})
 
 

@@ -1,4 +1,4 @@
-"""The plan of a dream as plain values, which `--dry-run` shows and the sweep applies and undoes."""
+"""The plan of a dream as plain values. `--dry-run` shows it, and the sweep applies and undoes it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _AGE_BOUNDS = MappingProxyType({kind: traits.max_age_days for kind, traits in KI
 
 @dataclass(frozen=True, slots=True)
 class DreamLimits:
-    """The limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
+    """Limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
 
     Attributes:
         cap: Maximum number of active memories of a project, and of the user.
         floor: Value below which a memory is archived (see recall.governance).
         least_step: Minimum change of relevancy that is written.
-        neighbours: Number of others in a block that a memory is compared with.
-        rare: Maximum number of memories that may share a name for it to link them.
+        neighbours: Number of other memories of a block that each memory is compared with.
+        rare: Maximum number of memories that may share a name for the name to link them.
         degree: Maximum number of such links per memory.
         asked: Maximum number of pairs that a model is asked about.
         read: Maximum number of pairs of statements that are read together (10 ms each), newest statements first.
         batch: Number of pairs per model call.
-        rounds: Maximum number of times that the stages are repeated until nothing changes.
+        rounds: Maximum number of rounds, in which the stages are repeated until nothing changes.
     """
 
     cap: int = 2_000
@@ -92,7 +92,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedConflict:
-    """Two contradicting memories. Only the user can say which of them is right."""
+    """Two contradicting memories. Only the user can decide which one is right."""
 
     first: str
     second: str
@@ -114,11 +114,11 @@ class Plan:
 
 
 def merged_id(*sources: str) -> str:
-    """Return the id of the memory that replaces these. It does not depend on their order, so that plans are deterministic."""
+    """Return the id of the memory that replaces these. Independent of their order, so that plans are deterministic."""
     return f"mem_{digest('merge', *sorted(sources))[:12]}"
 
 
-# The plan under construction, which holds the planned state of every memory and the change that leads to it.
+# The plan under construction. It holds the planned state of every memory and the corresponding change.
 #
 # Stages only use these methods, which keep at most one change per memory however many stages touch it, and put dependent
 # changes into one group.
@@ -132,13 +132,13 @@ def partition(item: MemoryItem) -> tuple[str, str]:
 
 
 def said_at(item: MemoryItem) -> datetime:
-    """Return when the memory was said, as far as this is known."""
+    """Return the time when the memory was stated, as far as it is known."""
     return item.valid_from or item.created_at
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """The way in which a memory is removed from recall, and the reason.
+    """How and why a memory is removed from recall.
 
     Attributes:
         by: The memory that is valid instead.
@@ -182,11 +182,11 @@ class PlanBuilder:
         return self._items[id]
 
     def merged_into(self, item: MemoryItem) -> Iterator[MemoryItem]:
-        """Yield the memories that were merged into this one, without those that lost a conflict with it."""
+        """Yield the memories merged into this one, except those that lost a conflict with it."""
         return (self._items[id] for id in merged_ids(item) if id in self._items)
 
     def last_stated(self, item: MemoryItem) -> datetime:
-        """Return when the memory was last said. Its sources are included, since a merged memory keeps their earliest time."""
+        """Return when the memory was last stated. Its sources are included, since a merged memory keeps their earliest time."""
         return max(map(said_at, (item, *self.merged_into(item))))
 
     def get(self, id: str) -> MemoryItem | None:
@@ -201,7 +201,7 @@ class PlanBuilder:
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.ACTIVE)
 
     def forbidden(self) -> Iterator[MemoryItem]:
-        """Yield the memories that the user had forgotten, ordered by id."""
+        """Yield the memories that the user has forgotten, ordered by id."""
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.BLACKLISTED)
 
     def is_spared(self, item: MemoryItem) -> bool:
@@ -266,7 +266,7 @@ class PlanBuilder:
         self._put(after)
 
     def merge(self, after: MemoryItem, sources: Sequence[MemoryItem], stage: str, reason: str) -> bool:
-        """Replace the sources with a new memory. Return False if its id exists, because the user undid this merge before."""
+        """Replace the sources with a new memory. Return False if its id exists, because the user has undone this merge before."""
         origins = sorted({origin for item in sources for origin in self._origins(item.id)})
         id = merged_id(*origins)
         if id in self._items and not self.is_new(id):

@@ -1,4 +1,4 @@
-"""Compute the plan of a dream from all memories. This is pure, does not depend on order, and uses a model only if given one.
+"""Compute the plan of a dream from all memories. This is pure, independent of their order, and uses a model only if one is given.
 
 Stages are repeated until a round changes nothing, so that a second dream would leave the result unchanged.
 """
@@ -26,15 +26,15 @@ from memoryd.llm.claude import Logins
 from memoryd.recall.governance import UseCounts, count_uses
 from memoryd.service import Orchestrator
 
-# Planner must not let the garbage collector stop all threads.
+# While planning, the garbage collector must not stop all threads.
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Disable cyclic garbage collection during the block.
 
-    A plan holds about a hundred objects per memory, none of them in cycles. A full collection visits all of them, during
-    which no thread can answer a hook: 0.2 s for 10,000 memories, more than 2 s for 100,000. If two blocks overlap, the first
+    A plan holds about a hundred objects per memory, none of them in cycles. A full collection visits all of these objects, and
+    meanwhile no thread can answer a hook: 0.2 s for 10,000 memories, more than 2 s for 100,000. If two blocks overlap, the first
     to end re-enables collection.
     """
     running = gc.isenabled()
@@ -57,7 +57,7 @@ def make_plan(
     limits: DreamLimits = DEFAULTS,
     comparer: Comparer = RULES,
 ) -> Plan:
-    """Compute what a dream at `now` would change. The order of the items does not matter.
+    """Compute the changes of a dream at `now`. The order of the items does not matter.
 
     The counts are changes by stage and action (`merge_duplicates.create`), `undecided`, `llm_asked` pairs and `llm_failed`
     batches. If the model fails, its pairs are left unchanged and no error is raised.

@@ -1,6 +1,6 @@
-"""Proposals, which are changes that need the user's consent, and the proposals that the user refused.
+"""Proposals: changes that need the user's consent, together with the groups that the user has refused.
 
-They are stored in one JSON file. A proposal is a group of changes. Its id only depends on what happens to which memories, so a
+They are stored in one JSON file. A proposal is a group of changes. Its id depends only on the actions and their memories, so a
 dream that finds the same change again does not create a second proposal.
 """
 
@@ -19,14 +19,14 @@ from memoryd.core.files import write_atomic
 from memoryd.core.text import digest
 from memoryd.dream.plan import DROPPING, Action, Change, UndecidedConflict
 
-# Undoing one of these actions does not mean that the user rejects it for the future.
+# Undoing one of these actions does not mean that the user rejects it permanently.
 PASSING = frozenset({Action.DECAY, Action.CHECK, Action.CITE, Action.FORGET})
 MANY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A pending group of changes. `why` says what needs consent, and `since` is when the group was first proposed."""
+    """A pending group of changes. `why` is the reason for asking, and `since` is the time of the first proposal."""
 
     id: str
     changes: tuple[Change, ...]
@@ -44,7 +44,7 @@ class PagedProposals:
 
 
 def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
-    """Group the changes, ordered by the first change of each group. A change without a group forms a group of its own."""
+    """Group the changes, ordered by the first change of each group. A change without a group forms its own group."""
     out: dict[str, list[Change]] = {}
     for change in changes:
         out.setdefault(change.group or change.id, []).append(change)
@@ -52,7 +52,7 @@ def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
 
 
 def proposal_id(actions: Iterable[tuple[Action, str]]) -> str:
-    """Return the id of a group. It is a digest of what happens to which memories and does not depend on wording and times."""
+    """Return the id of a group: a digest of its actions and memories, independent of wording and times."""
     return f"prop_{digest(*sorted(f'{action.value}:{id}' for action, id in actions))[:10]}"
 
 
@@ -144,7 +144,7 @@ class Proposals:
             self._save(stored)
 
     def refused(self) -> RefusedGroups:
-        """Return what the user refused so far."""
+        """Return the user's refusals so far."""
         return RefusedGroups(self._load()["refused"])
 
     def _drop(self, ids: Iterable[str], refused: Mapping[str, list[str]]) -> None:
@@ -169,7 +169,7 @@ class Proposals:
 
 
 class RefusedGroups:
-    """The refused groups. A refusal also covers other groups that drop two of the same memories together."""
+    """The refused groups. A refusal also covers other groups that remove two of the same memories together."""
 
     def __init__(self, stored: Mapping[str, list[str]]) -> None:
         self._ids = frozenset(stored)

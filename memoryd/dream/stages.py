@@ -1,8 +1,8 @@
-"""The stages of the dream, which are pure. The first one, merge_duplicates, merges memories that say the same.
+"""The pure stages of the dream. The first one, merge_duplicates, merges memories that make the same statement.
 
 Duplicates are exact (same normal form), near (nearly the same words) or semantic (close vectors, same kind), never across
-projects or scopes, and never with different numbers, paths, names or sense (see memoryd.language). A group is a star: all
-members say the same as its centre, so that no chain of small steps joins different statements.
+projects or scopes, and never with different numbers, paths, names or sense (see memoryd.language). A group is a star: every
+member matches its centre directly, so that a chain of small steps can't join different statements.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONGEST = 60  # in tokens; a longer wording is not considered better
 
 
 def merge_duplicates(builder: PlanBuilder, relations: Relations, near: Neighbourhood) -> None:
-    """Merge memories that say the same and are still active."""
+    """Merge active memories that make the same statement."""
     friends = _friends(relations, near)
     claims = [claim for claim in relations.claims if not claim.forbidden]
     taken: set[int] = set()
@@ -101,7 +101,7 @@ def _merge(builder: PlanBuilder, members: Sequence[MemoryItem]) -> None:
 def united(best: MemoryItem, members: Sequence[MemoryItem]) -> MemoryItem:
     """Return the memory with the best wording, with the provenance of all, the earliest times and the highest confidence.
 
-    Source, scope, kind and polarity are those of that memory, so that merging never raises the trust in anybody's words.
+    Source, scope, kind and polarity are those of the best-worded memory, so that merging never raises the trust in a statement.
     """
     ends = [item.valid_to for item in members]
     starts = [said_at(item) for item in members]
@@ -164,7 +164,7 @@ _PRESCRIPTIVE = frozenset({Kind.RULE, Kind.PREFERENCE})
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The winner and the loser, which are both None if the conflict is undecided. `reason` is shown to the user."""
+    """Winner and loser, both None if the conflict is undecided. `reason` is shown to the user."""
 
     winner: Claim | None
     loser: Claim | None
@@ -172,7 +172,7 @@ class _Outcome:
 
 
 def drop_forbidden(builder: PlanBuilder, relations: Relations) -> None:
-    """Retire memories that repeat something that the user had forgotten, unless the user has said it again since."""
+    """Retire memories that repeat a forgotten statement, unless the user has made the statement again since."""
     for pair in relations.of(Relation.SAME):
         tombstone, other = (pair.earlier, pair.later) if pair.earlier.forbidden else (pair.later, pair.earlier)
         if tombstone.forbidden and not other.forbidden:
@@ -189,7 +189,7 @@ def _drop(builder: PlanBuilder, item: MemoryItem, tombstone: MemoryItem) -> None
 
 
 def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[UndecidedConflict]:
-    """Close the memories that were replaced, newest first, and return the pairs that only the user can decide.
+    """Close replaced memories, newest first, and return the pairs that only the user can decide.
 
     These pairs include contradictions in which nothing indicates which memory is right.
     """
@@ -320,7 +320,7 @@ STEPS = 20
 
 
 def expire(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
-    """Close memories with a validity that has ended, before they can win a conflict."""
+    """Close memories whose validity has ended, before they can win a conflict."""
     for item in list(builder.active()):
         ended = _ended(item, builder, inherited(item, usage, builder.get), limits)
         if ended and EXPIRED not in item.tags and not builder.is_spared(item):
@@ -336,7 +336,7 @@ def prune(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLim
 
 
 def lasts(item: MemoryItem) -> bool:
-    """Return whether the item never decays: rules and preferences given by the user."""
+    """Return whether the item never decays, which applies to rules and preferences given by the user."""
     rule = item.kind in (Kind.RULE, Kind.PREFERENCE) or item.polarity is not Polarity.KNOW
     return item.source is Source.USER and rule
 
@@ -373,7 +373,7 @@ def _archive(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: Dream
 
 
 def _archive_in(builder: PlanBuilder, items: list[MemoryItem], usage: Mapping[str, UseCounts], limits: DreamLimits) -> None:
-    """Archive the least valuable memories over the project's cap, and those of almost no value."""
+    """Archive the least valuable memories above the project's cap, and those of almost no value."""
     values = {item.id: value(item, builder.now, inherited(item, usage, builder.get)) for item in items}
     surplus = len(items) - limits.cap
     for item in sorted(items, key=lambda item: (values[item.id], item.id)):
@@ -389,8 +389,8 @@ def _archive_in(builder: PlanBuilder, items: list[MemoryItem], usage: Mapping[st
 
 # link connects memories that share rare names, so that `related` can traverse them. It is pure.
 #
-# Only names that few memories of a project share are informative. Each memory gets a limited number of edges, to those with
-# which it shares the most names. An edge is stored once, in the newer memory.
+# Only names shared by few memories of a project are informative. Each memory gets a limited number of edges, to the memories that
+# share the most names with it. An edge is stored once, in the newer memory.
 
 LINK = "link"
 
@@ -414,7 +414,7 @@ def link(builder: PlanBuilder, limits: DreamLimits) -> None:
 
 
 def _mention(builder: PlanBuilder, item: MemoryItem) -> None:
-    """Extract the names of a memory that has none yet. The graph turns the names into MENTIONS edges."""
+    """Extract the names of a memory that has none yet. The graph turns these names into MENTIONS edges."""
     if not item.entities and not builder.is_fixed(item):
         found = find_entities(item.content)
         if found:
@@ -454,7 +454,7 @@ def _add(builder: PlanBuilder, start: MemoryItem, end: MemoryItem, names: list[s
     builder.add_link(start.id, [edge], LINK, f"shares {', '.join(names)} with {end.id}", group)
 
 
-# Anchors: mark memories about code with "check" when a file that they refer to is gone or has changed substantially.
+# Anchors: mark memories about code with "check" when a file that they refer to has been removed or has changed substantially.
 #
 # A memory is anchored to the paths of its evidence. The first dream that sees it stores a sketch of each file; later dreams
 # compare. No process is started and no network is used. A file of unchanged size and time is not read. A dream reads at most
@@ -479,7 +479,7 @@ CiteAgain = Callable[[MemoryItem, Citation, Finding], Citation]
 
 @dataclass(slots=True)
 class Inspection:
-    """The result of an inspection: the file states to store, and the memories to mark or unmark, with the reason."""
+    """Result of an inspection: the file states to store, and the memories to mark or unmark, with the reason."""
 
     prints: dict[str, dict[str, FileState]] = field(default_factory=dict)
     mark: dict[str, str] = field(default_factory=dict)
@@ -514,7 +514,7 @@ def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileSt
     look = _FileReader(MAX_READS)
     out = Inspection()
     for item in sorted(items, key=lambda item: item.id):
-        if item.evidence.paths and item.status is Status.ACTIVE and not item.cites:  # what it cites is compared more exactly
+        if item.evidence.paths and item.status is Status.ACTIVE and not item.cites:  # citations are compared more exactly
             _inspect(item, known.get(item.id, {}), roots_of(item), look, out)
     return out
 
@@ -546,7 +546,7 @@ def _problem(path: str, before: FileState | None, found: FileState) -> str:
 
 
 class _FileReader:
-    """Reads files up to a maximum number. `at` returns None for a file that can't be judged now."""
+    """Reads up to a maximum number of files. `at` returns None for a file whose state can't be determined now."""
 
     def __init__(self, reads: int) -> None:
         self._reads = reads
@@ -559,7 +559,7 @@ class _FileReader:
                     return self._read(place, known)
             except OSError:
                 return None  # the state is unknown because of missing permission or a dead mount
-        # A path can't be judged if it never was a file (such as "and/or") or its project is gone.
+        # A path has no state if it never was a file (such as "and/or") or its project no longer exists.
         return _GONE if known is not None and _project_is_there(path, roots) else None
 
     def _read(self, place: Path, known: FileState | None) -> FileState | None:
@@ -587,7 +587,7 @@ def changes(items: Mapping[str, MemoryItem], found: Inspection) -> list[Change]:
     return out
 
 
-# Citations: follow cited code that was moved, and propose what to do about memories whose code has changed or is gone.
+# Citations: follow moved code, and propose changes for memories whose cited code has changed or no longer exists.
 
 CITATIONS = "citations"
 CODE_CHANGED = "the code that it cites has changed; accept if the statement still holds"
@@ -596,10 +596,10 @@ Compared = Callable[[MemoryItem], Sequence[Finding]]
 
 
 def follow_citations(items: Iterable[MemoryItem], findings_of: Compared, cite_again: CiteAgain, now: datetime) -> list[Change]:
-    """Return changes for the memories that cite code which is no longer as it was cited.
+    """Return changes for the memories whose cited code has moved, changed or disappeared.
 
-    What was moved is cited at its new place. The other changes need consent (see `needs_answer`): to cite changed code as it is
-    now, which says that the statement still holds, and to retire a memory whose code is gone.
+    Citations of moved code get its new location. The other changes need consent (see `needs_answer`): updating the citation of
+    changed code, which asserts that the statement still holds, and retiring a memory whose code no longer exists.
     """
     out = []
     for item in sorted(items, key=lambda item: item.id):
@@ -627,5 +627,5 @@ def _followed(item: MemoryItem, cited: Sequence[tuple[Citation, Finding]], cite_
 
 
 def needs_answer(change: Change) -> bool:
-    """Return whether only the user can say what a change of cited code means for the memory."""
+    """Return whether only the user can decide what a change of cited code means for the memory."""
     return change.stage == CITATIONS and change.reason in (CODE_CHANGED, CODE_GONE)

@@ -1,6 +1,6 @@
-"""The sweep, which plans a dream, holds back what needs consent, and applies the rest as one journal entry.
+"""The sweep: plans a dream, holds back changes that need consent, and applies the rest as one journal entry.
 
-`dream(store, …)` runs the whole sweep. `Sweep` offers the steps that the CLI and MCP use.
+`dream(store, …)` runs the whole sweep. `Sweep` offers the individual steps for the CLI and MCP.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from memoryd.recall.governance import Governance, governance_of
 from memoryd.service import Orchestrator
 from memoryd.stores.layout import derived_id
 
-# The shrink guard always allows this many removals, so that even a store of ten may lose a pair of duplicates.
+# Number of removals that the shrink guard always allows, so that even a store of ten can lose a pair of duplicates.
 FEW = 3
-LOOKED_AT = 100  # the maximum number of recent sessions that are considered
+LOOKED_AT = 100  # maximum number of recent sessions that are considered
 MANUAL = "manual"
 FORGET = "forget"
 LAST_RUN = "dream last run"
@@ -55,7 +55,7 @@ class DreamRunning(MemorydError):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a dream would do now. `refused` counts the groups that are left out because the user refused them before."""
+    """Result that a dream would have now. `refused` counts the groups left out because the user has refused them before."""
 
     changes: tuple[Change, ...]
     proposals: tuple[Proposal, ...] = ()
@@ -66,7 +66,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of a dream. `entry` is empty if nothing was applied. `stale` changes concern memories edited meanwhile."""
+    """Result of a dream. `entry` is empty if nothing was applied. `stale` changes concern memories edited in the meantime."""
 
     entry: str
     draft: Draft
@@ -75,7 +75,7 @@ class Report:
 
 
 class Sweep:
-    """Runs dreams, acceptances and undos over one store. Only one runs at a time, across all processes.
+    """Runs dreams, acceptances and undos over one store. Only one of them runs at a time, across all processes.
 
     `planning` creates the plan from all memories and the protected ids. It must be pure.
     """
@@ -105,7 +105,7 @@ class Sweep:
     # The dream
 
     def draft(self) -> Draft:
-        """Return what a dream would do now, without writing anything."""
+        """Return the changes that a dream would make now, without writing anything."""
         with collector_paused():
             return self._draft(self._service_items())[0]
 
@@ -144,7 +144,7 @@ class Sweep:
         inspection = stages.inspect(items.values(), self._state.ledger.anchors(), self._roots_of)
         plan = _with_marks(plan, items, inspection)
         changed = {change.id for change in plan.changes}
-        cited = (item for item in items.values() if item.id not in changed)  # the others are looked at by the next dream
+        cited = (item for item in items.values() if item.id not in changed)  # the next dream handles the rest
         moved = stages.follow_citations(cited, self._findings, self._cite_again, self._clock.now())
         plan = replace(plan, changes=(*plan.changes, *moved))
         return self._guarded(plan, items, protected), inspection
@@ -158,7 +158,7 @@ class Sweep:
         return renewed(replace(citation, path=found.path or citation.path), root, head_commit(str(root)))
 
     def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
-        """Hold back the groups that the user refused or must consent to, and all removals if there are too many of them."""
+        """Hold back groups that the user refused or must consent to, and all removals if there are too many."""
         refused = self.proposals.refused()
         groups = grouped(plan.changes)
         wanted = [group for group in groups if not refused.covers(group)]
@@ -186,7 +186,7 @@ class Sweep:
         return frozenset(item.id for item in items if item.id in edited or self._is_maintained_by_user(item))
 
     def _is_maintained_by_user(self, item: MemoryItem) -> bool:
-        """Return whether the user maintains the memory because it is pinned, written by hand, or in a file without our id."""
+        """Return whether the user maintains the memory: it is pinned, written by hand, or in a file without our id."""
         if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
             return True
         file = self._service.file_of(item.id) if item.source is Source.USER else None
@@ -251,7 +251,7 @@ class Sweep:
         return found[-1].name
 
     def _on_undone(self, records: Sequence[JournalRecord], back: bool) -> None:
-        """Prevent the next dream from repeating what the user undid, and allow again what the user restored."""
+        """Prevent the next dream from repeating changes that the user undid, and allow changes that the user restored."""
         by_group: dict[str, list[tuple[Action, str]]] = {}
         for record in records:
             by_group.setdefault(record.group or record.id, []).append((record.action, record.id))
@@ -276,7 +276,7 @@ class Sweep:
     def last_run(self) -> datetime:
         """Return when the last dream began. The first call counts as a dream, so that the first night is not missed.
 
-        A time in the future was recorded while the clock was wrong and counts as never.
+        A time in the future was recorded while the clock was wrong. It is ignored, as if there had been no dream.
         """
         noted = self._state.note(LAST_RUN)
         if not noted:
@@ -286,7 +286,7 @@ class Sweep:
         return moment if moment <= self._clock.now() + SKEW else EPOCH
 
     def is_due_when_idle(self) -> bool:
-        """Return whether no session has been active for a while and enough was learnt since the last dream."""
+        """Return whether no session has been active for a while and enough memories were learnt since the last dream."""
         now = self._clock.now()
         times = (from_iso(record.last_at) for record in self._state.sessions(LOOKED_AT))
         latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # later times come from a wrong clock

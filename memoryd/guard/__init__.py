@@ -1,1 +1,1 @@
-"""The guard: checks compiled from the user's rules, evaluated on tool calls, counted in a ledger."""
+"""The guard: checks compiled from the user's rules, evaluated on tool calls, with results counted in a ledger."""

@@ -1,4 +1,4 @@
-"""Which memories may bind: only rules in the user's own words."""
+"""Decide which memories may bind the agent: only rules in the user's own words."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _KINDS = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
 
 
 def may_bind(item: MemoryItem) -> bool:
-    """Return whether a check of this memory may act.
+    """Return whether a check of this memory may take effect.
 
-    Not if a tool, a file, an import, another person of the team or the agent said it, even if the user agreed to it.
+    It may not if the memory came from a tool, a file, an import, a teammate or the agent, even if the user agreed to it.
     """
     if item.trust is not Trust.INSTRUCTION or item.status is not Status.ACTIVE or item.kind not in _KINDS:
         return False
@@ -22,7 +22,7 @@ def may_bind(item: MemoryItem) -> bool:
 
 
 def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]]:
-    """Return pairs of rules that can't both be obeyed: one forbids what the other wants instead."""
+    """Return pairs of rules that can't both be obeyed, because one forbids the other's required alternative."""
     wanting: dict[str, list[MemoryItem]] = defaultdict(list)
     forbidding: dict[str, list[MemoryItem]] = defaultdict(list)
     for item in items:
@@ -43,7 +43,7 @@ def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]
 
 
 def _wanted(check: Check) -> Iterator[str]:
-    """Yield what a rule wants done, in the form in which another rule would forbid it."""
+    """Yield the requirements of a rule in the form in which another rule would forbid them."""
     if check.instead:
         yield f"{CheckKind.COMMAND}:{check.instead}"
     for flag in check.unless:

@@ -1,4 +1,4 @@
-"""Code without its comments and strings, so that a word in them does not count as code."""
+"""Extract code without comments and strings, so that words in them do not count as code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _C_LIKE = _pattern(_SLASHES, _DOUBLE, _SINGLE)
 _SCRIPT = _pattern(_SLASHES, _DOUBLE, _SINGLE, _BACKTICK)
 _PYTHON = _pattern(_TRIPLE, _HASH, _DOUBLE, _SINGLE)
 _SQL = _pattern(r"--[^\n]*|/\*.*?(?:\*/|\Z)", _SINGLE)
-# Rust's lifetimes and generic text look like unfinished strings in single quotes.
+# Rust's lifetimes and generic text look like unterminated strings in single quotes.
 _NO_SINGLE = _pattern(_SLASHES, _DOUBLE)
 _BY_ENDING: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(".ts .tsx .js .jsx .mjs .cjs .mts .cts .vue .svelte".split(), _SCRIPT),
@@ -35,7 +35,7 @@ _PROSE = frozenset(".md .rst .txt .adoc .html".split())
 
 
 def code_words(text: str, path: str) -> str:
-    """Return the text with each comment and string replaced by a blank. Prose has no code, so nothing of it is left."""
+    """Return the text with each comment and string replaced by a space. The result is empty for prose, which contains no code."""
     ending = posixpath.splitext(path)[1].lower()
     if ending in _PROSE:
         return ""

@@ -1,7 +1,7 @@
-"""Compile rules to checks: read which command, path or piece of code a sentence of the user forbids or requires.
+"""Compile rules to checks: find the command, path or piece of code that a user's sentence forbids or requires.
 
-English and German. A sentence that can't be decided from tool calls gives no check. Nothing is guessed from words that
-are not commands, paths or code: a check that fires wrongly costs more than one that is missing.
+Supports English and German. A sentence that can't be decided from tool calls yields no check. Nothing is inferred from words
+that are not commands, paths or code, because a false alarm costs more than a missing check.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _What(Enum):
     CALL = "call"
     LIBRARY = "library"
     FLAG = "flag"
-    UNKNOWN = "unknown"  # in code quotes, but of no known kind
+    UNKNOWN = "unknown"  # in code quotes, but of unknown kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class _Token:
 
 @dataclass(slots=True)
 class _Named:
-    """Something that the rule names, where, and what the rule wants of it."""
+    """An object named in the rule: its text, its position, and whether the rule forbids or wants it."""
 
     what: _What
     text: str
     at: int
     clause: int
     sense: _Sense | None = None
-    within: bool = False  # after "in", "under": it says where, not what
+    within: bool = False  # follows "in" or "under", so it is a location and not the object itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ _NOT_A_RULE = re.compile(
     re.IGNORECASE,
 )
 _ALLOWED = re.compile(r"\b(?:is fine|are fine|is ok|is okay|is allowed|you may|you can use)\b", re.IGNORECASE)
-# A sentence or bracket that allows something beside the rule.
+# Match a sentence or parenthesis that grants an exception to the rule.
 _GRANTED = re.compile(
     r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s)[^.;!,]{0,120}\b(?:is|are) (?:ok|okay|fine|allowed)\b",
     re.IGNORECASE,
@@ -171,7 +171,7 @@ _STOP_WORDS = frozenset(
 
 
 def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
-    """Return what the rule names, in order. Words of a command belong to one."""
+    """Return the objects named in the rule, in order. The words of a command form one object."""
     out: list[_Named] = []
     clause, at = 0, 0
     while at < len(tokens):
@@ -216,7 +216,7 @@ _NO_FOLDERS = frozenset("this that same whole diesem diesen own root new home".s
 
 
 def _names_folder(token: _Token, following: _Token) -> bool:
-    """Return whether the words are such as `legacy folder`."""
+    """Return whether the two words name a folder, as in `legacy folder`."""
     if following.boundary or not _FOLDER_WORD.match(following.text) or not re.fullmatch(r"[\w.-]{2,40}/?", token.text):
         return False
     return not any(token.low in words for words in (_STOP_WORDS, _FORBID, _WITHIN, _WANT, _NO_FOLDERS))
@@ -241,7 +241,7 @@ def _is_program(low: str) -> bool:
 _NO_TARGETS = frozenset(
     "sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
 )
-# Programs whose names are also plain words. They count only in code quotes or before one of their subcommands.
+# Programs whose names are also ordinary words. They count only in code quotes or before one of their subcommands.
 _AMBIGUOUS = frozenset(
     "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee su export"
     " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task uv ava tox nc zig hg".split()
@@ -340,7 +340,7 @@ _POINTS_BACK = re.compile(r"\b(?:it|them|that|these|those|there|es|sie|das|davon
 
 
 def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], cue: _Cue, reached: Sequence[_Named]) -> None:
-    """Forbid what stands before the cue, as in "npm is forbidden", "legacy/ nicht anfassen" and "dist/ is generated, don't edit it"."""
+    """Forbid objects before the cue, as in "npm is forbidden", "legacy/ nicht anfassen" and "dist/ is generated, don't edit it"."""
     last = max((other.at for other in earlier if other.clause == cue.clause and other.sense is _Sense.FORBID), default=-1)
     before = [thing for thing in named if thing.at < cue.at and thing.clause == cue.clause]
     if not before and _POINTS_BACK.search(rule[cue.at :]):
@@ -354,7 +354,7 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
 
 
 def _assign(rule: str, named: Sequence[_Named], cues: Sequence[_Cue]) -> None:
-    """Decide for each named thing whether it is forbidden or wanted."""
+    """Decide for each named object whether it is forbidden or wanted."""
     for index, cue in enumerate(cues):
         end = cues[index + 1].at if index + 1 < len(cues) else 10_000
         reached = [thing for thing in named if cue.at < thing.at < end]
@@ -369,7 +369,7 @@ def _assign(rule: str, named: Sequence[_Named], cues: Sequence[_Cue]) -> None:
             thing.sense = _Sense.WANT
 
 
-# Rules of any form
+# Rules of all forms
 
 
 def _general(rule: str) -> Check | None:
@@ -517,7 +517,7 @@ def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: s
 
 
 def _only_one_of_family(rule: str, wanted: Sequence[_Named]) -> Check | None:
-    """Compile "we use pnpm here" to a check that forbids the others of its kind."""
+    """Compile "we use pnpm here" to a check that forbids the other programs of the same family."""
     names = [thing.text.split()[0] for thing in wanted if thing.what is _What.COMMAND]
     for name in names:
         family = next((family for family in v.FAMILIES if name in family), None)
@@ -528,7 +528,7 @@ def _only_one_of_family(rule: str, wanted: Sequence[_Named]) -> Check | None:
 
 
 def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
-    """Compile phrases that stand for a command or for code, such as "no force-pushing" or "no star imports"."""
+    """Compile phrases that mean a command or code, such as "no force-pushing" or "no star imports"."""
     low = rule.lower()
     for pattern, words, files, near in v.CONTENT_PHRASES:
         if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
@@ -590,7 +590,7 @@ def _branch(rule: str) -> Check | None:
     return Check(CheckKind.COMMAND, words=_few(words), branch=())
 
 
-# Steps before a command
+# Required steps before a command
 
 _ACTIONS: tuple[tuple[str, str], ...] = (
     (r"commit\w*|eincheck\w*|check(?:ing)? in", "git commit"),
@@ -637,7 +637,7 @@ def _companion(rule: str) -> Check | None:
 
 
 def _parts(rule: str) -> tuple[str, str]:
-    """Return the part that names the command, and the part that names what must come before it."""
+    """Return the part of the rule that names the command, and the part that names the required earlier step."""
     text = _spoken(rule)
     without = re.search(
         r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before you have|before having|before running|bevor)\b(?P<step>.{1,200})",
@@ -703,7 +703,7 @@ def _steps(text: str, action: str) -> tuple[str, ...]:
     return ()
 
 
-# Flags that a command must have
+# Required flags of a command
 
 _SIGN = re.compile(r"\b(?:sign(?:ed|ing)?\b(?![- ]?off)|signier\w*|gpg)", re.IGNORECASE)
 _SIGN_OFF = re.compile(r"\bsign(?:ed|ing)?[- ]?off\b|\bdco\b", re.IGNORECASE)

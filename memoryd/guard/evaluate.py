@@ -13,7 +13,7 @@ from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import code_words
 from memoryd.guard.shell import ShellCommand, parse_shell
 
-# What is written in comments, where other words of code are not looked for.
+# Prefixes of words that belong in comments. All other words are counted in code only.
 IN_COMMENTS = (
     "@ts-",
     "eslint-",
@@ -30,19 +30,19 @@ IN_COMMENTS = (
     "nolint",
     "pylint:",
 )
-AT_END = "end"  # not a tool: the agent ends its answer
+AT_END = "end"  # not a tool, but the end of the agent's answer
 MAX_FORM = 150
-MAX_TEXT = 200_000  # characters of a file's new content that are looked at
+MAX_TEXT = 200_000  # maximum number of characters of a file's new content that are examined
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check says of a call.
+    """Result of a check on a call.
 
     Attributes:
-        applies: Whether the rule is about such calls at all.
-        violation: What violates it; empty if nothing does.
-        form: The violation without what is particular to this call, for silencing.
+        applies: Whether the rule covers such calls at all.
+        violation: The violating part of the call; empty if there is none.
+        form: The violation in general form, without details of this call, for silencing.
     """
 
     applies: bool
@@ -63,8 +63,8 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: s
     Args:
         check: The check.
         call: The call.
-        before: The shell lines that the session ran so far, without those that failed.
-        branch: The branch that is checked out, for checks that apply on some branches only.
+        before: Shell lines that the session has run so far, except those that failed.
+        branch: The current branch, for checks that apply only on some branches.
     """
     if check.kind in _ON_COMMANDS and call.tool not in ("Bash", AT_END):
         return NOTHING
@@ -82,7 +82,7 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: s
 
 
 def _violated(check: Check, what: str, form: str) -> Result | None:
-    """Return the violation, unless the user silenced this form of it."""
+    """Return the violation, unless the user has silenced this form of it."""
     form = form[:MAX_FORM]
     if any(_same_form(form, silenced) for silenced in check.silenced):
         return None
@@ -94,7 +94,7 @@ def _same_form(form: str, silenced: str) -> bool:
 
 
 def _form_of(words: Sequence[str]) -> str:
-    """Return program, subcommand and flags of a command; `*` stands for the rest."""
+    """Return program, subcommand and flags of a command, with `*` for the rest."""
     kept = [posixpath.basename(words[0])]
     for word in words[1:]:
         if not re.fullmatch(r"--?[A-Za-z][\w-]{0,40}|[a-z][a-z-]{0,30}", word) or len(kept) == 6:
@@ -106,7 +106,7 @@ def _form_of(words: Sequence[str]) -> str:
 
 # Commands
 
-# Other spellings of flags, by program and subcommand. A short flag may stand in a cluster ("-aS").
+# Equivalent flags, by program and subcommand. A short flag may be part of a cluster ("-aS").
 _SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("git", "push"): (frozenset({"--force", "-f"}), frozenset({"--delete", "-d"})),
     ("git", "commit"): (
@@ -128,7 +128,7 @@ _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
     "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
 }
 _HELP = frozenset({"--help", "-h", "--version"})
-# Options of `git commit` whose value follows as the next word, which is no flag.
+# Options of `git commit` that take the next word as their value, so that the value is not mistaken for a flag.
 _COMMIT_VALUES = frozenset({"-m", "--message", "-F", "--file", "-C", "-c", "--author", "--date", "-t", "--template"})
 _VERSIONED = re.compile(r"^(python|pip|node|ruby)[\d.]{1,6}$")
 
@@ -161,9 +161,10 @@ def _parsed(line: str) -> tuple[ShellCommand, ...]:
 
 
 def runs(command: ShellCommand, wanted: str) -> bool:
-    """Return whether a command is one of those wanted: the same program and subcommands, with all its flags and arguments.
+    """Return whether a command matches the wanted one: the same program and subcommands, with all its flags and arguments.
 
-    `git push --force` is run by `git -C web push -f origin`, `pip` by `python3 -m pip install`, `npm` by `/usr/bin/npm ci`.
+    `git -C web push -f origin` matches `git push --force`, `python3 -m pip install` matches `pip`, and `/usr/bin/npm ci` matches
+    `npm`.
     """
     words = _module(command.words)
     pattern = _split(wanted)
@@ -186,7 +187,7 @@ def _split(wanted: str) -> tuple[str, ...]:
 
 
 def _single_flags(program: str, word: str) -> Sequence[str]:
-    """Return `-rf` of programs with such clusters as `-r` and `-f`."""
+    """Split a cluster of short flags such as `-rf` into `-r` and `-f`, for programs that accept clusters."""
     cluster = program in _CLUSTERS and re.fullmatch(r"-[A-Za-z]{2,6}", word)
     return [f"-{letter}" for letter in word[1:]] if cluster else [word]
 
@@ -195,7 +196,7 @@ _CLUSTERS = frozenset("rm ls cp chmod chown grep tar ps git rsync".split())
 
 
 def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Return whether the subcommand is the wanted one, and the other wanted words are among the arguments, also as a target."""
+    """Return whether the subcommand matches and all other wanted words are among the arguments, or are targets of refspecs."""
     if not wanted or arguments[:1] != [wanted[0]]:
         return False
     rest = {part for word in arguments[1:] for part in (word, word.rpartition(":")[2].removeprefix("refs/heads/"))}
@@ -210,14 +211,14 @@ def _program(word: str) -> str:
 
 
 def _module(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of `python -m pip install` as those of `pip install`."""
+    """Reduce `python -m pip install` to `pip install`."""
     if words and _program(words[0]) == "python" and "-m" in words[1:-1]:
         return words[words.index("-m") + 1 :]
     return words
 
 
 def _arguments(words: Sequence[str]) -> list[str]:
-    """Return the words without flags. Values of the program's global options are left out."""
+    """Return the words without flags and without the values of the program's global options."""
     with_value = _GLOBAL_VALUES.get(_program(words[0]), frozenset())
     out: list[str] = []
     skip = False
@@ -264,7 +265,7 @@ def _ends_with_value(word: str) -> bool:
 _EDITS: Mapping[str, str] = {"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 _READS: Mapping[str, str] = {"Read": "file_path"}
 EDITORS = frozenset(_EDITS)
-# Programs that change the files they are given, and how: all arguments, the last one, or only with a flag.
+# Programs that change their file arguments, grouped by which ones they change: all, only the last, or only with a flag.
 _CHANGES_ALL = frozenset("rm rmdir unlink shred touch chmod chown truncate tee mkdir patch".split())
 _CHANGES_LAST = frozenset("cp install ln rsync".split())
 _CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
@@ -284,7 +285,7 @@ def _path(check: Check, call: ToolCall) -> Result:
 
 
 def _places(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None]]:
-    """Return what a call touches, as written and relative to the project."""
+    """Return the paths that a call accesses, as written and relative to the project."""
     key = _EDITS.get(call.tool) or (_READS.get(call.tool) if access is Access.READ else None)
     path, line = call.input.get(key or ""), call.input.get("command")
     named = path if isinstance(path, str) else ""
@@ -302,7 +303,7 @@ def _places_of(path: str, line: str, access: Access, cwd: str, root: str) -> Seq
 
 
 def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
-    """Yield the files that a command changes. With `reads`, also those whose content it reads."""
+    """Yield the files that a command changes. With `reads`, also yield the files that it reads."""
     yield from command.writes
     if not command.words:
         return
@@ -334,7 +335,7 @@ def _read_arguments(command: ShellCommand) -> Iterator[str]:
         return
     arguments = [word for word in words if not word.startswith("-")]
     if program in _SEARCHERS and not any(word in ("-e", "-f", "--regexp") for word in words):
-        arguments = arguments[1:]  # the first one is what is searched for
+        arguments = arguments[1:]  # the first argument is the search pattern
     yield from arguments
     yield from (match[1] for word in words for match in _OPENS_FILES.finditer(word[:2_000]))
 
@@ -345,7 +346,7 @@ def _relative(path: str, call: ToolCall) -> str | None:
 
 @lru_cache(maxsize=500)
 def _relative_to(path: str, cwd: str, root: str) -> str | None:
-    """Return a path relative to the project's root, or None if it is unknown. An absolute path outside stays absolute."""
+    """Return a path relative to the project's root, or None if unknown. Absolute paths outside the project stay absolute."""
     if "$" in path:
         return None
     base = cwd or "/"
@@ -357,7 +358,7 @@ def _relative_to(path: str, cwd: str, root: str) -> str | None:
 
 
 def _is_within(place: str, path: str) -> bool:
-    """Return whether a place is the path or below it. A path of one part, such as `.env`, is met in every folder."""
+    """Return whether a place is the path or is below it. A path with a single part, such as `.env`, matches in every folder."""
     wanted = path.removeprefix("./").rstrip("/")
     if any(sign in wanted for sign in "*?"):
         return _matches(place, wanted)
@@ -387,7 +388,7 @@ def _content(check: Check, call: ToolCall) -> Result:
             continue
         applies = True
         for word in check.words:
-            if word not in new:  # this is so much cheaper than to count that hundreds of checks cost little
+            if word not in new:  # much cheaper than counting, which keeps hundreds of checks fast
                 continue
             added = _count(check, new, word, place) > _count(check, old, word, place)
             if added and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
@@ -411,7 +412,7 @@ def _installs(command: ShellCommand, library: str) -> bool:
 
 
 def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
-    """Yield path, new text and old text of each edit of a call, those of here-documents included."""
+    """Yield path, new text and old text of each edit of a call, including those by here-documents."""
     path = call.input.get(_EDITS.get(call.tool, ""))
     if isinstance(path, str):
         edits = call.input.get("edits") if isinstance(call.input.get("edits"), list) else [call.input]
@@ -437,7 +438,7 @@ def _edited_by_shell(line: str) -> Sequence[tuple[str, str, str]]:
 
 
 def _count(check: Check, text: str, word: str, path: str) -> int:
-    """Count a word in the code of a text, outside of comments and strings unless it belongs there."""
+    """Count a word in the code of a text. Comments and strings are excluded unless the word belongs in them."""
     if not text:
         return 0
     if check.imports:
@@ -447,7 +448,7 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
         code = "\n".join(line for line in code.splitlines() if _names_one(line.lower(), check.near))
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log is console.log
+        before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log also counts as console.log
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
 
@@ -481,7 +482,7 @@ def _companion(check: Check, call: ToolCall, before: Iterable[str]) -> Result:
     at, command = found[0]
     earlier = [*(inner for line in before for inner in _parsed(line)), *commands_of(call)[:at]]
     done = False
-    for one in earlier:  # each commit needs a run of its own
+    for one in earlier:  # each commit requires its own run of the step
         done = any(runs(one, step) for step in check.first) or (done and not any(runs(one, word) for word in check.words))
     return OBEYED if done else _violated(check, " ".join(command.words), _form_of(command.words)) or NOTHING
 
@@ -509,7 +510,7 @@ def _message(check: Check, call: ToolCall) -> Result:
 
 
 def _message_of(command: ShellCommand) -> str:
-    """Return the message on the command line, or "" if there is none or it is not known."""
+    """Return the message on the command line, or "" if there is none or it is unknown."""
     words = command.words
     parts = []
     for at, word in enumerate(words):

@@ -1,7 +1,7 @@
-"""Which commands a line of shell runs, as words without quotes, with the files that it redirects to.
+"""Parse a shell line into the commands that it runs, as words without quotes, with their redirections.
 
-Wrappers are looked through: variables in front, `env`, `sudo`, `timeout`, `xargs`, `sh -c`, `find -exec`, substitutions and
-subshells. Nothing is run or expanded. The only importer of tree-sitter.
+Sees through wrappers: variable assignments, `env`, `sudo`, `timeout`, `xargs`, `sh -c`, `find -exec`, substitutions and
+subshells. Nothing is run or expanded. No other module imports tree-sitter.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import cache
 import tree_sitter
 import tree_sitter_bash
 
-MAX_BYTES = 20_000  # of a line; what comes after is not looked at
-MAX_DEPTH = 4  # of `sh -c` in `sh -c`
+MAX_BYTES = 20_000  # maximum length of a line; the rest is ignored
+MAX_DEPTH = 4  # maximum nesting of `sh -c`
 MAX_COMMANDS = 500
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})
 _SHELLS = frozenset("sh bash dash zsh ksh ash fish".split())
 _SHELL_SCRIPT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-# Programs that run the rest of their words, with those of their options that take a value of their own.
+# Programs that run their remaining words as a command, with those of their options that take a separate value.
 _WRAPPERS: Mapping[str, frozenset[str]] = {
     name: frozenset(options.split())
     for name, options in {
@@ -51,7 +51,7 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
         "pipx": "",
     }.items()
 }
-_VALUE_FIRST = frozenset({"timeout"})  # its first own word is no command
+_VALUE_FIRST = frozenset({"timeout"})  # the first word after the options is a value, not the command
 _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "npm": (("exec", "--"), ("exec",), ("x",)),
     "pnpm": (("dlx",), ("exec",)),
@@ -72,11 +72,11 @@ class ShellCommand:
     """One command that would run.
 
     Attributes:
-        words: The program as it is written and its arguments, without quotes. What a variable or substitution gives is `$`.
+        words: The program as written and its arguments, without quotes. `$` stands for the value of a variable or substitution.
         writes: Files that its output is redirected to.
-        reads: Files that its input comes from.
+        reads: Files that its input is redirected from.
         here: The text of its here-document.
-        folder: The folder in which it runs, as `cd` in front of it says; "" is where the line starts, None is unknown.
+        folder: Folder in which it runs after any earlier `cd`. "" is the folder in which the line starts, None is unknown.
     """
 
     words: tuple[str, ...]
@@ -105,7 +105,7 @@ def _parser() -> tree_sitter.Parser:
 
 
 def parse_shell(line: str, *, depth: int = 0, folder: str | None = "") -> list[ShellCommand]:
-    """Return the commands of a line in the order in which they are written. An unfinished line gives what can be read of it."""
+    """Return the commands of a line in the order in which they are written. An incomplete line is parsed as far as possible."""
     source = line.encode("utf-8", "replace")[:MAX_BYTES]
     walk = _Walk(source, depth, folder)
     _visit(walk, _parser().parse(source).root_node)
@@ -113,7 +113,7 @@ def parse_shell(line: str, *, depth: int = 0, folder: str | None = "") -> list[S
 
 
 def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
-    """Collect the commands below a node, without recursion: a line may be nested deeply."""
+    """Collect the commands below a node. This is iterative, because a line may be nested deeply."""
     pending: list[tree_sitter.Node | tuple[str | None]] = [root]
     while pending and len(walk.found) < MAX_COMMANDS:
         node = pending.pop()
@@ -124,7 +124,7 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
             body = node.child_by_field_name("body")
             redirects = [child for child in node.children if child.type.endswith("redirect")]
             alone = body is not None and body.type == "command"
-            # The parser puts the redirection of the last command of a list around the whole list.
+            # If a list ends with a redirection, the parser attaches it to the whole list instead of the last command.
             _add(walk, body if body is not None and alone else node, redirects)
             pending += [child for child in reversed(node.children) if not alone or body is None or child.id != body.id]
             pending += _inside(body) if body is not None and alone else []
@@ -138,7 +138,7 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
 
 
 def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
-    """Return the substitutions within a command's words."""
+    """Return the substitutions in a command's words."""
     return [node for node in reversed(command.children) if node.children]
 
 
@@ -163,7 +163,7 @@ def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.No
 
 
 def _words(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Yield the name and the arguments of a command. Variables in front of it and redirections are none."""
+    """Yield the name and the arguments of a command, without variable assignments and redirections."""
     for child in node.children:
         if child.type == "command_name":
             yield from child.children
@@ -176,7 +176,7 @@ def _text(source: bytes, node: tree_sitter.Node) -> str:
 
 
 def _word(source: bytes, node: tree_sitter.Node) -> str:
-    """Return a word as the shell would pass it on. `$` stands for what is only known when it runs."""
+    """Return a word in the form in which the shell would pass it to the program. `$` stands for values known only at run time."""
     text = _text(source, node)
     if node.type == "raw_string":
         return text[1:-1]
@@ -192,7 +192,7 @@ def _word(source: bytes, node: tree_sitter.Node) -> str:
 
 
 def _joined(source: bytes, node: tree_sitter.Node) -> Iterator[str]:
-    """Yield the parts of a string in double quotes. The parser leaves blanks at its ends out of all parts."""
+    """Yield the parts of a double-quoted string. White space at the ends of the string is not part of any parser node."""
     at = node.start_byte + 1
     for child in node.children[1:-1]:
         yield source[at : child.start_byte].decode("utf-8", "replace")
@@ -214,7 +214,7 @@ def _moved(folder: str | None, arguments: Sequence[str]) -> str | None:
 
 
 def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
-    """Return the command, and those that it runs in turn: of `sudo`, `sh -c`, `xargs`, `find -exec`, `npx` and their like."""
+    """Return the command and the commands nested in it, as with `sudo`, `sh -c`, `xargs`, `find -exec` and `npx`."""
     found = [command]
     words = command.words
     for _ in range(8):
@@ -237,7 +237,7 @@ def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
 
 
 def _wrapped(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of the command that a wrapper runs, or none."""
+    """Return the words of the command that a wrapper runs, or an empty tuple."""
     program = posixpath.basename(words[0]) if words else ""
     if program in _WRAPPERS:
         rest = _after_options(words[1:], _WRAPPERS[program])
@@ -275,7 +275,7 @@ def _scripts(command: ShellCommand) -> Iterator[str]:
 
 
 def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of find's `-exec` and its like."""
+    """Yield the commands of find's `-exec` and similar actions."""
     at = 0
     while at < len(words):
         if words[at] in ("-exec", "-execdir", "-ok", "-okdir"):

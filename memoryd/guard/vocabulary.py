@@ -1,4 +1,4 @@
-"""What rules talk about: programs, languages, libraries, and phrases that stand for a command or a piece of code."""
+"""Vocabulary of rules: programs, languages, libraries, and phrases that mean a command or a piece of code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAMILIES: tuple[frozenset[str], ...] = tuple(
         "mvn gradle",
     )
 )
-"""Programs of which a project uses one. A rule that wants one forbids the others."""
+"""Families of programs of which a project uses only one. A rule that wants one forbids the others."""
 
 PROGRAMS = frozenset().union(*FAMILIES) | frozenset(
     "git make npx bunx pnpx uvx pipx node deno python python3 ruby perl php java go cargo rustc gem bundle rails rake composer"
@@ -77,7 +77,7 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     }.items()
 }
 FREE_TARGET = frozenset({"make", "just", "task", "rake", "tox", "nox", "gradlew", "./gradlew", "mvnw", "./mvnw"})
-"""Programs whose next word is a name of the project's own."""
+"""Programs that take a project-specific target as their next word."""
 SCRIPT_OF = frozenset({"run", "exec", "test", "dlx", "x"})
 
 PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -147,9 +147,9 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "goto": (), "eval": (), "exec": _PY, "!important": LANGUAGES["css"], "system.out.println": ("*.java", "*.kt"), "printstacktrace": ("*.java",),
     "thread.sleep": ("*.java", "*.kt"), "todo": (), "fixme": (), "xxx": (), "hack": (), "sleep": (), "select *": (),
 }  # fmt: skip
-"""Words of code, in lower case, with the files in which they mean that. Empty: in any code."""
+"""Words of code, in lower case, with the files in which they have this meaning. An empty tuple means all code files."""
 NOT_ALONE = frozenset({"any", "expect", "require", "print", "alert", "assert", "global", "exec", "sleep", "panic", "enum", "console", "hack", "namespace", "unsafe", "lambda", "eval", "var", "xxx", "todo"})  # fmt: skip
-"""Words that are also words of a language that people speak: a rule means the code only if something else in it says so."""
+"""Words that are also ordinary words. A rule refers to the code only if something else in the rule indicates code."""
 CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (r"(?:wildcard|star)[- ]imports?", ("import *",), (*_PY, "*.java", "*.kt"), ()),
     (r"bare excepts?|except ohne typ", ("except:",), _PY, ()),
@@ -169,7 +169,7 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"todos?[- ]?(?:comments?|kommentare?|markers?)", ("TODO",), CODE_FILES, ()),
     (r"select \*", ("SELECT *", "select *"), (*CODE_FILES,), ()),
 )  # fmt: skip
-"""Phrases that stand for code: the words, the files, and what else must be on the line."""
+"""Phrases that mean code: the words, the files, and words of which at least one must be on the same line."""
 
 LIBRARIES = frozenset(
     "lodash moment axios jquery underscore request bluebird ramda rxjs redux mobx styled-components bootstrap tailwind express"
@@ -217,4 +217,4 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:unit[- ]?|whole |full |all )?tests?(?:[- ]?suite)?\b|testing|getestet|testsuite", TESTS),
     (r"build(?:s|ing)?|bauen|gebaut", BUILDS),
 )
-"""Steps before another command that a rule names without their command, with the commands that do them."""
+"""Phrases for steps required before another command, with the commands that perform each step."""
