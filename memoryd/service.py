@@ -58,7 +58,8 @@ CHECK_NEWEST = 50
 HAD_MEMORIES_NOTE = "had memories"
 _OFFLINE = Route(Backend.GRAPH, "offline", "the database can't be reached, so the copy on this machine was searched")
 MERGE_LINKS = "links of merges"  # name under which the ledger records the one-time conversion
-# For a larger batch, the call returns once it is durable and searchable by words. Its links follow in the background.
+# Maximum size of a batch whose links are written at once. The links of a larger batch follow in the background, after it is
+# durable and searchable by words.
 LINKED_AT_ONCE = 100
 # Maximum time that a purge waits for an embedding batch in progress, which may include the memory.
 BATCH_SECONDS = 20.0
@@ -106,7 +107,7 @@ class Orchestrator:
         self._indexer = BackgroundIndexer(self._embed_waiting, self._on_embedding_error)
         self._vector: Vectors | None = self._make_vectors()
         self._late: LateIndex | None = None
-        # Token vectors take a hundred times the space of a memory, so a shared database has none.
+        # Token vectors take a hundred times the space of a memory, so a shared database does not store them.
         local = self._database is None
         if local and encoder is not None and self._embedder is not None and settings.rank == "maxsim":
             self._late = LateIndex(self._index_path("tokens"), encoder, self._markdown, self._indexer.add, self._rebuilt)
@@ -143,7 +144,7 @@ class Orchestrator:
     def catch_up(self) -> SyncReport:
         """Bring every index up to date with the Markdown files. Embedding continues in the background.
 
-        If the memories are in a database that can't be reached, this is done when it is back (see `listen`).
+        If the memories are in a database that can't be reached, this is postponed until it is back (see `listen`).
         """
         try:
             return self._catch_up()
@@ -252,7 +253,7 @@ class Orchestrator:
 
     @contextmanager
     def _unless_offline(self) -> Iterator[None]:
-        """Skip work that can be done later if the database can't be reached."""
+        """Run work that can be postponed. If the database can't be reached, note the fact instead of raising the error."""
         try:
             yield
         except DatabaseUnavailable as error:
@@ -264,7 +265,7 @@ class Orchestrator:
         self._offline = error.message
 
     def listen(self, on_change: Callable[[], object]) -> bool:
-        """Follow what other machines write to the database, and call `on_change` afterwards. False without a database."""
+        """Follow changes to the database by other machines, calling `on_change` after each. Return False without a database."""
         if self._database is None:
             return False
 
@@ -308,7 +309,7 @@ class Orchestrator:
             self._touched.add(EVERY_PROJECT)
 
     def _known(self, id: str) -> MemoryItem | None:
-        """Return the item as far as this machine knows it."""
+        """Return the item, or None if it is unknown here and the database can't be reached."""
         try:
             return self.get(id)
         except DatabaseUnavailable:
@@ -320,7 +321,7 @@ class Orchestrator:
         return replace(item, created_at=self._clock.now())
 
     def _with_check(self, item: MemoryItem) -> MemoryItem:
-        """Compile a rule that is new or has another wording. A check that the user edited or removed stays as it is."""
+        """Compile the check of a new or reworded rule. A check that the user edited or removed is left unchanged."""
         from memoryd.guard.binding import may_bind
 
         if not may_bind(item):
@@ -331,14 +332,14 @@ class Orchestrator:
         earlier = before or (self._known(item.supersedes) if item.supersedes else None)
         if item.check is not None and (earlier is None or item.check != earlier.check):
             return item
-        from memoryd.guard.compile import compile_rule  # takes a while to import, which few processes need
+        from memoryd.guard.compile import compile_rule  # slow to import, and few processes need it
 
         check = compile_rule(item.content)
         mode = item.check.mode if item.check else None
         return replace(item, check=replace(check, mode=mode) if check else None)
 
     def checked(self) -> Sequence[MemoryItem]:
-        """Return the memories that have a check. The answer is kept until one of them changes."""
+        """Return the memories that have a check. The result is cached and updated when memories change."""
         if self._checks is None:
             with self._writing:
                 self._checks = {item.id: item for item in self._markdown.checked()}
@@ -370,7 +371,7 @@ class Orchestrator:
         self._graph.use(lambda graph: graph.write_many(items))
 
     def _link_waiting(self, ids: Sequence[str]) -> None:
-        """Write the links that are still outstanding, as the memories are now."""
+        """Write the outstanding links of these memories in their current state."""
         with self._writing:
             waiting = [id for id in ids if id in self._unlinked]
             self._write_links(list(self._markdown.fetch(waiting).values()))
@@ -380,10 +381,10 @@ class Orchestrator:
     def get(self, id: str) -> MemoryItem | None:
         """Return the item, or None if it does not exist.
 
-        While the database can't be reached, this is the last version that reached this machine.
+        While the database can't be reached, this is the last version that this machine received.
 
         Raises:
-            DatabaseUnavailable: It can't be reached, and the item has never reached this machine.
+            DatabaseUnavailable: The database can't be reached, and this machine has never received the item.
         """
         try:
             return self._markdown.get(id)
@@ -444,7 +445,7 @@ class Orchestrator:
         try:
             found = self._ranked(asked, k)
         except DatabaseUnavailable as error:
-            # The graph holds a copy of everything that reached this machine.
+            # The graph holds a copy of every memory that this machine has received.
             self._note_offline(error)
             return _OFFLINE, self._search_graph(asked, k)
         self._offline = ""
@@ -469,7 +470,7 @@ class Orchestrator:
         """Return the item.
 
         Raises:
-            NotFoundError: There is none.
+            NotFoundError: There is no such item.
         """
         item = self.get(id)
         if item is None:
@@ -636,14 +637,14 @@ class Orchestrator:
     ) -> list[MemoryItem]:
         """Return the memories closest to a statement. The caller decides whether the statement is known, newer or forbidden.
 
-        They are followed by memories with files that a person deleted, as blacklisted items. `get` does not find these.
+        Memories whose files a person deleted follow at the end, as blacklisted items. `get` does not find these.
         """
         settled = tuple(status for status in statuses if status is not Status.CANDIDATE)
         query = Query(text=content, project=project, statuses=settled, backend=Backend.HYBRID)
         found = [hit.item for hit in self.search(query, k)]
         waiting = replace(query, statuses=(Status.CANDIDATE,))
         if len(settled) < len(statuses) and not self._offline and self.count(waiting):
-            found += [hit.item for hit in self.search(waiting, k)]  # a separate search: they are many and would hide the others
+            found += [hit.item for hit in self.search(waiting, k)]  # searched separately, or their number would hide the rest
         return [*found, *self._manual_edits.forbidden(content, project)]
 
     def compare(self, old: Assertion, new: Assertion) -> Comparison:
@@ -732,7 +733,7 @@ class Orchestrator:
         return self._markdown.fingerprint(id)
 
     def file_of(self, id: str) -> StoredFile | None:
-        """Return the item's file with its present content."""
+        """Return the item's file with its current content."""
         return self._markdown.file_of(id)
 
     def read_file(self, relative: str) -> bytes | None:
@@ -803,14 +804,14 @@ class Orchestrator:
 
     @property
     def has_team(self) -> bool:
-        """Whether memories with the scope `team` reach a team."""
+        """Whether memories with the scope `team` are shared with a team."""
         return self._database is not None and bool(self._settings.team)
 
     def approve(self, id: str) -> MemoryItem:
-        """Approve a teammate's memory, which can then be a rule here and for the others.
+        """Approve a teammate's memory, so that it can be a rule for the whole team.
 
         Raises:
-            StoreError: It is not a teammate's memory.
+            StoreError: The memory is not a teammate's.
         """
         if self._database is None:
             raise InputError(
@@ -823,14 +824,14 @@ class Orchestrator:
         return item
 
     def migrate(self, store: str, *, prepare: bool = False) -> tuple[int, int]:
-        """Copy all memories to another store. Return the number that it holds afterwards, and the number copied.
+        """Copy all memories to another store. Return the number of memories in it afterwards, and the number copied.
 
         Args:
             store: A value of the setting `store`.
             prepare: Only create or update the tables of a database.
 
         Raises:
-            StoreError: The other store can't be used, or misses memories afterwards.
+            StoreError: The other store can't be used, or lacks memories afterwards.
         """
         target = open_primary(replace(self._settings, store=store), self._clock, self._embedder).store
         try:
@@ -861,7 +862,7 @@ class Orchestrator:
                 self._vector.maintain()
 
     def health(self) -> IndexHealth:
-        """Return the figures that `status` and `doctor` show. Without the database, they count what reached this machine."""
+        """Return the figures for `status` and `doctor`. While the database can't be reached, they cover this machine's copy."""
         unsent = self._database.waiting() if self._database is not None else 0
         try:
             counts = self.count(Query(statuses=tuple(Status))), self.count(Query())

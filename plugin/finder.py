@@ -31,7 +31,7 @@ def working_folder(env: "Mapping[str, str]") -> str:
 
 
 def _ping(home: str) -> str:
-    """Return the version of the running daemon. Raises NoDaemonError if another process answers, and BusyError without an answer.
+    """Return the version of the running daemon.
 
     Raises NoDaemonError if another process answers, and BusyError if nothing answers.
     """

@@ -1,4 +1,4 @@
-"""MCP messages as the stdio proxy handles them: one JSON object per line, parsed only as far as necessary."""
+"""MCP messages for the stdio proxy: one JSON object per line, parsed only as far as necessary."""
 
 import json
 

@@ -20,7 +20,7 @@ NAMES_SECONDS = 30.0
 
 
 class CallApi(Protocol):
-    """Calls the API as the daemon does. The call runs in a thread, and failures are converted to MemorydError."""
+    """Calls the API in the same way as the daemon. The call runs in a thread, and failures are converted to MemorydError."""
 
     def __call__(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> Awaitable[dict[str, Any]]:
         """Return the result of the call. With `use=False`, the call does not renew the daemon's lease."""
@@ -29,7 +29,7 @@ class CallApi(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """The state that all pages share: the templates, the navigation, and the plugins that could not be loaded."""
+    """State shared by all pages: the templates, the navigation, and the plugins that could not be loaded."""
 
     templates: Templates
     nav: Sequence[NavEntry]

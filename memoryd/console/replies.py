@@ -25,10 +25,10 @@ class Site:
     """The program that the pages belong to.
 
     Attributes:
-        name: The name on every page.
-        reopen: The command that gives a new link.
-        bug: What to do about an unexpected error.
-        projects: Whether the pages have the switch between memoryd's projects.
+        name: Name shown on every page.
+        reopen: Command that prints a new link.
+        bug: Advice for an unexpected error.
+        projects: Whether the pages include the switch between memoryd's projects.
     """
 
     name: str = "memoryd"
@@ -42,7 +42,7 @@ MEMORYD = Site()
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
-    """An entry of the navigation. Entries are sorted by `order`, for which memoryd's own pages use 10, 20, 30 and so on."""
+    """An entry of the navigation. Entries are sorted by `order`; memoryd's own pages use 10, 20, 30 and so on."""
 
     label: str
     path: str

@@ -52,7 +52,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request was rejected."""
+    """Reason for rejecting a request."""
 
     status: int
     text: str
@@ -86,7 +86,7 @@ class Guard:
             await response.refuse(Refusal(413, "The request is too large."))
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Return why the request is rejected because of its path or headers, or None if it is accepted."""
+        """Return the reason to reject the request because of its path or headers, or None if it is accepted."""
         headers = _Headers(scope["headers"])
         if headers.size() > MAX_HEAD_BYTES:
             return Refusal(431, "The headers are too long.")

@@ -1,4 +1,4 @@
-"""Authentication with one-time tickets, which become sessions. Sessions sign their forms, and all of this is only in memory."""
+"""Authentication with one-time tickets that are exchanged for sessions. Sessions sign their forms. Nothing is stored on disk."""
 
 from __future__ import annotations
 

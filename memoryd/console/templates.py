@@ -24,7 +24,7 @@ _OWN = re.compile(r"/(?![/\\])[!-~]*")
 
 
 class Templates:
-    """Renders templates, which know the program as `site`. `folders` maps the pages of other packages to their folders."""
+    """Renders templates, which can access the program as `site`. `folders` maps the pages of other packages to their folders."""
 
     def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None, site: Site = MEMORYD) -> None:
         self.site = site

@@ -39,7 +39,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """What a server does for its pages.
+    """Callbacks from the pages to their server.
 
     `call` calls the API, `touch` notes that the console is in use, and `failing` reports an unexpected exception.
     """

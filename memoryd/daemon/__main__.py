@@ -18,7 +18,7 @@ from memoryd.daemon.contract import ApiLike
 from memoryd.daemon.process import run_daemon
 from memoryd.llm.claude import take_from
 
-# Reading a part takes about a second, and every line has a time limit of its own. After this long, a single call must hang.
+# Reading a part takes about a second, and every line has its own time limit. A call that takes longer than this must be hanging.
 LONGEST_READING_SECONDS = 180
 
 
@@ -30,7 +30,7 @@ def _make_api(settings: Settings, info: Callable[[], Mapping[str, Any]]) -> ApiL
 
 
 def main() -> int:
-    """Serve the home folder that the environment names. Return 2 if a setting is invalid."""
+    """Serve the home folder given by the environment. Return 2 if a setting is invalid."""
     try:
         settings = load_settings()
         clock_from(os.environ)

@@ -149,7 +149,7 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
 
 
 def _is_alive(paths: Paths) -> bool:
-    """Return whether the daemon still holds its lock. The process table would not tell, since the process may be a zombie."""
+    """Return whether the daemon still holds its lock. The process table is not reliable, since the process may be a zombie."""
     lock = try_lock(paths.daemon_lock)
     if lock is None:
         return True
@@ -205,7 +205,7 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
 
 
 def _is_fit(client: Client, timeout: float) -> bool:
-    """Return whether a daemon answers that is not older than this client. An older one, left by an update, is stopped."""
+    """Return whether a daemon at least as new as this client answers. An older daemon left over from an update is stopped."""
     try:
         version, _ = client.ping()
     except DaemonError:

@@ -206,7 +206,7 @@ async def _open_console(core: Core, params: dict[str, Any]) -> dict[str, Any]:
     return await core.open_console(str(params.get("cwd") or ""), str(params.get("results") or ""))
 
 
-# Methods that the process itself answers, even while the operations are not loaded.
+# Methods handled by the process itself, even before the operations are loaded.
 _CONTROLS: Mapping[str, Callable[[Core, dict[str, Any]], Awaitable[dict[str, Any]]]] = {
     "daemon_info": _info,
     "daemon_stop": _stop,

@@ -43,7 +43,7 @@ class ApiLike(Protocol):
         ...
 
     def tick(self) -> float | None:
-        """Do the background work that is due. Return the seconds until the next work is due, or None if there is none."""
+        """Do all background work that is due. Return the seconds until more is due, or None if there is none."""
         ...
 
     def slots(self) -> Sequence[Slot]:
@@ -55,7 +55,7 @@ class ApiLike(Protocol):
         ...
 
     def busy(self) -> bool:
-        """Return whether work is under way that must not be interrupted when the lease ends."""
+        """Return whether work is in progress that the end of the lease must not interrupt."""
         ...
 
 

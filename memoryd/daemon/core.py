@@ -1,4 +1,4 @@
-"""The state that all connections share: the API, the counters and the recent errors."""
+"""State shared by all connections: the API, the counters and the recent errors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Core:
         settings: Settings.
         clock: Clock.
         stop: Requests a shutdown, with a reason.
-        owns_home: Whether the home folder is still the one that the daemon was started for.
+        owns_home: Whether the home folder is still the same folder as at the daemon's start.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class Core:
         api = self._ready
         if api is None:
             raise DaemonError("The daemon is not ready yet.")
-        if not self._owns_home():  # the home folder has another daemon now, to which the record belongs
+        if not self._owns_home():  # the record belongs to another daemon, which serves the home folder now
             raise DaemonError("The home folder was replaced.")
         self.guarded(f"spooled {event}", lambda: api.drain_spool_record(event, record.payload, record.options))
 

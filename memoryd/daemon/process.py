@@ -219,7 +219,7 @@ class _Daemon:
         core.set_api(api)
         core.poked.set()
         core.worker.start()
-        with contextlib.suppress(TimeoutError):  # answer the calls that are waiting already before loading the rest
+        with contextlib.suppress(TimeoutError):  # answer waiting calls before loading the rest
             async with asyncio.timeout(FIRST_ANSWERS_SECONDS):
                 await core.quiet()
         await in_thread(lambda: self._warm(api), "warm")
@@ -301,7 +301,7 @@ class _Daemon:
         self._stop(why)
 
     def _why_displaced(self) -> str:
-        """Return why this daemon must stop, or an empty string. Its lock is only valid while others would lock the same file."""
+        """Return the reason why this daemon must stop, or "". Its lock is valid only while the path leads to the locked file."""
         try:
             ours, there = os.fstat(self._lock.fileno()), self._paths.daemon_lock.stat()
         except FileNotFoundError:
@@ -378,7 +378,7 @@ def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
 
 
 def too_little() -> str:
-    """Return which resource limit is too low for a daemon and how to raise it, or an empty string if none is too low.
+    """Return a message about a resource limit that is too low, with a fix, or an empty string.
 
     The limit on open files is first raised as far as allowed, up to MANY_FILES.
     """

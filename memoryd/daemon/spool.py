@@ -67,7 +67,7 @@ class Spool:
             return []
 
     def bad_count(self) -> int:
-        """Return the number of records that were ever moved to `bad/`."""
+        """Return the total number of records ever moved to `bad/`."""
         try:
             return sum(1 for _ in (self.folder / BAD).iterdir())
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The threads of the daemon: one for each request, so that no request waits for slow work, and one for background work.
+"""Threads of the daemon: one per request, so that no request waits for slow work, and one for background work.
 
 They are daemon threads, so hanging work can't keep the process alive.
 """
@@ -74,7 +74,7 @@ class BackgroundWorker:
             self._condition.notify()
 
     def submit(self, name: str, work: Callable[[], object]) -> None:
-        """Run this work after the work that is under way or queued."""
+        """Queue this work after all running and queued work."""
         with self._condition:
             self._submitted.append((name, work))
             self._condition.notify()
@@ -85,11 +85,11 @@ class BackgroundWorker:
             return self._running or self._woken or bool(self._submitted)
 
     def next_due(self) -> float | None:
-        """Return the seconds until the next tick as the last one reported them, or None."""
+        """Return the seconds until the next tick, as reported by the last one, or None."""
         return self._next
 
     def stop(self, timeout: float) -> bool:
-        """Start no new work, and return whether the thread ended in time."""
+        """Stop without starting any more work. Return whether the thread ended in time."""
         with self._condition:
             self._stopping = True
             self._condition.notify()

@@ -1,4 +1,4 @@
-"""Parse JSON from clients tolerantly. An odd value must not lose the message, or the id that the sender needs in the reply."""
+"""Parse JSON from clients tolerantly. A malformed value must not lose the message, or the id required for the reply."""
 
 from __future__ import annotations
 

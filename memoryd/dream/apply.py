@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Result of applying changes. `entry` is empty if nothing was applied. `stale` lists what was edited in the meantime."""
+    """Result of applying changes. `entry` is empty if none were applied. `stale` lists changes to memories edited meanwhile."""
 
     entry: str = ""
     changes: tuple[Change, ...] = ()

@@ -107,7 +107,7 @@ def _lines(stream: IO[bytes], source: Path) -> Iterator[bytes]:
 
 
 def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the items of an archive. Members that no export contains are named in `left_out` and never written."""
+    """Yield the items of an archive. Members that can't be part of an export are listed in `left_out` and never extracted."""
     left_out: list[dict[str, str]] = counts["left_out"]
     for entry in archive:
         if reason := _why_not_taken(entry):
@@ -121,7 +121,7 @@ def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterato
 
 
 def _why_not_taken(entry: tarfile.TarInfo) -> str:
-    """Return why a member of an archive can't come from an export, or an empty string if it can."""
+    """Return the reason why a member of an archive can't be part of an export, or an empty string."""
     name = entry.name.removeprefix("./")
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "its path leads out of the archive"
@@ -196,7 +196,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
 
 
 def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[list[MemoryItem], str]:
-    """Return the statements of a file, or why it was skipped."""
+    """Return the statements of a file, or the reason why the file was skipped."""
     if path.is_symlink() or not path.resolve().is_relative_to(memory.resolve()):
         return [], "it is a link, and links are not followed"
     try:
@@ -226,7 +226,7 @@ def _cwd_of(project_folder: Path) -> str:
 
 
 def _folder_of_slug(slug: str) -> str:
-    """Return the folder that the client would encode as this name, if there is only one, or the repository of a deleted worktree.
+    """Return the only folder that the client would encode as this name, or the repository of a deleted worktree.
 
     The client replaces every character except letters and digits with a hyphen, so folders are walked and compared.
     """

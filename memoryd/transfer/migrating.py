@@ -12,20 +12,20 @@ from memoryd.service import Orchestrator
 
 
 def migrate(service: Orchestrator, settings: Settings, target: str, *, prepare: bool, dry_run: bool) -> dict[str, Any]:
-    """Copy every memory to the store `target`. The present store is not changed, and stays in use until `store` is set.
+    """Copy every memory to the store `target`. The current store is unchanged and stays in use until `store` is set.
 
-    A memory that the target has already is replaced by the present one, so the command can be repeated.
+    Memories that already exist in the target are replaced, so the command can be repeated.
 
     Args:
-        service: The present store.
-        settings: The present settings.
+        service: The current store.
+        settings: The current settings.
         target: `files`, or the address of a database.
         prepare: Only create or update the tables of the database.
         dry_run: Only count.
 
     Raises:
-        InputError: The target is the present store, or neither files nor a database.
-        StoreError: The target can't be used, or misses memories afterwards.
+        InputError: The target is the current store, or neither files nor a database.
+        StoreError: The target can't be used, or lacks memories afterwards.
     """
     if target == settings.store:
         raise InputError("The memories are in that store already.", fix="Name another store.")

@@ -32,7 +32,7 @@ Handlers
 Templates (memoryd/console/templates, Jinja2; everything is escaped; an undefined name is an error)
 - `{% extends "base.html" %}`, blocks `title`, `main`, `scripts`; `{% import "macros.html" as m %}`.
 - Defined on every page: `project`, `projects`, `here`, `query` (dict of the query string), `pairs` (the same with repeated
-  names), `csrf`, `theme`, `flashes`, `nav`. `status=` of `ctx.page` is the HTTP status, so name your variables otherwise.
+  names), `csrf`, `theme`, `flashes`, `nav`. `status=` of `ctx.page` is the HTTP status, so choose other names for variables.
 - Filters: `markdown` (safe HTML of a memory), `seen` (text of memories and logs, except in forms: removes hidden characters),
   `day`, `minute`, `thousands`, `money`, `segment` (for a part of a URL).
   Functions: `static("graph.js")`, `link("/memories", query, page=2)`.

@@ -1,4 +1,4 @@
-"""The pages for dreams, which show proposals and the journal with every change, and offer undo."""
+"""Pages for dreams: proposals, the journal with every change, and undo."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def show(ctx: Context) -> Reply:
 
 
 async def ask_undo(ctx: Context) -> Reply:
-    """Show what an undo would revert, which is an entry or one change with its group."""
+    """Show the changes that an undo would revert: an entry, or one change with its group."""
     found = await ctx.call("journal", id=ctx.path["entry"])
     changes = found["changes"]
     only = ctx.query.id("memory") if ctx.query.text("memory", limit=ID) else ""
@@ -99,7 +99,7 @@ async def settle(ctx: Context) -> Reply:
 
 
 async def run(ctx: Context) -> Reply:
-    """Run a dream, or show what it would do."""
+    """Run a dream, or show the changes that it would make."""
     dry = ctx.form.flag("dry")
     result = await ctx.call("dream", dry_run=dry, lines=CHANGES if dry else None)
     if dry:

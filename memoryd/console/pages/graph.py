@@ -1,4 +1,4 @@
-"""The graph page, which shows the neighbourhood of a memory or entity as a drawing and as an accessible list."""
+"""The graph page: the neighbourhood of a memory or entity, as a drawing and as an accessible list."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _drawn(node: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label(node: Mapping[str, Any]) -> str:
-    """Return the label of a node, which is the beginning of a memory or a name."""
+    """Return the label of a node: the beginning of a memory's text, or a name."""
     text = visible(" ".join(node["memory"]["content"].split()) if node["memory"] else node["name"])
     return text if len(text) <= LABEL else f"{text[: LABEL - 1]}…"
 

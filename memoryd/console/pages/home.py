@@ -1,4 +1,4 @@
-"""The home page, which shows what memory holds, what it learnt last, what the next session receives, and its health."""
+"""The home page: the contents of memory, the latest sessions, the context of the next session, and memory's health."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def _sessions(ctx: Context) -> dict[str, Any]:
 
 
 def findings(status: Mapping[str, Any], project: str) -> Iterator[HealthLine]:
-    """Yield what the status says about health, most important first."""
+    """Yield the findings about health in the status, most important first."""
     if project in status["projects_off"]:
         yield HealthLine("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
     yield from _reader(status)

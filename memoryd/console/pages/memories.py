@@ -1,4 +1,4 @@
-"""The page that lists memories by page and searches them with explanations."""
+"""The list of memories, in pages, and the search with explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for one memory, which show its history, let the user edit it, and resolve edit conflicts."""
+"""Pages for one memory: its history, the edit form, and the resolution of edit conflicts."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
 
 
 async def _now(ctx: Context, id: str) -> dict[str, Any]:
-    """Return the current version, which is the memory or its replacement. `memory` is None if neither exists."""
+    """Return the current version: the memory or its replacement. `memory` is None if neither exists."""
     try:
         for _ in range(MAX_STEPS):
             seen = await ctx.call("get_memory", id=id)

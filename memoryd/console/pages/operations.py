@@ -1,4 +1,4 @@
-"""The pages for other operations, each with a form that is generated from the operation's request."""
+"""Pages for the other operations, each with a form generated from the operation's request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The inbox, in which the user keeps, forgets or sorts many of the memories learnt since the last visit."""
+"""The inbox, where the user keeps, forgets or sorts memories learnt since the last visit, many at a time."""
 
 from __future__ import annotations
 

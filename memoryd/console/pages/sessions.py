@@ -1,4 +1,4 @@
-"""The pages for sessions and the timeline, which show the decisions of each session's day dreams and the changes by day."""
+"""Pages for sessions and the timeline: the decisions of each session's day dreams, and the changes by day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings page, which shows all options with their cost, switches projects on and off, exports, and forgets projects."""
+"""The settings page: all options with their cost, switches for projects, export, and forgetting a project."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def change(ctx: Context) -> Reply:
 
 
 def _wanted(ctx: Context, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values to save, in which None means the default, and everything that was entered."""
+    """Return the values to save, where None means the default, and all entered values."""
     known = {entry["name"]: entry for entry in _entries(settings) if entry["name"] not in BY_HAND}
     if reset := ctx.form.text("reset", limit=NAME):
         if reset not in known:
@@ -118,7 +118,7 @@ async def export(ctx: Context) -> Reply:
 
 
 async def ask_forget(ctx: Context) -> Reply:
-    """Show what forgetting a project means, with a field for its name."""
+    """Explain the effects of forgetting a project, with a field for its name."""
     found = await ctx.call("forget_project", project=ctx.path["project"], dry_run=True)
     return await ctx.page("forget_project.html", found=found, wrong=None)
 
