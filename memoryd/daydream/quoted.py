@@ -1,8 +1,8 @@
-"""Separate what the user typed in a turn from what was pasted or quoted. Pure functions that take linear time.
+"""Separate the user's own text in a turn from pasted and quoted text. Pure functions that take linear time.
 
 A prompt may contain issues, logs, mails and whole instruction files. Their sentences are data, and only the turn's own prose may
-become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted. The user will repeat a rule that is
-lost this way, but a rule of somebody else that slips in would be obeyed in every later session.
+become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted. A rule lost this way will be repeated
+by the user, but a foreign rule that slips in would be obeyed in every later session.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ NAMES = (
     ".github/copilot-instructions.md",
 )
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions", ".clinerules")
-# Limits on the bytes of a file, the files of a rules folder, and the number of parent folders.
+# Limits on file size in bytes, files in a rules folder, and parent folders.
 FILE_BYTES, FOLDER_FILES, PARENTS = 200_000, 40, 12
 MIN_WORDS = 3
 _MARKS = re.compile(r"[\s*_`#>\"'“”‘’.,;:!?()\[\]。，；：！？-]+")
@@ -181,7 +181,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 class Instructions:
     """The sentences of the instruction files in a folder and its parents, up to the root of the repository.
 
-    The files of each folder are read once, on first use.
+    Each folder's files are read once, on first use.
     """
 
     def __init__(self) -> None:
@@ -251,7 +251,7 @@ def _read(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnProse:
-    """The turn's own prose, in which `[…]` replaces each quotation, and the quotations."""
+    """The turn's own prose, with `[…]` in place of each quotation, and the quotations."""
 
     own: str
     quoted: str = ""
@@ -264,7 +264,7 @@ class _Removed:
     quoted: list[str] = field(default_factory=list)
 
     def take(self, text: str) -> str:
-        """Record the text as quoted and return the mark that replaces it."""
+        """Record the text as quoted and return its replacement mark."""
         if text.strip():
             self.quoted.append(text.strip("\n"))
         return GAP
@@ -275,7 +275,7 @@ def _nothing_known(_line: str) -> bool:
 
 
 def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> OwnProse:
-    """Split a turn that the user typed.
+    """Split a user turn into own prose and quotations.
 
     `is_instruction` recognises sentences of the project's instruction files. Raises TooSlowError.
     """
@@ -305,7 +305,7 @@ def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known,
 
 
 def asserted(text: str) -> str:
-    """Return the sentences of a text that state or request something.
+    """Return the statements and requests in a text.
 
     Questions, suppositions, denials and hearsay are omitted.
     """
@@ -330,7 +330,7 @@ def _is_question(sentence: str) -> bool:
 def _is_guidance(text: str) -> bool:
     """Return whether the text is an agent's instruction file.
 
-    The pattern is only tried where one of its words occurs.
+    The pattern is only tried on texts that contain one of its words.
     """
     if text.isascii():
         lower = text.lower()
@@ -355,7 +355,7 @@ def _words(text: str) -> int:
 
 
 def _without_regions(text: str, parts: _Removed) -> str:
-    """Remove regions between other kinds of begin and end marks. The first begin mark and the last end mark count."""
+    """Remove regions between other kinds of begin and end marks, from the first begin mark to the last end mark."""
     for signs, opening, closing in REGIONS:
         start = opening.search(text) if any(sign in text for sign in signs) else None
         ends = list(closing.finditer(text, start.end())) if start else []
@@ -367,8 +367,7 @@ def _without_regions(text: str, parts: _Removed) -> str:
 def _without_fences(text: str, parts: _Removed) -> str:
     """Remove code blocks.
 
-    Everything from the first to the last fence is removed, as a paste may contain fences. A block that is not closed extends to
-    the end.
+    Everything from the first to the last fence is removed, as a paste may contain fences. An unclosed block extends to the end.
     """
     lines = text.split("\n")
     marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
@@ -399,7 +398,7 @@ def _without_comments(text: str, parts: _Removed) -> str:
 
 
 def _without_tags(text: str, parts: _Removed) -> str:
-    """Remove the content of tags. Each tag extends from its opening to the last closing tag of its name."""
+    """Remove the content of tags. Each tag extends from its opening to the last closing tag of the same name."""
     for sign, pattern in (("<", TAG), ("[", BB_TAG)):
         if sign in text and pattern.search(text):
             text = _tags_out(text, pattern, parts)
@@ -417,7 +416,7 @@ def _tags_out(text: str, pattern: re.Pattern[str], parts: _Removed) -> str:
             continue
         name = match["name"].lower()
         if match["close"]:
-            if name not in opened:  # the start of the paste was cut off, so everything before this is part of it
+            if name not in opened:  # the start of the paste was cut off, so everything before this point is part of it
                 gap = parts.take("".join(out) + text[at : match.end()])
                 out, at = [gap], match.end()
             continue
@@ -463,7 +462,7 @@ def _without_quotations(text: str, parts: _Removed) -> str:
 
 
 def _quotations(text: str) -> list[tuple[int, int]]:
-    """Return the outermost quotations as (start, end), in order. A quotation that is not closed extends to the end."""
+    """Return the outermost quotations as (start, end), in order. An unclosed quotation extends to the end."""
     spans = [*(() if text.isascii() else _typographic(text)), *_straight(text, '"'), *_straight(text, "'"), *_ticks(text)]
     out: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -475,9 +474,9 @@ def _quotations(text: str) -> list[tuple[int, int]]:
 
 
 def _typographic(text: str) -> Iterator[tuple[int, int]]:
-    """Yield quotations whose opening and closing marks differ. Marks may be nested.
+    """Yield quotations with different opening and closing marks. Marks may be nested.
 
-    A stray closing mark belongs to the quotation before it.
+    A stray closing mark belongs to the preceding quotation.
     """
     depth, start = 0, -1
     last: tuple[int, int] | None = None
@@ -511,9 +510,9 @@ def _is_apostrophe(text: str, place: int) -> bool:
 
 
 def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield quotations in straight marks, which are recognised by the characters next to them.
+    """Yield quotations in straight marks, which are recognised by adjacent characters.
 
-    A stray closing mark belongs to the quotation before it.
+    A stray closing mark belongs to the preceding quotation.
     """
     depth, start = 0, -1
     last: tuple[int, int] | None = None
@@ -540,7 +539,7 @@ def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
 
 
 def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
-    """Return whether a mark may open a quotation and whether it may close one. The characters before and after it decide."""
+    """Return whether a mark may open and whether it may close a quotation, judging by the adjacent characters."""
     before = text[place - 1] if place else " "
     after = text[place + 1] if place + 1 < len(text) else " "
     opens = (before in OPENS_AFTER or _is_cjk(before)) and not after.isspace()
@@ -550,7 +549,7 @@ def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
 def _ends_paste(text: str, place: int, sign: str) -> bool:
     """Return whether a stray mark closes a quotation.
 
-    It does not if it is a unit (inches or feet) or a genitive before a word.
+    Marks for units (inches or feet) and for a genitive before a word don't.
     """
     before = text[place - 1]
     if before.isdigit():
@@ -564,7 +563,7 @@ def _is_cjk(sign: str) -> bool:
 
 
 def _ticks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield code that is between backticks on one line."""
+    """Yield code between backticks on one line."""
     start = -1
     for match in re.finditer(r"[`\n]", text):
         if match[0] == "\n":
@@ -577,7 +576,7 @@ def _ticks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_part_of_sentence(text: str, start: int, end: int, inner: str) -> bool:
-    """Return whether a quotation is a word or value in the user's own sentence."""
+    """Return whether a quotation is a word or value within the user's own sentence."""
     if "\n" in inner or len(inner) > 400 or GAP in inner:
         return False
     code = text[start] == "`"
@@ -598,7 +597,7 @@ def _is_part_of_sentence(text: str, start: int, end: int, inner: str) -> bool:
 
 
 def _around(text: str, start: int, end: int) -> str:
-    """Return the line around a quotation, without the quotation."""
+    """Return the line around a quotation, excluding the quotation."""
     first = max(text.rfind("\n", 0, start) + 1, start - NEAR_CHARS)
     last = text.find("\n", end)
     return text[first:start] + " " + text[end : min(last if last >= 0 else len(text), end + NEAR_CHARS)]
@@ -617,11 +616,11 @@ def _without_code_over_lines(text: str, parts: _Removed) -> str:
     return "\n".join([*lines[:first], f"{head}{parts.take(inner)}{tail}", *lines[last + 1 :]])
 
 
-# The number of lines at the end of a turn that may refer to the text above them.
+# Number of lines at the end of a turn that may refer to the text above them.
 NEAR_FOOT, FOOT_CHARS = 4, 2_000
 
 
-# Texts that are shown. They are recognised by what the user says about them.
+# Texts shown for discussion, recognised by the user's remarks about them.
 
 
 def _without_shown(text: str, parts: _Removed) -> str:
@@ -653,9 +652,9 @@ def _binds(text: str) -> bool:
 
 
 def is_about_text(line: str) -> bool:
-    """Return whether a short line only asks about a text elsewhere, or requests work on it.
+    """Return whether a short line only asks about a text elsewhere or requests work on it.
 
-    All its words refer to work on texts, their parts and kinds, or opinions on them, as in "typos?" and "make this a table".
+    All its words concern work on texts, their parts and kinds, or opinions on them, as in "typos?" and "make this a table".
     """
     if len(line) > NEAR_CHARS * 2:
         return False
@@ -676,7 +675,7 @@ def is_about_text(line: str) -> bool:
 
 
 def _asks_about(line: str) -> bool:
-    """Return whether a short line requests work on the text above it, or an opinion about that text."""
+    """Return whether a short line requests work on, or an opinion about, the text above it."""
     if _words(line) > GENERIC_WORDS * 3 or ORDER.search(line.casefold().replace("should", "").replace("please", "")):
         return False
     if WORK_ON_TEXT.search(line) or NAMES_ORIGIN.search(line):
@@ -691,16 +690,16 @@ def _without_pasted_lines(text: str, parts: _Removed) -> str:
     return "\n".join(_Lines(text.split("\n"), parts).run())
 
 
-# The maximum number of lines in a user's answer below a program's output.
+# Maximum number of lines in a user's answer below a program's output.
 LONGEST_ANSWER = 6
-# In scripts without spaces, this number of characters before a colon is a sentence. Labels and names are shorter.
+# In scripts without spaces, this many characters before a colon form a sentence. Labels and names are shorter.
 CJK_SENTENCE = 10
 _OUTPUT = (LOG, MACHINE, PRINTED, DIFF)
 _FOREIGN = (DIFF, ROLE, MAIL_FROM, MAIL_HEADER, LOG, CHAT, MACHINE, PRINTED, HEADING, QUOTE_LINE, INDENTED)
 
 
 def _first_of_dialog(lines: list[str]) -> int:
-    """Return the number of the first of several lines that start like a conversation or only contain a name.
+    """Return the index of the first of several lines that look like a conversation or contain only a name.
 
     Return -1 if there are none.
     """
@@ -718,7 +717,7 @@ def _is_common(line: str) -> bool:
 
 
 def _is_output(line: str) -> bool:
-    """Return whether a line looks like a program's output, or like part of a list of changes."""
+    """Return whether a line looks like program output or part of a changelog."""
     return any(sign.match(line) for sign in (*_OUTPUT, INDENTED, OUTPUT_TAIL))
 
 
@@ -745,14 +744,14 @@ class _Lines:
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
     def _underlines(self, number: int) -> bool:
-        """Return whether a line underlines a title and thus does not separate texts. A title itself marks a paste."""
+        """Return whether a line underlines a title and so does not separate texts. A title itself marks a paste."""
         return number > 0 and bool(SETEXT.match(self._lines[number])) and bool(self._lines[number - 1].strip())
 
     def _end_of_quote(self, last: int) -> int:
         """Return the last line of a quotation whose last quote mark is on line `last`.
 
-        The quotation continues without marks up to an empty line. A reply that is typed directly below it starts like a reply, or
-        quotes the agent.
+        Without marks, the quotation continues up to an empty line. A reply typed directly below it is recognised by its opening
+        or by the quotation being the agent's.
         """
         end = last
         for number in range(last + 1, len(self._lines)):
@@ -781,9 +780,9 @@ class _Lines:
         return [*self._out, tail[0]] if tail and not ORDER.search(tail[0]) else self._out
 
     def _answers(self, number: int) -> bool:
-        """Return whether the text after the empty line `number` is the user's answer to a program's output above it.
+        """Return whether the text after the empty line `number` is the user's answer to program output above it.
 
-        Program output does not read like talk. A commit message is indented, so text that is not indented comes after it.
+        Program output does not read like conversation. A commit message is indented, so unindented text comes after it.
         """
         if self._printed is None or not self._lines[number - 1].strip():
             return False
@@ -829,7 +828,7 @@ class _Lines:
         return any(line.strip() for line in self._lines[number + 1 : number + NEAR_LINES])
 
     def _begins_paste(self, number: int, line: str) -> bool:
-        """Return whether a text without a clear end starts at this line."""
+        """Return whether a paste without a clear end starts at this line."""
         if number == 0 and line.strip() == "---" and self._has_more(number):
             return True
         more = self._has_more(number)
@@ -851,13 +850,13 @@ class _Lines:
         return bool(WROTE.match(line)) and more and not self._next_is_delimited(number)
 
     def _is_odd(self, number: int, line: str) -> bool:
-        """Return whether a line above others is a title, a label or a name, and does not start like a user's line."""
+        """Return whether a line above others is a title, label or name, and does not start like a line of the user."""
         if TITLE.match(line) and self._lines[number + 1].strip():
             return True
         words = WORD.findall(line[:HEAD_CHARS])
         if QUOTE_LINE.match(line):
             return False
-        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # it is a wrapped line of a paragraph
+        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # a wrapped line of a paragraph
             return False
         if not words or CJK_SIGN.search(line) or GAP in line or BULLET.match(line) or ORDER.search(line):
             return False
@@ -865,7 +864,7 @@ class _Lines:
         return capital and line.rstrip()[-1].isalnum() and words[0].casefold() not in OPENERS
 
     def _is_mapping(self, number: int, line: str) -> bool:
-        """Return whether the line is a key above an indented line that contains a key and its value, as in YAML."""
+        """Return whether the line is a key above an indented key-value line, as in YAML."""
         return bool(KEY.match(line)) and bool(INNER_KEY.match(self._lines[number + 1]))
 
     def _is_title(self, number: int, line: str) -> bool:
@@ -885,9 +884,9 @@ class _Lines:
         return bool(DELIMITED.match(following) or INDENTED.match(following))
 
     def _introduced(self, number: int, line: str) -> str:
-        """Return the part of the line before what it introduces as somebody else's words.
+        """Return the text before a quotation on the line.
 
-        These words extend to the end of the turn.
+        The quotation extends to the end of the turn.
         """
         titled = ASKED_TITLE.match(line)
         if not titled and ("//" in line or "#" in line or "--" in line) and (tail := COMMENT_TAIL.search(line)):
@@ -935,7 +934,7 @@ class _Lines:
         return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
 
     def _names_text(self, line: str) -> bool:
-        """Return whether an incomplete line names a text, or its last word requires one, as in "the readme opens with"."""
+        """Return whether an incomplete line names a text or must be followed by one, as in "the readme opens with"."""
         plain = line.casefold().replace("please", "").replace("rule", "")
         if ORDER.search(plain) or line.rstrip()[-1] in ".!?:;,。！？：" or BULLET.match(line):
             return False
@@ -951,7 +950,7 @@ def _is_own_title(line: str) -> bool:
 def _is_field(line: str) -> bool:
     """Return whether the line belongs to a form or chat ("Summary: …", "Bob: …").
 
-    A single line of this kind may be the user's topic.
+    A single such line may be the user's topic.
     """
     match = FORM.match(line)
     if match is None or len(CJK_SIGN.findall(match["label"])) >= CJK_SENTENCE:
@@ -964,7 +963,7 @@ def _last_sentence(text: str) -> str:
 
 
 def introduces(head: str) -> bool:
-    """Return whether the text before a colon says that somebody else's text follows."""
+    """Return whether the text before a colon introduces another person's text."""
     noun = bool(HAS_NOUN.search(head))
     presents = bool(PRESENTS.search(head))
     if presents and noun:
@@ -981,7 +980,7 @@ def introduces(head: str) -> bool:
         return True
     if OWN_LABEL.search(head):
         return False
-    if _words(head) >= GENERIC_WORDS:  # it is too long for a topic, and nothing marks it as the user's own
+    if _words(head) >= GENERIC_WORDS:  # too long for a topic, and nothing marks it as the user's own
         return True
     return bool(YOURS.search(head)) or (not STATES.search(head) and bool(LABEL.search(head)))
 
@@ -990,7 +989,7 @@ def introduces(head: str) -> bool:
 
 
 def _without_links(text: str, parts: _Removed) -> str:
-    """Replace links and images by their text if that text is a name. Titles are removed."""
+    """Replace links and images with their text if it is a name. Titles are removed."""
 
     def shown(match: re.Match[str]) -> str:
         label, target = match["text"], match["target"] or ""
@@ -1005,9 +1004,9 @@ def _without_links(text: str, parts: _Removed) -> str:
 
 
 def _without_reports(text: str, parts: _Removed) -> str:
-    """Remove what the user only reports from a page, a file or a mail.
+    """Remove text that the user only reports from a page, a file or a mail.
 
-    The removed text ends where the user's own words continue.
+    The removed part ends where the user's own words continue.
     """
     words = set(WORD.findall(text.casefold()))
     silent = REPORT_WORDS.isdisjoint(words) and WANT_WORDS.isdisjoint(words)
@@ -1047,9 +1046,9 @@ def _own_of_clause(clause: str, parts: _Removed) -> str:
 
 
 def _without_hearsay(text: str, parts: _Removed) -> str:
-    """Remove sentences on what others want, what was valid elsewhere, and what happens in a story or in a test.
+    """Remove sentences about other people's wishes, about rules that applied elsewhere, and from stories or tests.
 
-    A sentence is also removed if the next one takes it back.
+    A sentence is also removed if the next one retracts it.
     """
     if BINDING_WORDS.isdisjoint(WORD.findall(text.casefold())) and (text.isascii() or not CJK_SIGN.search(text)):
         return text
@@ -1066,7 +1065,7 @@ def _own_of_line(line: str, parts: _Removed) -> str:
         foreign = shown or RETRACTS.match(following) or _is_hearsay(sentence)
         if not foreign or BINDING.search(sentence) is None:
             out.append(sentence)
-        elif shown:  # the text that the question is about extends to the end of the line
+        elif shown:  # the text in question extends to the end of the line
             out.append(parts.take(" ".join(sentences[number:])))
             break
         else:
@@ -1075,7 +1074,7 @@ def _own_of_line(line: str, parts: _Removed) -> str:
 
 
 def _is_hearsay(sentence: str) -> bool:
-    """Return whether a source that is not the user closely precedes what the sentence requires."""
+    """Return whether the sentence closely attributes a requirement to a source other than the user."""
     if HEARSAY_STARTS.isdisjoint(word[:4] for word in WORD.findall(sentence.casefold())):
         return False
     for binding in islice(BINDING.finditer(sentence), MAX_BINDINGS):
@@ -1086,12 +1085,12 @@ def _is_hearsay(sentence: str) -> bool:
     return False
 
 
-# How far a source may be from what it requires, and how many requirements of a sentence are looked at
+# Maximum distance between a source and a requirement, and number of requirements examined per sentence
 SOURCE_CHARS, MAX_BINDINGS = 240, 12
 
 
 def _without_instructions(text: str, parts: _Removed, is_instruction: Callable[[str], bool]) -> str:
-    """Remove sentences of the project's own instruction files, which the client provides anyway."""
+    """Remove sentences from the project's own instruction files, which the client provides anyway."""
     out = []
     for line in text.split("\n"):
         if line.strip() and is_instruction(line):

@@ -1,4 +1,4 @@
-"""Tables of words and patterns that distinguish pasted and quoted text from a user's own words."""
+"""Tables of words and patterns that distinguish pasted and quoted text from the user's own words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPORT_WORDS = SPEECH_WORDS | frozenset(
     "disait prétend afirma".split()
 )
 SPEECH_ZH = r"(?:说|写道|写着|写的是|提到|表示|要求|建议)"
-# Names of texts that somebody else wrote.
+# Names of texts written by other people.
 NOUN = (
     r"(?:issues?|tickets?|bug ?reports?|reports?|logs?|log ?files?|output|stdout|stderr|errors?(?: messages?)?|stack ?traces?|traceback|"
     r"exception|e?-?mails?|messages?|comments?|reviews?|feedback|read-?me(?:\.md)?|docs?|documentation|pages?|web ?(?:page|site)|site|"
@@ -74,7 +74,7 @@ THIS = later(
     re.IGNORECASE,
 )
 HAS_NOUN = later(rf"(?<!\w){NOUN}(?!\w)|{NOUN_ZH}", re.IGNORECASE)
-# The user's own headings and labels, which introduce what the user wants.
+# The user's own headings and labels, which introduce the user's wishes.
 OWN_LABEL = later(
     r"\b(?:remember|keep in mind|from now on|going forward|always|never|rules?|conventions?|prefer\w*|every|each|all|any|whenever|when|if|"
     r"before|after|for|about|use|write|keep|name|call|(?:one|two|three|four|some|few|more|other) (?:more )?(?:things?|points?|notes?|remarks?|wishes|requests?)|"
@@ -86,7 +86,7 @@ OWN_LABEL = later(
     r"правил\w+|всегда|никогда|впредь|запомни|для|когда|перед)\b|规则|约定|重要|注意|我们|我的|记住|以后|永远|总是|每次",
     re.IGNORECASE,
 )
-# These labels name what follows. They are not topics of the user, as in "Docs: always in German".
+# Labels that name the text below them. They are not topics of the user, as in "Docs: always in German".
 LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
@@ -186,7 +186,7 @@ QUOTES_WORD = later(r"(?:[:：,，(]|\b" + SPEECH + r"(?:\s+that)?|" + SPEECH_ZH
 SHORT_WORDS, SHORT_CHARS = 4, 40
 TINY_WORDS = 2
 LONG_WORDS = 14
-# Limits on the lines after an introduction, the characters next to a quotation, and the quotations in a turn.
+# Limits on the lines after an introduction, the characters next to a quotation, and the quotations per turn.
 NEAR_LINES, NEAR_CHARS, MAX_QUOTATIONS = 40, 160, 300
 PAIRS = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "〝": "〞", "＂": "＂"}
 OPENS_AFTER = frozenset(" \t\n([{<:：—–-=/*_，。、；！？…")
@@ -195,7 +195,7 @@ SENTENCE = later(r"(?<=[.!?。！？])\s+")
 WORD = later(r"\w+")
 CJK_SIGN = later(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
-# After one of these, the rest of a turn is data: code, forms, lists of an issue, begin marks, a lone URL, signatures.
+# After one of these, the rest of a turn is data: code, forms, lists from an issue, begin marks, a lone URL, signatures.
 BEGINS = later(
     r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |\[\w[\w. -]{0,40}\]\s*$|\\[a-z]{2,20}\{|(?:fixup|squash|amend)! |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
     r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:[,;\t]\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
@@ -224,7 +224,7 @@ REGIONS = (
 )
 PASTED_ALONE = later(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
 HEADLINE_WORDS = 6
-# A line that names its writer or contains their avatar, together with the text after it.
+# A line containing its author's name or avatar, and the text after it.
 NAMED = later(
     r"^\s*(?:\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]\s|(?:From|Von|De|От) [A-Z\u00c0-\u042f]\w{1,30}(?: [A-Z]\w{1,30})?\s{0,3}[-–—:]\s)"
 )
@@ -233,7 +233,7 @@ YOURS = later(r"\b(?:you|your|du|dein\w*|ihr|tu|ton|ta|vous|votre|su|tus?)\b|\b�
 HEREDOC = later(r"<<-?[\"']?[A-Z_]{2,20}[\"']?\s*$")
 PAIRED = later(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")
 
-# Lines that programs, sites and forms write and nobody types. The rest of the turn belongs to them.
+# Lines written by programs, sites and forms, never typed by hand. The rest of the turn belongs to them.
 PRINTED = later(
     r"^\s*(?:::\w|#?(?i:job|run|build|pipeline) #?\d{2,}|[A-Z][A-Z0-9]{1,15}-[0-9A-F]{1,8}:\s|\w{1,60}(?:\.\w{1,60}){0,6}(?:Error|Exception)\s*$|"
     r"(?:\.{0,2}[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}[:\s]|\[(?i:yesterday|today|gestern|heute|hier|ayer)\b[^\]\n]{0,40}\]|§\s?\d|"
@@ -248,7 +248,7 @@ PRINTED = later(
     r"[A-Z]\w{1,30},? \d{1,2}:\d{2}\b|\(?(?i:begin|start|end) (?:of )?(?i:quote|quotation|mail|file|text|message|document|paste)\b|"
     r"(?:Act as|You(?:['’]re) an?) |(?i:copyright|permission is hereby|this (?:pr|pull request|issue|mail|message|file) (?:was|is) (?:auto\w*|generated|created|sent|opened))\b"
 )
-# Names of parts of a form, or names of files, that are alone on a line above other lines.
+# Form labels and file names on a line of their own above other lines.
 PART_OF_FORM = later(
     r"^\s*(?:(?i:description|details|summary|background|context|motivation|acceptance criteria|steps to reproduce|expected(?: behaviou?r| result)?|"
     r"actual(?: behaviou?r| result)?|environment|beschreibung|akzeptanzkriterien|hintergrund)\s?:?|[\w./-]{0,80}\.(?:md|mdc|txt|rst|\w{0,20}rules)\s?:?|"
@@ -256,7 +256,7 @@ PART_OF_FORM = later(
 )
 # Two or three capitalised words alone on a line are a title or a name.
 TITLE = later(r"^\s*[A-ZÄÖÜ][\w'’-]{1,30}(?: [A-ZÄÖÜ][\w'’-]{1,30}){1,3}\s*$")
-# Ends of a text that is shown: a signature with a name, the source of the text, or the footer of a page.
+# Endings of a text that is shown: a signature with a name, the source of the text, or the footer of a page.
 FOOT = later(
     r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
     r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
@@ -270,7 +270,7 @@ _TEXT_WORK = (
 )
 _SHOWN = r"this|that|these|those|it|he|she|they|above|following|below|sentence|paragraph|das|dies\w*|den|folgende\w*|satz|er|ça|cela|esto|eso|это|предложение"
 _ASKS = r"^\W*(?:and |now |so )?(?:(?:can|could|would|will) you |please |pls |bitte |por favor )?"
-# A request to work on a text, on a line of its own. It contains a word that refers to the text, or is alone.
+# A request to work on a text, on its own line. It contains a word that refers to the text, or stands alone.
 WORK_ON_TEXT = later(
     rf"{_ASKS}(?:(?:{_TEXT_WORK})\b(?:[^\n]{{0,60}}\b(?:{_SHOWN})\b|(?: \w{{1,20}})?\W*$| for me\b)|(?:convert|turn)\b[^\n]{{0,40}}\b(?:to|into)\b|"
     r"(?:use|put|insert|add) (?:this|these|the following)\b|(?:tl;?dr|spell-?check|grammar check)\b|(?:expected|actual) (?:output|result|text)\s*$|add an? (?:tooltip|label|banner|hint|note|comment|heading)\s*$|(?:translate|shorten|proofread|rephrase|paraphrase|reword|übersetze?|kürze)\b(?! (?:the|my|our)\b)[^\n]{0,30}$|"
@@ -295,7 +295,7 @@ SHOWS_OTHERS = later(
     r"inglés|alemán)(?: please| bitte)?\s*$",
     re.IGNORECASE,
 )
-# What somebody is said to say, or what a program is said to print.
+# Reported speech, or quoted output of a program.
 SAID_BY_OTHERS = later(
     r"\b(?:(?:my|our|the|an?|his|her|their|some)(?: [\w-]{1,30}){1,3}|he|she|it|they|someone|somebody) (?:(?:always|just|also|now|usually) )?"
     r"(?:says|said|keeps? (?:saying|telling)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
@@ -306,20 +306,20 @@ SAID_BY_OTHERS = later(
     r"\b(?:mon|ma|notre|le|la|il|elle)(?: \w{1,30})? (?:dit|disait|prétend)\b|\b(?:mi|nuestr[oa]|el|la)(?: \w{1,30})? (?:dice|dijo|afirma)\b",
     re.IGNORECASE,
 )
-# A location in a document before a colon. What follows is the content of that location.
+# A location in a document before a colon. The content of that location follows.
 CITES = later(
     r"\b(?:page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
     r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
     re.IGNORECASE,
 )
-# Introduces, before a colon, a text that was passed on or on which an opinion is asked for.
+# Before a colon: introductions of forwarded texts and of texts to give an opinion on.
 PASSED_ON = later(
     r"^\W*(?:fwd?|forwarded|weitergeleitet|transféré|reenviado)\b|\b(?:what do you (?:think|make)|your (?:opinion|thoughts|take)|any thoughts|was (?:hältst|meinst|denkst) du|"
     r"qu'en penses-tu|que penses-tu|qué (?:opinas|piensas|te parece)|что (?:думаешь|скажешь))\b|你(?:怎么看|觉得)",
     re.IGNORECASE,
 )
-# Introduces, before a colon, a text that the work is about, such as a slogan, a label or test data. Plurals and bare topics
-# ("Commit messages: …") are excluded.
+# Before a colon: introductions of texts to work on, such as a slogan, a label or test data. Plurals and bare topics ("Commit
+# messages: …") are excluded.
 ARTIFACT_LABEL = later(
     r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
     r"(?:(?:slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
@@ -341,7 +341,7 @@ DOES_IT = later(
     r"\b(?:you|fix|do|run|try|build|commit|stop|remember|about|keep|follow|note|use|learn|obey|apply|know)\b|\b(?:ask|told) ",
     re.IGNORECASE,
 )
-# A complete sentence within another sentence, which was taken from somewhere.
+# A complete sentence within another sentence, taken from another text.
 SENTENCE_INSIDE = later(
     r" (?<=[^\W\d_] )(?=(?:Always|Never|From now on|Going forward|Every|Each|All|You (?:must|should)|Use|Run|Do not|Don['’]t|Please|We|In this|Make sure|Only|Remember|"
     r"Immer|Nie|Niemals|Ab (?:jetzt|sofort)|Bitte|Künftig|Wir|Toujours|Jamais|Désormais|Il faut|Siempre|Nunca|A partir|Всегда|Никогда|Отныне)\b)"
@@ -370,7 +370,7 @@ OPENERS = frozenset(
     "а без в все всегда вот впредь где давай да для если запусти запомни и исправь используй как когда мы на не нет никогда но ну ок отлично отныне пока пожалуйста после почему "
     "при привет проверь с сделай спасибо так теперь то у удали что это я".split()
 )
-# Introduces, before a colon, a text that the user wants written or tested, a task for somebody else, or a question.
+# Before a colon: introductions of texts to be written or tested, of a task for another person, or of a question.
 WANTED_TEXT = later(
     r"^\W*(?:(?:i want|i need|add|set|create|show|give|display|print|write|test|sample|example|prompt|expected|actual)\b[^\n]{0,60}\b(?:messages?|prompt|input|label|tooltip|"
     r"banner|title|caption|heading|string|sample|fixture|placeholder|output|text|copy|agent|model|bot)(?: (?:for|of|to|in) [^\n]{1,40})?|"
@@ -378,7 +378,7 @@ WANTED_TEXT = later(
     re.IGNORECASE,
 )
 
-# Vocabulary about a text that is shown: words for work on texts, for their kinds, parts and forms, and for opinions on them.
+# Vocabulary for discussing a text: words for work on texts, for their kinds, parts and forms, and for opinions on them.
 META_WORDS = frozenset(
     "translate translation summarise summarize summary shorten rephrase rewrite reword phrase wording proofread polish paraphrase analyse analyze "
     "compare convert format reformat alphabetically alphabetical indent indentation lint validate parse escape unescape decode encode minify prettify "
@@ -395,8 +395,8 @@ META_WORDS = frozenset(
     "traduci riassumi frase testo inglese tedesco "
     "переведи перевод перевести резюмируй сократи перефразируй сравни текст фраза предложение английский русский немецкий думаешь мнение значит означает".split()
 )
-# These words belong to the vocabulary, too, but on their own they may refer to the work: opinions, which are requested with a
-# question mark, and plain verbs.
+# These words are part of that vocabulary, too, but on their own they may refer to the work: opinions, requested with a question
+# mark, and plain verbs.
 OPINION_WORDS = frozenset(
     "valid correct right wrong true false accurate legit sensible reasonable fine clear unclear proper formal formally friendly friendlier shorter longer better nicer simpler "
     "current missing new changed different same differ difference enough harsh rude long short good bad sense agree disagree decided decides decide charge responsible still yet matter matters apply applies hold holds "
@@ -422,7 +422,7 @@ META_CJK = later(
     r"^\s*(?:请|請|把|帮我|幫我|这|這|上面|下面|以下|以上|上の|下の|次の|これ|この|文|を|的|段|句|话|話|文字|文本){0,6}(?:翻译|翻譯|译|總結|总结|概括|摘要|润色|潤色|校对|校對|改写|改寫|缩短|縮短|解释|解釋|"
     r"英訳|和訳|翻訳|要約|添削|校正|訳|説明|번역|요약|교정)(?:[^\n。，,]{0,12})\s*[。？?！!]?\s*$"
 )
-# The end of a line that continues below. It is a preposition or a verb of speech with nothing after it.
+# The end of a line that continues below: a preposition or a verb of speech with nothing after it.
 UNFINISHED = later(
     r"\b(?:with|of|like|by|as|from|says?|said|reads?|states?|stated|shows?|showed|prints?|printed|writes?|wrote|returns?|returned|gives?|gave|contains?|has|had|was|were|is|are|lautet|steht|sagt|sagte|schreibt|"
     r"schrieb|mit|von|wie|dit|écrit|comme|avec|dice|dijo|como|con|пишет|гласит|написано|"
@@ -445,7 +445,7 @@ _SOURCE = (
     rf"(?:{NOUN}|check ?lists?|principles|guidelines?|polic(?:y|ies)|handbook|slides?|tweets?|lyrics|recipes?|posters?|contracts?|terms|paragraphs?|sentences?|sections?|chapters?|clauses?|"
     r"release notes|stack ?overflow|reddit|hacker ?news|twitter|forum|newsletter|config(?:uration)?|yaml|json|rules? files?|system prompt|job advert|advert|leaflet|menu|sign)"
 )
-# An incomplete line that names a text. That text is below the line.
+# An incomplete line that names a text, which follows below the line.
 NAMES_TEXT = later(
     rf"^\W*(?:(?:the|an?|our|their|his|her|its|some|from|this is|that is|these are|in|on|via|old|new|current|my|error|upstream)\s+|[\w.-]{{1,30}}['’]s\s+)?(?:[\w./#'’-]{{1,30}}\s+){{0,3}}?{_SOURCE}"
     r"(?:\s+(?:of|from|in|on|by|at|for)\s+[^\n.!?]{1,50}|\s+v?\d[\d.]{0,10})?\s*$",
@@ -456,12 +456,12 @@ OWN_VOICE = later(
     r"^\W*(?:anyway|also|besides|by the way|btw|apart from that|and from now on|übrigens|außerdem|au fait|además|кстати)\b",
     re.IGNORECASE,
 )
-# Starts of a reply that is typed directly below one quoted line. Other words there continue the quotation.
+# Openings of a reply typed directly below one quoted line. Other words there continue the quotation.
 REPLIES = later(
     r"^\W*(?:no|nope|yes|yep|yeah|that|this|ok|okay|i|we|but|not|agreed?|disagree|wrong|right|here|in this|my|our|thanks|sure|nein|ja|das|ich|wir|aber|non|oui|je|nous|mais|sí|yo|pero|нет|да|я|мы|но)\b|^\s*(?:不|是|对|我|这)",
     re.IGNORECASE,
 )
-# What somebody else wants, asks or says, without a colon.
+# Wishes, requests and statements of other people, without a colon.
 OTHERS_WANT = later(
     r"(?<=[\w'’.]) (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants|wanted|asks|asked|tells|told|begs|begged|expects|expected|(?<=docs )want|(?<=they )want|(?<=rules )want) "
     r"(?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
@@ -474,7 +474,7 @@ OTHERS_WANT = later(
     r"\b(?:laut|gemäß|selon|d['’]après|según|согласно)\b[^.!?\n,]{1,40}?\b(?=soll|muss|müss|darf|man|wird|il faut|on doit|hay que|se debe|надо|нужно|следует|всегда)",
     re.IGNORECASE,
 )
-# … except for what the user says
+# … except the user's own statements
 SAYS_ONESELF = later(
     r"(?:\b(?:i|we|you|who|what|that|which|this|ich|wir|du|je|nous|tu|yo|я|мы|ты)|我|我们|你)(?: (?:just|already|also|have|had|never|always))?\s*$",
     re.IGNORECASE,
@@ -490,7 +490,7 @@ CONDITION = later(
 )
 STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|es|son|era)\s*$", re.IGNORECASE)
 QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
-# Somebody else speaks after the colon.
+# Another speaker follows after the colon.
 SPEAKS = later(
     r"\b(?:says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит|написал[аи]?|сказал[аи]?|ответил[аи]?)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
     re.IGNORECASE,
@@ -500,7 +500,7 @@ FOLLOWING = later(
     rf"\b{SPEECH} (?:the following|this|as follows|that|folgendes|ceci|lo siguiente|следующее)[.:]\s", re.IGNORECASE
 )
 COMMIT = later(r"^\s*commit [0-9a-f]{7,40}\b")
-# A user's answer below a program's output. It starts like talk and gives no instruction.
+# A user's answer below program output. It reads like conversation and gives no instruction.
 ANSWERS = later(
     r"^(?:(?i:ok(?:ay)?|hm+|good|great|nice|right|yes|no|nope|yeah|well|so|hmm|fine|cool|weird|strange|oh|ah|gut|schön|hm|aha|bien|vale|bueno|ладно|хорошо|так)\b|(?:we|i|it|that|this|why|what|how|where|wir|ich|das|"
     r"warum|was|wie|nous|je|on|ça|pourquoi|esto|por|мы|я|это|почему) [^\W_]|(?:I|We|That|This|Wir|Ich|Das|Nous|Je|Мы|Я) [a-zß-ÿа-я])"
@@ -512,7 +512,7 @@ MY_RULES = later(
 )
 KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
 INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
-# Each sentence of that kind contains one of these words, or one of the words for reporting.
+# Every such sentence contains one of these words, or one of the words for reporting.
 WANT_WORDS = frozenset(
     "say write writes claim answered replied texted pinged messaged told wrote posted mailed schrieb schreibt meldet mailte escribió написал message dm mail email text ticket note comment post memo nachricht says said claims quote quoted copied according want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
     "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
@@ -547,7 +547,7 @@ DISCLAIMS = later(
     r"\b(?:in|at|from) my (?:old|last|former|previous) (?:job|company|team|project|employer)\b|\byou (?:told|wrote|said|claimed)(?: me)? (?:that|to|i)\b|我不同意|我没说",
     re.IGNORECASE,
 )
-# After one of these words, the user may say what is valid.
+# After one of these words, the user may state what applies.
 YET = later(
     r"[:;—–]\s|, (?:here|hier|ici|aquí|qui|здесь|tutaj)\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是",
     re.IGNORECASE,
@@ -557,24 +557,24 @@ SAID_AFTER = later(
     r"(?:,\s*|\s[–—-]\s|\s)(?:(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
     r"[—–] ?[A-Z]\w{1,30}(?:,? \d{1,2}:\d{2})?|\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
 )
-# The start of a line in a conversation. The name of the speaker is in marks or before a sign.
+# The start of a line in a conversation. The speaker's name is in marks or before a sign.
 DIALOG = later(
     r"^\s*(?:[(\[<*_]{1,2}[\w. -]{2,25}[)\]>*_]{1,2}:?\s+\S|[\w.-]{2,20}(?: [\w.-]{2,20})?\s(?:→|\||—|–|>|»|:{2,4})\s+\S|@[\w-]{2,30}\s+\S)"
 )
-# A single word on a line. Together with other lines of this kind, it is a name.
+# A single word on a line. Several such lines indicate names.
 LONE = later(r"^\s*[^\W\d_][\w.-]{1,20}:?\s*$")
-# Lines within a program's output: an indented line, an exception with its message, or a changed line of a diff.
+# Lines within program output: an indented line, an exception with its message, or a changed line of a diff.
 OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")
-# A remark that was typed directly after the last line of an output, in another script.
+# A remark typed directly after the last line of an output, in another script.
 LAST_REMARK = later(r"(?<=[!-~])\s{1,4}[\u3400-\u9fff\u3040-\u30ff][^!-~]{3,200}$")
-# Hearsay, memories of other places, fiction and test data. What such a clause requires is not what the user wants, unless the user
-# says so afterwards.
+# Hearsay, memories of other places, fiction and test data. Requirements in such a clause are not the user's, unless the user says
+# so afterwards.
 BINDING = later(
     rf"{ORDER_SOURCE}|\b(?:zawsze|nigdy|od teraz|należy|trzeba|musi\w*|pamiętaj|powinno się|a partir de agora|deve(?:m|mos)?|tem que|bisogna|occorre|d'ora in avanti|non si deve|"
     r"altijd|nooit|voortaan|moet(?:en)?|vždy|nikdy|od teď|musí\w*|alltid|aldrig|måste|altid|skal|aina|koskaan|her zaman|asla|mindig|soha|întotdeauna|niciodată|завжди|ніколи|man müsse|man solle|il faudrait|habría que)\b",
     re.IGNORECASE,
 )
-# Each match of it in a script with spaces contains one of these words. Comparing sets of words is faster than the pattern.
+# Every match in a script with spaces contains one of these words. Comparing sets of words is faster than the pattern.
 BINDING_WORDS = frozenset(
     "always never now forward future must mustn shouldn should shall need have don dont not prefer prefers remember sure ensure please rule every each whenever only avoid "
     "immer stets nie niemals jetzt sofort künftig zukünftig soll sollst sollen sollt müssen muss merk merke merken merkt bitte nur jede jeder jeden jedes jedem müsse solle "
@@ -616,17 +616,17 @@ HEARSAY = later(
     r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää)\b",
     re.IGNORECASE,
 )
-# What the user agrees with afterwards
+# The user's agreement afterwards
 AGREES_AFTER = later(
     r"[,;–—-] (?:and|which|und|et|y|e|и|i|what)? ?(?:i|we|ich|wir|je|nous|yo|nosotros|я|мы) (?:fully |totally |do |also )?(?:agree|want (?:that|it) too|second that|stimme|finde das (?:gut|richtig)|suis d['’]accord|estoy de acuerdo|согласен|согласна|согласны)",
     re.IGNORECASE,
 )
-# What the user decides in spite of that, in the same clause
+# The user's decision to the contrary, in the same clause
 NOW_ON = later(
     r"(?<![:\w] )(?<=[,;–—-] )(?:(?:so|therefore|deshalb|daher|also|donc|así que|por eso|quindi|więc|поэтому|так что|dus) )?(?:from now on|going forward|but|instead|anyway|sondern|stattdessen|aber|sino|pero|но|а|ab jetzt|ab sofort|künftig|désormais|dorénavant|a partir de ahora|de ahora en adelante|a partir de agora|d['’]ora in poi|od teraz|od teď|отныне|теперь|voortaan|from today|ab heute|ale|mas|però|maar|wir|we|nous|nosotros|мы|here|hier|ici|aquí|здесь)\b",
     re.IGNORECASE,
 )
-# A sentence that takes back the one before it
+# A sentence that retracts the preceding one
 RETRACTS = later(
     r"^\W*(?:(?:what |so ein |qué |che |ce |какая |какой )?(?:nonsense|rubbish|bullshit|bollocks|quatsch|unsinn|blödsinn|schwachsinn|tonter[ií]as?|absurdo|absurd|bêtises?|sciocchezze|assurdo|bobagem|bzdur[ay]|nesmysl|чушь|ерунда|бред|onzin|struntprat)\b|"
     r"n['’]importe quoi|glad (?:that|this)(?:['’]s| is| was) over|good thing (?:that|we)|thank god (?:that|we)|never again|not (?:here|us|our style|with us)\b|i (?:never|didn['’]t) (?:asked?|say|said|agreed?|wanted?) (?:for )?(?:that|this|it|to)\b|"
@@ -634,14 +634,14 @@ RETRACTS = later(
     r"я (?:этого|так) не (?:просил|говорил)\w?)",
     re.IGNORECASE,
 )
-# A question about a text that is shown after it
+# A question about a text shown after it
 ASKS_ON_SHOWN = later(
     r"(?<!\w)(?:this|that|these|diese[rsnm]?|dies|cette|ce|ces|cet|esta|este|estas|essa|esse|questa|questo|tym|tej|to|tato|этом|этой|эта|это|deze|dit|denna|detta|denne) (?:\w{2,20} )?"
     r"(?:sentence|paragraph|clause|wording|phrase|caption|slogan|snippet|passage|verse|satz|absatz|formulierung|zitat|vers|texte|paragraphe|citation|slogan|frase|oración|párrafo|texto|eslogan|cita|parágrafo|citação|testo|paragrafo|citazione|zdani\w+|tekst\w*|akapi\w+|"
     r"cyta\w+|vět\w+|предложени\w+|фраз\w+|текст\w*|абзац\w*|цитат\w*|zin|tekst|citaat|mening(?:en)?|sætning|lause)\b[^.!?\n]{0,60}[?？]\s+",
     re.IGNORECASE,
 )
-# The user asks for something to be remembered. What follows the colon is the user's own.
+# A request to remember something. The text after the colon is the user's own.
 SAVES = later(
     r"^\W*(?:(?:and|then|so|ok(?:ay)?|also|now|please|dann|und|bitte|puis|alors|et|entonces|y|por favor|allora|então|więc|тогда|и|пожалуйста)[, ]{1,2}){0,3}(?:you (?:can|should|may) )?"
     r"(?:store|save|remember|memori[sz]e|note|keep in mind|merk(?:e)? dir|merken|speicher(?:e|n)?|notier(?:e|en)?|retiens|mémorise|enregistre|note|recuerda|memoriza|guarda|anota|lembra(?:-te)?|lembre-se|guarde|memorize|ricorda(?:ti)?|memorizza|salva|zapamiętaj|zapisz|zapamatuj si|"

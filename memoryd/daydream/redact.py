@@ -39,14 +39,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """The text without secrets, and the number of secrets of each kind (never the secrets themselves)."""
+    """A text without secrets, and the number of secrets of each kind (never the secrets themselves)."""
 
     text: str
     found: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
-    """Replace each secret in the text by `[redacted:<kind>]`.
+    """Replace each secret in the text with `[redacted:<kind>]`.
 
     The function is idempotent. Raises TooSlowError.
     """
@@ -63,7 +63,7 @@ def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
 
 
 def redact_output(text: str, deadline: Deadline = NEVER) -> Redacted:
-    """Redact the output of a command that `prints_secret`. A value at its start is a secret even if nothing names it."""
+    """Redact the output of a command that `prints_secret`. A value at its start is a secret even without a name."""
     done = redact(_PRINTING + text, deadline)
     return Redacted(done.text.removeprefix(_PRINTING), done.found)
 
@@ -74,7 +74,7 @@ _PRINTING = "$ pass show it\n"
 class _Clean:
     """Remembers, by hash, which recent texts contain no secret.
 
-    This saves time since each turn is checked twice: when it is read and before it is stored or sent.
+    This saves time, since each turn is checked twice: when it is read and before it is stored or sent.
     """
 
     def __init__(self) -> None:
@@ -95,14 +95,14 @@ def _clean() -> _Clean:
 
 
 def storable_text(text: str) -> Redacted:
-    """Return the part of a statement that may be kept. Secrets and closed private blocks are removed."""
+    """Return the storable part of a statement. Secrets and closed private blocks are removed."""
     public = strip_whole_private(text)
     safe = redact(public)
     return safe if public == text else Redacted(safe.text.strip(), MappingProxyType({**safe.found, "private": 1}))
 
 
 def left_out(found: Mapping[str, int]) -> dict[str, str]:
-    """Return the notice for whoever provided a text with secrets.
+    """Return a notice for the provider of a text with secrets.
 
     The result is empty if the text had none.
     """
@@ -116,7 +116,7 @@ def left_out(found: Mapping[str, int]) -> dict[str, str]:
 
 
 def says_something(text: str) -> bool:
-    """Return whether a redacted text contains more than the marks of what was removed."""
+    """Return whether a redacted text contains more than redaction marks."""
     return any(c.isalnum() for c in _A_MARK.sub("", text))
 
 
@@ -143,18 +143,18 @@ def _round(text: str, found: Counter[str], deadline: Deadline, *, network: bool 
 
 
 def has_secret_by_rules(text: str) -> bool:
-    """Return whether another detector than the network finds a secret."""
+    """Return whether a detector other than the network finds a secret."""
     return _round(text, Counter(), NEVER, network=False) != text
 
 
 def scan(text: str) -> ScannedText:
-    """Return the text with the literals in it that the detectors need."""
+    """Scan the text for the literals required by the detectors."""
     return ScannedText(text, _anchors().within(text))
 
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
-    """Return the anchors of all detectors. They are searched for in a single pass."""
+    """Return the anchors of all detectors, to be searched for in a single pass."""
     literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES, *LOOKS, *ACCESS_WORDS}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
@@ -173,7 +173,7 @@ def _numbers(there: frozenset[str]) -> list[int]:
 def _by_anchor() -> Mapping[str, tuple[int, ...]]:
     """Return, for each anchor, the numbers of the rules that start with it or require it.
 
-    Rules that follow a mark are listed under an empty text.
+    Rules that follow a redaction mark are listed under an empty string.
     """
     out: dict[str, list[int]] = {"": []}
     for number, rule in enumerate(RULES):
@@ -184,7 +184,7 @@ def _by_anchor() -> Mapping[str, tuple[int, ...]]:
 
 
 def _replace(rule: SecretRule, scanned: ScannedText, found: Counter[str]) -> str:
-    """Replace the secrets in the text that the rule finds."""
+    """Replace the secrets that the rule finds in the text."""
     text = scanned.text
 
     def put(match: re.Match[str]) -> str:
@@ -229,7 +229,7 @@ _QUOTES_BETWEEN = (
     r"[\"'];?\s{0,3}\n\s{0,12}[\w.$]{1,40}\s{0,3}\+=\s{0,3}[\"']|"
     r"[\"']\s{0,3},\s{0,3}[\"']"
 )
-# A line end, with what editors, terminals, quotes and diffs add before and after it.
+# A line end, with additions before and after it by editors, terminals, quotes and diffs.
 _LINE_BETWEEN = (
     r"=?[ \t]{0,4}[│|]?\r?\n(?:[ \t]{0,8}\d{1,5}[\t:|→ ]{1,4})?[ \t>|│+#*]{0,12}"
     r"(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}[│|]?(?:\r?\n|$))"
@@ -244,7 +244,7 @@ _ANOTHER = re.compile(KEY_START)
 def _without_hidden(text: str) -> str:
     """Remove invisible characters inside a run of characters.
 
-    They are put there by copying, or to hide a key.
+    They result from copying, or serve to hide a key.
     """
     return text if text.isascii() else _HIDDEN.sub("", text)
 
@@ -254,7 +254,7 @@ def _split_keys(text: str) -> list[Span]:
 
 
 def _is_split_key(text: str) -> bool:
-    """Return whether the parts form a key and the last part belongs to it.
+    """Return whether the parts form a key to which the last part belongs.
 
     The last part may also be a separate word on the next line.
     """
@@ -282,7 +282,7 @@ _HEAD_OF_A_LINE = 200
 
 
 def _key_blocks(text: str) -> list[Span]:
-    """Return private keys.
+    """Return the spans of private keys.
 
     A key may have both marks, only one of them (long outputs are cut in the middle), or consist of bare lines.
     """
@@ -312,7 +312,7 @@ def _key_blocks(text: str) -> list[Span]:
 
 
 def _start_of_tail(text: str, end: int, least: int) -> int:
-    """Return where the body before an END mark starts if its BEGIN mark was cut off. Otherwise return `end`."""
+    """Return the start of the body before an END mark whose BEGIN mark was cut off, or `end` if there is none."""
     least = max(least, end - MAX_KEY_CHARACTERS)
     start, shortest, seen = end, 1, False
     while run := _last_run(text, least, _without_gap(text, start, least)):
@@ -328,7 +328,7 @@ def _last_run(text: str, least: int, end: int) -> re.Match[str] | None:
 
 
 def _without_gap(text: str, end: int, least: int) -> int:
-    """Return the end of the text without whitespace. Escaped whitespace is removed, too."""
+    """Return the end of the text without trailing whitespace, whether literal or escaped."""
     while end > least and (text[end - 1] in " \t\r\n>|" or text.endswith(("\\n", "\\r"), least, end)):
         end -= 1 if text[end - 1] in " \t\r\n>|" else 2
     return end
@@ -342,9 +342,9 @@ def _bare_lines(text: str) -> list[Span]:
 
 
 def _is_bare_key(text: str, match: re.Match[str]) -> bool:
-    """Return whether the lines are a private key, and not a certificate, a public key or an image.
+    """Return whether the lines are a private key, rather than a certificate, a public key or an image.
 
-    This is decided by the first line or the text before it.
+    The first line and the text before it decide.
     """
     first, before = match["first"], text[max(0, match.start() - _HEAD_OF_A_LINE) : match.start()].casefold()
     if any(
@@ -383,7 +383,7 @@ _UNUSED_DETECTORS = frozenset(
 )
 _SHORTEST_FOUND = 10
 _DIGIT = re.compile(r"[0-9]")
-# For each detector, what a text must contain: one literal from each group. Detectors that are not listed always run.
+# Required literals for each detector: the text must contain one from each group. Detectors not listed always run.
 _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
     {
         kind: tuple(frozenset(group.split()) for group in groups)
@@ -413,7 +413,7 @@ _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def _detectors() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
-    """Return the patterns of detect-secrets that are in use, and the kinds of secrets they find.
+    """Return the detect-secrets patterns in use, with the kinds of secrets they find.
 
     The detectors themselves are not run, as they use the network.
     """
@@ -429,7 +429,7 @@ def _slug(name: str) -> str:
 
 
 def _detect(scanned: ScannedText, found: Counter[str]) -> str:
-    """Redact what detect-secrets finds in addition to the other detectors."""
+    """Redact secrets that only detect-secrets finds."""
     text = scanned.text
     for kind, patterns in _detectors():
         scanned.deadline.check()
@@ -442,7 +442,7 @@ def _detect(scanned: ScannedText, found: Counter[str]) -> str:
 def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Return the spans of the secrets that the pattern matches.
 
-    These are its groups, as the library uses them, or the whole match if there are no groups.
+    These are its groups, as the library uses them, or the whole match if there are none.
     """
     out = []
     for match in pattern.finditer(text):
@@ -458,18 +458,18 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
     return out
 
 
-# What a user keeps private. `<private>` blocks and secrets are removed before any extractor sees a text.
+# Private text. `<private>` blocks and secrets are removed before any extractor sees a text.
 
-# Invisible characters that copying puts between letters.
+# Invisible characters that copying may insert between letters.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
 _OPENING, _CLOSING, _SLASH = "<＜﹤〈⟨‹❮", ">＞﹥〉⟩›❯", "/／∕⁄"
 _SPACING = rf"[\s\\{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
-# The word in other languages, or abbreviated, as users type it by habit. Such a tag only counts if it is closed.
+# The word in other languages, or abbreviated, as users habitually type it. Such a tag counts only if it is closed.
 _OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|priv|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
-# Alternative names of such a block. Followed by another word (`<private-key>`), a tag only counts if it is closed.
+# Alternative names for such a block. Followed by another word (`<private-key>`), a tag counts only if it is closed.
 _NOTE = (
     "notes?|texts?|stuff|parts?|info|sections?|blocks?|data|bits?|only|memos?|messages?|comments?|contents?|things?|details?|"
     "notiz(?:en)?|begin|start"
@@ -481,8 +481,7 @@ _PRIVATE = re.compile(
     rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}[-–—]{{0,4}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))"
     rf"(?:(?P<end>(?(square)[\]］】》]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
 )
-# For each word that tags contain, the opening character that precedes it and the maximum distance. The pattern above is only
-# tried there.
+# For each word in tags, its preceding opening character and the maximum distance. The pattern above is only tried there.
 _PRIVATE_WORD = re.compile(
     rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
 )
@@ -507,12 +506,12 @@ def strip_private(text: str) -> str:
 
 
 def strip_whole_private(text: str) -> str:
-    """Remove closed private blocks. In text that is not the user's, a lone tag only mentions the feature."""
+    """Remove closed private blocks. In text that is not the user's, an unclosed tag merely mentions the feature."""
     return "".join(_outside(text, to_the_end=False))
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
-    """Yield the text outside of private blocks. A tag must be closed by one with the same kind of brackets."""
+    """Yield the text outside private blocks. A tag must be closed by one with the same kind of brackets."""
     found = [(match, _family(match)) for match in _private_tags(text)] if _may_hold_private(text) else []
     last_close = {family: match.start() for match, family in found if match["close"]}
     depth: Counter[str] = Counter()
@@ -533,7 +532,7 @@ def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
 def _private_tags(text: str) -> Iterator[re.Match[str]]:
     """Yield the tags in order.
 
-    Looking for the word first takes a tenth of the time of trying each bracket of a text.
+    Looking for the word first takes a tenth of the time of trying every bracket in a text.
     """
     end = 0
     for word in _PRIVATE_WORD.finditer(text):
@@ -577,7 +576,7 @@ def _may_hold_private(text: str) -> bool:
 
 
 def redacted_passage(passage: Passage) -> Passage:
-    """Redact each turn of the passage as a whole, since half a secret in a text that was cut would not be recognised."""
+    """Redact each turn of the passage as a whole, since half a secret in a truncated text would not be recognised."""
     return replace(passage, turns=_redacted(passage.turns), context=_redacted(passage.context))
 
 

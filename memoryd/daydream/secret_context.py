@@ -1,9 +1,9 @@
-"""Find secrets by how they look, given what the text around them is about.
+"""Find secrets by their appearance and the topic of the surrounding text.
 
-`secret_rules`, `secret_words` and `secret_walk` need a name that a value belongs to. Often there is none: the output of a command
-that prints a secret, a token on its own, a login that a sentence describes. Here a word for access in the same line is enough for
-a value that looks chosen or generated, and a long random value needs none, unless the text says that it is something else
-(a digest, an identifier, a part of an address). All windows are bounded, so the time stays linear.
+`secret_rules`, `secret_words` and `secret_walk` need a name for the value. Often there is none: the output of a command that
+prints a secret, a token on its own, a login described in a sentence. Here a word for access in the same line is enough for a
+value that looks chosen or generated. A long random value needs no such word, unless the text identifies it as something else (a
+digest, an identifier, a part of an address). All windows are bounded, so the time stays linear.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from memoryd.daydream.secret_words import MARK, Found, is_about, is_chosen, is_n
 _REACH = 110
 _LONGEST = 80
 _LONGEST_COMMAND = 2_000
-_VARIED = 8  # the number of different letters in an application password
+_VARIED = 8  # number of distinct letters in an application password
 _SHORTEST = 6
-_NEAREST = 3  # the number of words for access to consider on each side
+_NEAREST = 3  # number of words for access to consider on each side
 
 # Words for access, in many languages
 _STEMS = stems_in(
@@ -45,7 +45,7 @@ _CLAUSE_END = re.compile(r"[.!](?=\s)|[?](?!\s{1,3}(?:A:|[-—→>*]{1,2}|[\"'�
 
 
 def find_in_context(scanned: ScannedText) -> list[Found]:
-    """Return the secrets that their looks and the line around them give away, in order and without overlaps."""
+    """Return the secrets revealed by their appearance and the line around them, in order and without overlaps."""
     found = [*_chosen(scanned), *_random_runs(scanned), *_outputs(scanned), *_special(scanned)]
     out: list[Found] = []
     for start, end, kind in sorted(found):
@@ -76,7 +76,7 @@ def _chosen(scanned: ScannedText) -> Iterator[Found]:
 
 
 def _lines_about_access(scanned: ScannedText) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
-    """Yield the stretches of lines around words for access, and the places of these words."""
+    """Yield stretches of lines around words for access, with the positions of these words."""
     text, begin, end, words = scanned.text, 0, -1, list[tuple[int, int]]()
     for at in scanned.positions(_STEMS):
         word = _STRONG_WORD.match(text, at)
@@ -97,9 +97,9 @@ def _lines_about_access(scanned: ScannedText) -> Iterator[tuple[int, int, list[t
 
 
 def _is_part_of_word(text: str, word: re.Match[str]) -> bool:
-    """Return whether the word continues on one side, as in "compass"; names in code such as "dbPassword" don't count."""
+    """Return whether the word continues on either side, as in "compass". Names in code such as "dbPassword" don't count."""
     before, after = text[max(0, word.start() - 1) : word.start()], text[word.end() : word.end() + 1]
-    if word[0][0] > "\u0590":  # in these scripts, articles and prepositions are written together with the word
+    if word[0][0] > "\u0590":  # in these scripts, articles and prepositions are attached to the word
         return False
     return before.isalpha() and not (word[0][:1].isupper() and before.islower()) or after.isalpha() and word[0].isascii()
 
@@ -123,7 +123,7 @@ def _looks_chosen(text: str, token: re.Match[str], value: str) -> bool:
 
 
 def _is_given(text: str, token: re.Match[str], value: str, word: tuple[int, int]) -> bool:
-    """Return whether a token in a line about access is a password, and not something else with digits."""
+    """Return whether a token in a line about access is a password, rather than another word with digits."""
     if not (word[1] <= token.start() < word[1] + _REACH or token.end() <= word[0] < token.end() + _REACH):
         return False
     if is_very_strong(value) or _is_signed(value):
@@ -152,7 +152,7 @@ def _is_given(text: str, token: re.Match[str], value: str, word: tuple[int, int]
 
 NAMES_ONE = re.compile(r"passw|token|secret|login|auth|key|cookie|session", re.IGNORECASE)
 _MANGLED = re.compile(r"_?_Z[A-Z\d]|\w{1,90}@@")
-# Patterns of characters, as in "[a-zA-Z0-9!@#]"
+# Character patterns, as in "[a-zA-Z0-9!@#]"
 _RANGE = re.compile(r"[aA]-[zZ]|0-9|\\[dwsn]|\.\*|%[sd]|&&|\|\||=>|->|[a-z]\(|^[\w.-]+=|^--?[a-z]|://")
 _NO_VALUE = re.compile(
     r"[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[\w./-]{1,60}@v?\d{1,4}\.[\w.]*|(?-i:@?[a-z][a-z\d./-]{1,60}@v?\d{1,2})|\S{1,80}/\S{0,80}|#\w+|@[\w/-]+|\d[\d.,:%-]*|(?-i:[A-Z]{2,}[#-]\d+)|(?:issue|pr|bug|ticket|mr|line|no|nr)s?#\d+",
@@ -165,7 +165,7 @@ _SIGN_OR_DIGIT = re.compile(rf"[\d{re.escape(''.join(sorted(_SIGNS)))}]")
 
 
 def is_very_strong(value: str) -> bool:
-    """Return whether the value mixes letters, digits and signs as nothing but a password does."""
+    """Return whether the value mixes letters, digits and signs in a way that only passwords do."""
     if not (any(c.isdigit() for c in value) and sum(c.isalpha() for c in value) >= 3) or is_lookup(value):  # noqa: PLR2004
         return False
     return is_strong(value) or (
@@ -185,7 +185,7 @@ _SIGNED = re.compile(r"[^\W\d_]{3,20}[!&+~^%*?$][^\W\d_]{0,20}\d{0,6}[!?]?")
 
 
 def _is_plain(value: str) -> bool:
-    """Return whether a word with digits may be a password: "bluefish482", "Zinnober-Falke-77", "kq8Zx2Lm"."""
+    """Return whether a word with digits may be a password, as in "bluefish482", "Zinnober-Falke-77" and "kq8Zx2Lm"."""
     if is_name(value) or is_measure(value) or is_lookup(value) and not _WORDS_DIGITS.fullmatch(value):
         return False
     return is_chosen(value) or _WORDS_DIGITS.fullmatch(value) is not None or is_generated(value)
@@ -196,7 +196,7 @@ _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def is_generated(value: str) -> bool:
-    """Return whether a short value is random: letters of both cases and digits that change all the time."""
+    """Return whether a short value is random: upper case, lower case and digits that alternate frequently."""
     if not 8 <= len(value) <= _LONGEST or not value.replace("-", "").replace("_", "").isalnum():  # noqa: PLR2004
         return False
     pieces = _PIECE.findall(value)
@@ -204,7 +204,7 @@ def is_generated(value: str) -> bool:
     return all(kinds) and len(pieces) * 2.2 >= len(value) - value.count("-") and not is_wordy(value)
 
 
-# What directly precedes a value that somebody tells
+# The text directly before a disclosed value
 _JOINED = re.compile(
     r"(?:[:=→：]|->|—|–|\b(?:is|was|are|be|ist|war|lautet|est|es|es:|é|è|to|auf|på|to|je|(?:salasan\w{1,4}|parool\w{0,2}) on|er|är|jest|este|estas|είναι|है|هي|هو|היא|הוא|là|adalah|ialah|ir|yra|е|это|через|pw|pwd|key|psk|пасс\w{0,4}|парол\w{1,2}|"
     r"with|using|via|mit|avec|con|com|с|by|try|use|enter|type|code|/|only|again|now|w/))[\"'`„“«(*]{0,2}\s{1,3}[\"'`„“«(*]{0,2}$|[:=：→][\"'`„“«(*\s]{0,3}$|[\"'`„“«]$",
@@ -219,7 +219,7 @@ def _follows(text: str, token: re.Match[str], word: tuple[int, int], between: st
     return _VERB.fullmatch(text, *word) is None or _OF_A_NETWORK.search(text, max(0, word[0] - 60), word[0]) is not None
 
 
-# One logs in to such a machine, and accounts and branches have such names, too.
+# Machines that one logs in to, and accounts and branches, have such names as well.
 _HOST_LIKE = re.compile(r"[a-z]+(?:[-_.][a-z]+){0,4}[-_.]\d{1,3}|[a-z]+(?:[-_.][a-z]+){1,4}\d{1,3}")
 _TO_A_HOST = re.compile(r"\b(?:to|on|at|into|onto|in|auf|bei|à|sur|en|su|w|do|в|на|op|på)\s{1,2}$", re.IGNORECASE)
 _VERB = re.compile(
@@ -236,7 +236,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 
-# Long random runs, with no name at all
+# Long random runs without any name
 
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~%@#$\\-])[A-Za-z0-9_+/=~.-]{20,400}(?![\w\\@%])")
 _LONG_ENOUGH = 32
@@ -256,7 +256,7 @@ _FILE_END = re.compile(r"\.(?:[a-z]{2,5}\d?|[a-z]\d?)$")
 
 
 def _random_runs(scanned: ScannedText) -> Iterator[Found]:
-    """Yield runs of letters of both cases and digits that no name contains."""
+    """Yield runs of mixed-case letters and digits that don't occur in names."""
     if "<random>" not in scanned.there:
         return
     text = scanned.text
@@ -274,7 +274,7 @@ def _random_runs(scanned: ScannedText) -> Iterator[Found]:
 
 
 def _without_name(start: int, value: str) -> tuple[int, str]:
-    """Return the value without the name that an equals sign joins to it."""
+    """Return the value and its position without a name joined to it by an equals sign."""
     name, sign, rest = value.partition("=")
     if not sign or not rest.strip("=") or len(name) >= _LONG_ENOUGH:
         return start, value
@@ -282,14 +282,14 @@ def _without_name(start: int, value: str) -> tuple[int, str]:
 
 
 def _is_public_block(text: str, start: int) -> bool:
-    """Return whether the run is in a certificate, in a public key or in data that is written as base64."""
+    """Return whether the run is in a certificate, a public key or base64 data."""
     left = max(0, start - 2_000)
     begin, data = text.rfind("BEGIN ", left, start), text.rfind("base64,", max(0, start - 400), start)
     return begin >= 0 and "PRIVATE" not in text[begin : begin + 40] and "-END" not in text[begin:start] or data >= 0
 
 
 def looks_generated(value: str) -> bool:
-    """Return whether letters of both cases and digits are mixed throughout the value, as in no name or path."""
+    """Return whether the value mixes upper case, lower case and digits throughout, unlike any name or path."""
     halves = value[: len(value) // 2], value[len(value) // 2 :]
     if not all(any(c.isupper() for c in half) and any(c.islower() for c in half) for half in halves):
         return False
@@ -307,7 +307,7 @@ def in_address(text: str, start: int) -> bool:
     return "://" in text[begin + 1 : start]
 
 
-# What commands print
+# Output of commands
 
 _COMMANDS = (
     r"(?:(?:(?:go)?pass (?:show |-c |generate )?[\w./@-]{2,80}|gopass [^\n]{0,80}|op (?:read|item get)\b[^\n]{0,160}|bw get (?:password|totp|notes)\b[^\n]{0,80}|lpass show\b[^\n]{0,80}|"
@@ -342,12 +342,12 @@ _NOT_PRINTED = re.compile(
 
 
 def prints_secret(command: str) -> bool:
-    """Return whether a command is there to print a secret, so that its output is one although nothing names it."""
+    """Return whether a command's purpose is to print a secret. Its output is then a secret even without a name."""
     return _PRINTING_COMMAND.search(command[:_LONGEST_COMMAND]) is not None
 
 
 def _outputs(scanned: ScannedText) -> Iterator[Found]:
-    """Yield what commands print that are there to print a secret."""
+    """Yield the output of commands whose purpose is to print secrets."""
     text = scanned.text
     if "\n" not in text or not scanned.has(_PRINT_NEEDS):
         return
@@ -369,7 +369,7 @@ def _outputs(scanned: ScannedText) -> Iterator[Found]:
             yield match.start("secret"), match.end("secret"), "password"
 
 
-# Shapes that nothing else has
+# Unmistakable formats
 
 _BITLOCKER = re.compile(r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])")
 _FOUR_BY_FOUR = re.compile(r"(?<![\w-])(?P<secret>[a-z]{4}(?: [a-z]{4}){3}|[a-z]{4}(?:-[a-z]{4}){3})(?![\w-])")
@@ -458,7 +458,7 @@ def _special(scanned: ScannedText) -> Iterator[Found]:
 
 
 def _numbers(scanned: ScannedText) -> Iterator[Found]:
-    """Yield recovery keys of disks, cards, and codes of doors and safes."""
+    """Yield recovery keys of disks, payment cards, and codes of doors and safes."""
     text = scanned.text
     if "<bitlocker>" in scanned.there:
         yield from ((*match.span(), "recovery-codes") for match in _BITLOCKER.finditer(text))
@@ -469,7 +469,7 @@ def _numbers(scanned: ScannedText) -> Iterator[Found]:
 
 
 def _groups(text: str) -> Iterator[Found]:
-    """Yield application passwords and seeds of authenticators, which are written in groups of four characters."""
+    """Yield application passwords and authenticator seeds, which are written in groups of four characters."""
     for match in _FOUR_BY_FOUR.finditer(text):
         letters = match["secret"].replace(" ", "").replace("-", "")
         named = _APP_PASSWORD.search(text, max(0, match.start() - 60), match.start())
@@ -482,7 +482,7 @@ def _groups(text: str) -> Iterator[Found]:
 
 
 def _wallets(text: str) -> Iterator[Found]:
-    """Yield keys of wallets, in hexadecimal or as a list of bytes."""
+    """Yield wallet keys, in hexadecimal or as a list of bytes."""
     for match in _WALLET_KEY.finditer(text):
         if not _ON_CHAIN.search(match["between"]) and not _ON_CHAIN.search(text, max(0, match.start() - 20), match.start()):
             yield *match.span("secret"), "key"
@@ -492,7 +492,7 @@ def _wallets(text: str) -> Iterator[Found]:
 
 
 def _phrases(text: str) -> Iterator[Found]:
-    """Yield passphrases of several words. Without quotes, they must not contain a function word."""
+    """Yield passphrases of several words. Without quotes, they must not contain function words."""
     for match in _HAS_BEEN.finditer(text):
         quoted = match["open"] and match["close"]
         if quoted or "phrase" in match[0].casefold() and not _SENTENCE.search(match["secret"]):

@@ -1,8 +1,8 @@
-"""Find secrets with a small neural network that weighs how a value looks and what is written around it.
+"""Find secrets with a small neural network that weighs a value's appearance and its surroundings.
 
-The other detectors know the wordings and syntaxes that somebody thought of. This one was trained on samples of many authors
-(benchmarks/train_secrets.py), so it also finds values in wordings of which only the parts are known. It looks at values within
-reach of a word for access, and its windows are bounded, so the time stays linear.
+The other detectors only know the wordings and syntaxes that their authors thought of. This one was trained on samples by many
+authors (benchmarks/train_secrets.py), so it also finds values in new combinations of known wordings. It examines values within
+reach of a word for access. Its windows are bounded, so the time stays linear.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _REACH = 150
 _AROUND = 60
 _LONGEST = 200
 _LONG = 20
-_LONGEST_DATA_FREE = 40  # longer values with the start of a digest or of encoded data are that
+_LONGEST_DATA_FREE = 40  # longer values that start like a digest or encoded data are skipped
 _OPENS_A_LINE = frozenset(":=：\\>|([{,")
 
-# Words for access by what they name. A distance to the nearest word of each group is a feature.
+# Words for access, grouped by meaning. The distance to the nearest word of each group is a feature.
 _GROUPS = (
     "passw passwd passwort passphrase passcode pass pwd pw~ pw: pw= mdp mot~de kennwort contrase contrasi senha clave wachtwoord hasł hesl lösen adgang kodeord salasan jelsz parol lozin "
     "zaporka šifr gesl parool slaptaž şifre sandi laluan khẩu пасс парол пассв κωδικ συνθημ पासवर्ड كلمة المرور סיסמ رمز گذر รหัส パスワード パスフレーズ 密码 密碼 口令 暗証 비번 비밀번호 암호 psk",
@@ -111,7 +111,10 @@ _SHAPES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A value that may be a secret. `form` is how it is written: 0 a word, 1 in quotes, 2 the words of a clause, 3 after a name."""
+    """A value that may be a secret.
+
+    `form` encodes its written form: 0 a word, 1 in quotes, 2 words of a clause, 3 after a name.
+    """
 
     start: int
     end: int
@@ -120,7 +123,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The weights of two layers, and the probability from which a value counts as a secret."""
+    """The weights of two layers, and the minimum probability of a secret."""
 
     mean: FloatArray
     scale: FloatArray
@@ -157,7 +160,7 @@ def load() -> Network:
 
 
 def find_by_network(scanned: ScannedText) -> list[Found]:
-    """Return the secrets that the network finds, in order and without overlaps."""
+    """Return the secrets found by the network, in order and without overlaps."""
     text, network = scanned.text, load()
     near = NearWords(scanned)
     found: list[tuple[float, Candidate]] = []
@@ -171,7 +174,7 @@ def find_by_network(scanned: ScannedText) -> list[Found]:
     found += _judged(text, near, batch, network)
     taken: list[Found] = []
     end = 0
-    # Of overlapping values, the one that begins first wins, and the longest of those
+    # Of overlapping values, the earliest wins, and among those the longest
     for _, candidate in sorted(found, key=lambda item: (item[1].start, -item[1].end)):
         if candidate.start >= end:
             taken.append((candidate.start, candidate.end, "password" if near.is_password(candidate) else "key"))
@@ -190,7 +193,7 @@ def _judged(text: str, near: NearWords, batch: list[Candidate], network: Network
 
 
 class NearWords:
-    """The places of words for access in a text, by group."""
+    """The positions of words for access in a text, by group."""
 
     def __init__(self, scanned: ScannedText) -> None:
         self.places = tuple(scanned.positions(stems) for stems in STEMS)
@@ -275,7 +278,7 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
         return False
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1
     if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
-        return False  # a value alone in its line belongs to the line before only if that one ends openly
+        return False  # a value alone on its line belongs to the preceding line only if that line is left open
     if not value.isalpha() or not (value.islower() or value.istitle() or value.isupper()):
         return True
     return _JOINED.search(text, max(0, start - 32), start) is not None
@@ -285,7 +288,7 @@ NUMBERS = 20 + len(_SHAPES) + 9 + 2 * len(_GROUPS) * 2 + 4
 
 
 def features(text: str, near: NearWords, candidate: Candidate) -> tuple[list[float], list[int]]:
-    """Return the numbers of a candidate, and the buckets of what it consists of and what surrounds it."""
+    """Return the numeric features of a candidate, and the buckets of its parts and its surroundings."""
     start, end, form = candidate.start, candidate.end, candidate.form
     value = text[start:end][:_LONGEST]
     left, right = text[max(0, start - _AROUND) : start], text[end : end + _AROUND // 2]

@@ -35,8 +35,8 @@ MARK = "[redacted:"
 class SecretRule:
     """A pattern for secrets. The text in its group `secret` is a secret if the function `accept` agrees.
 
-    The pattern is only tried on texts that contain at least one anchor from each group in `needs`. A pattern with `stems` starts
-    with one of them, and is only tried where they occur.
+    The pattern is tried only on texts that contain at least one anchor from each group in `needs`. A pattern with `stems` is
+    tried only where one of these prefixes occurs.
     """
 
     kind: str
@@ -100,7 +100,7 @@ _IS_DIGEST = re.compile(
 
 
 def _accept_header_named(match: re.Match[str]) -> bool:
-    """Accept the value of a header or cookie in code, unless it is the id of a session or an object."""
+    """Accept the value of a header or cookie in code, unless it is a session or object id."""
     name, value = match["name"].casefold(), match["secret"]
     if name == "key" or _UUID.fullmatch(value) and "session" in name or is_wordy(value):
         return False
@@ -110,7 +110,7 @@ def _accept_header_named(match: re.Match[str]) -> bool:
 
 
 def _accept_answer(match: re.Match[str]) -> bool:
-    """Accept a value from the sentence after one about a password, if the value looks chosen and contains digits."""
+    """Accept a value from the sentence after one about a password if it looks chosen and contains digits."""
     value = match["secret"]
     return (
         _accept_credentials(match)
@@ -126,7 +126,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 def _accept_named(match: re.Match[str]) -> bool:
     """Accept the random value of a name that ends in "key" or a similar word.
 
-    A hash is only accepted if the name is about cryptography or access.
+    Hashes are accepted only if the name is about cryptography or access.
     """
     value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
     if not name and _NO_KEY_NAME.search(match.string[max(0, match.start() - 24) : match.start()].rstrip(" \t")):
@@ -151,13 +151,13 @@ _OF_ACCESS = re.compile(
 
 
 def _accept_long_random(match: re.Match[str]) -> bool:
-    """Accept a value that follows the word "key" alone, unless the value looks like a git hash."""
+    """Accept a value after the bare word "key", unless it looks like a git hash."""
     value = match["secret"]
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
 def _accept_set(match: re.Match[str]) -> bool:
-    """Accept a value that is separated from the name by a space only. "Set token limit" contains no value."""
+    """Accept a value separated from its name only by a space. "Set token limit" contains no value."""
     value = match["secret"]
     return _accept_no_lookup(match) and (is_mixed(value) or looks_random(value)) and not is_wordy(value) or _is_strong(value)
 
@@ -205,7 +205,7 @@ _FILE_OR_HOST = re.compile(
 
 
 def _is_joined(match: re.Match[str]) -> bool:
-    """Return whether the value consists of hyphenated words that are given as a password in a language other than English."""
+    """Return whether the value consists of hyphenated words given as a password in a language other than English."""
     value, key = match["secret"].rstrip(".,;!?"), match["key"].casefold()
     if not _JOINED_WORDS.fullmatch(value) or not _is_password_key(key) or _is_short_key(key) and key not in ("clave",):
         return False
@@ -228,9 +228,9 @@ def _is_joined(match: re.Match[str]) -> bool:
 
 
 def _accept_in_prose(match: re.Match[str]) -> bool:
-    """Accept a value in prose that follows "is" or a colon.
+    """Accept a value in prose after "is" or a colon.
 
-    The value must not be a word, or it must be a word that can't describe a password.
+    It must not be a word, unless the word can't describe a password.
     """
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
     if key.casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", match.string[match.end("key") : match.start("secret")]):
@@ -273,7 +273,7 @@ def _accept_quoted(match: re.Match[str]) -> bool:
 def _accept_bare(match: re.Match[str]) -> bool:
     """Accept an unquoted value only if it looks random.
 
-    In code, other values are usually expressions. In prose, they are words.
+    In code, other unquoted values are usually expressions. In prose, they are words.
     """
     key, value = match["key"], match["secret"].rstrip(".,;")
     if is_placeholder(value) or is_lookup(value) and match["sep"] != "=":
@@ -300,7 +300,7 @@ def _accept_bare(match: re.Match[str]) -> bool:
 
 
 def _is_compound_name(match: re.Match[str]) -> bool:
-    """Return whether the name says whose password it is, as in "adminPassword" or "db_password"."""
+    """Return whether the name includes the password's owner, as in "adminPassword" or "db_password"."""
     before = match.string[match.start() - 1 : match.start()] if match.start() else ""
     return before in ("_", "-", ".") or before.islower() and match["key"][:1].isupper()
 
@@ -371,7 +371,7 @@ def _is_strong(value: str) -> bool:
 
 
 def _accept_phrase(match: re.Match[str]) -> bool:
-    """Accept a phrase if none of its words is a function word, since those occur in ordinary sentences."""
+    """Accept a phrase without function words, since those occur in ordinary sentences."""
     words = match["secret"].casefold().split()
     return not _SENTENCE.intersection(words) and not is_placeholder(match["secret"])
 
@@ -385,7 +385,7 @@ _ANOTHER_FIELD = re.compile(r"https?:|/|[A-Za-z_]\w{0,40}[=:]")
 
 
 def _is_key_body(value: str) -> bool:
-    """Return whether the value mixes upper case, lower case and digits throughout, as no name does."""
+    """Return whether the value mixes upper case, lower case and digits throughout, unlike any name."""
     halves = value[: len(value) // 2], value[len(value) // 2 :]
     return all(
         any(c.isdigit() for c in half) and any(c.isupper() for c in half) and any(c.islower() for c in half) for half in halves
@@ -440,7 +440,7 @@ _SAYS = (
     r"lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasanani?|şifre(?:m|si|miz)?|parolası|jelszó|пароль|пароля|паролем|geheimzahl|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
     r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?![A-Za-z0-9_\u00c0-\u04ff])"
 )
-# Nouns that turn the text into a statement about passwords instead of one that contains a password.
+# Nouns that make the text a statement about passwords rather than one that contains a password.
 _ABOUT = (
     r"(?!\s{0,2}(?:hash|algo|length|policy|policies|field|manager|column|table|type|format|cost|reset|check|page|rule|strength|entropy|generator|"
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|primari|for[áa]nea|ajena|únic|"
@@ -573,14 +573,14 @@ def _rule(
 ) -> SecretRule:
     """Create a rule.
 
-    One entry of `words`, and one of `also`, must occur in the text. Entries are literals in lower case or names of SHAPES.
+    One entry each of `words` and `also` must occur in the text. Entries are lower-case literals or names of SHAPES.
     """
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     needs = tuple(frozenset(group.casefold().split()) for group in (words, also) if group)
     return SecretRule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
 
 
-# Shapes of words, for rules that have no sufficiently specific literal. None of the shapes matches a space.
+# Shapes of words, for rules without a sufficiently specific literal. None of the shapes matches a space.
 SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "<user@>": re.compile(r"://[^\s'\"<>`]{1,300}@"),
@@ -598,7 +598,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "<pair>": re.compile(r"[\w.@\]-][/:]\w|^/$", re.MULTILINE),
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
-        # Not necessarily a secret: `secret_context` looks at it and at the text before it
+        # Not necessarily a secret: `secret_context` examines it together with the text before it
         "<random>": re.compile(r"(?=[\w+/=~.-]{0,30}\d)(?=[\w+/=~.-]{0,30}[A-Z])(?=[\w+/=~.-]{0,30}[a-z])[\w+/=~.-]{30}"),
         "<bitlocker>": re.compile(r"\d{6}-\d{6}-\d{6}-"),
         "<wif>": re.compile(r"(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50}"),
@@ -1204,7 +1204,7 @@ RULES: tuple[SecretRule, ...] = (
         r"\b(?:wlan|wi-?fi|netzwerk|network|router)[\w-]{0,14}\b[^\n.!?]{0,60}?[:=]\s{0,2}(?P<secret>\d{4}(?:[- ]\d{4}){3,4}|\d{16,20})(?![\d-])",
         stems="wlan wifi wi-fi netzwerk network router",
     ),
-    # A hexadecimal key or an identifier as the argument of a command that logs in
+    # A hexadecimal key or an identifier as the argument of a login command
     _rule(
         "key",
         "login auth activate authenticate authtoken set-token",
@@ -1331,7 +1331,7 @@ RULES: tuple[SecretRule, ...] = (
         lambda match: any(c in "234567" for c in match["secret"]),
         stems="2fa totp otp mfa authenticator",
     ),
-    # A hexadecimal key that is just called so
+    # A hexadecimal key that is merely called "key"
     _rule(
         "key",
         "key token",
@@ -1583,7 +1583,7 @@ RULES: tuple[SecretRule, ...] = (
 
 
 def _is_whole(match: re.Match[str]) -> bool:
-    """Return whether the value is a secret, since it is not a word or is not used as part of a sentence.
+    """Return whether the value is a secret: it is not a word, or is not used as part of a sentence.
 
     A German noun in a sentence needs an article.
     """
@@ -1593,7 +1593,7 @@ def _is_whole(match: re.Match[str]) -> bool:
 
 
 def _is_code_or_purpose(match: re.Match[str]) -> bool:
-    """Return whether the word belongs to code or states a purpose, and does not describe the password.
+    """Return whether the word belongs to code or states a purpose, and so does not describe the password.
 
     Examples are "username, password = split" and "the password to authenticate".
     """

@@ -1,4 +1,4 @@
-"""Distinguish a secret value from a placeholder, from code, or from a name that people chose. Pure functions."""
+"""Distinguish secret values from placeholders, code and human-chosen names. Pure functions."""
 
 from __future__ import annotations
 
@@ -111,14 +111,14 @@ _COMPOUND = re.compile(
 
 
 def is_compound(value: str) -> bool:
-    """Return whether hyphenated words describe something, as in "base64-encoded" and "up-to-date"."""
+    """Return whether hyphenated words form a description, as in "base64-encoded" and "up-to-date"."""
     return "-" in value and _COMPOUND.search(value.rstrip(".,;:!?")) is not None
 
 
 def is_lookup(value: str) -> bool:
     """Return whether an unquoted value is an expression in code.
 
-    Words with dots that end in a number are not, since people choose these.
+    Dotted words that end in a number are not, since people choose these as passwords.
     """
     head = value[:_LONG]
     return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
@@ -141,7 +141,7 @@ def is_mixed(value: str) -> bool:
 
 
 def is_wordy(value: str) -> bool:
-    """Return whether most letters are in pieces that look like words, as in a name that people chose."""
+    """Return whether the value consists mostly of word-like pieces, as human-chosen names do."""
     pieces = _PIECE.findall(value)
     letters = sum(map(len, pieces))
     return letters >= 3.2 * len(pieces) > 0 and sum(len(piece) for piece in pieces if _is_word(piece)) >= 0.6 * letters
@@ -156,7 +156,7 @@ def _is_word(piece: str) -> bool:
 def looks_random(value: str) -> bool:
     """Return whether a key looks random.
 
-    The longer the key is, the fewer digits it needs. Names that people chose don't look random.
+    The longer the key, the fewer digits it needs. Human-chosen names don't look random.
     """
     if is_measure(value) or not any(c.isalpha() for c in value):
         return False
@@ -177,11 +177,10 @@ def is_predicate(value: str) -> bool:
     return word in _PREDICATES or word in _NOT_VALUES or len(word) < 5 or _PREDICATE_ENDING.search(word) is not None
 
 
-# Find out which literals that patterns need occur in a text, and where.
+# Determine which literals required by patterns occur in a text, and where.
 #
-# A text is processed word by word. Most words of a log are already known, so most of a text costs one set operation. A pattern is
-# not tried at all if its literals are missing. The size of the cache is limited: it holds a maximum number of words, and only
-# short ones.
+# A text is processed word by word. Most words of a log are already cached, so most of a text costs one set operation. A pattern
+# is not tried at all if its literals are missing. The cache holds a limited number of words, and only short ones.
 _LONGEST_KNOWN = 24
 _MAX_KNOWN = 40_000
 
@@ -189,15 +188,15 @@ _MAX_KNOWN = 40_000
 class Anchors:
     """Finds literals and shapes in texts.
 
-    Literals are in lower case and contain no spaces. Shapes are patterns that match no space. The class is thread-safe, since
-    concurrent updates store the same values.
+    Literals are in lower case and contain no spaces. Shapes are patterns that match no space. Thread-safe, since concurrent
+    updates store the same values.
     """
 
     def __init__(self, literals: Iterable[str], shapes: Mapping[str, re.Pattern[str]]) -> None:
         folded = {literal.casefold() for literal in literals}
         self._plain = re.compile(_any_of(literal for literal in folded if literal.isascii()))
         self._foreign = tuple(literal for literal in folded if not literal.isascii())
-        # Where a literal occurs, its prefixes occur as well.
+        # If a literal occurs, its prefixes occur as well.
         self._begins = {literal: frozenset(other for other in folded if literal.startswith(other)) for literal in folded}
         self._shapes = tuple(shapes.items())
         self._without = set[str]()
@@ -269,7 +268,7 @@ def _any_of(literals: Iterable[str]) -> str:
 class Stems:
     """The prefixes of a pattern's matches.
 
-    They may contain spaces. To find a prefix, its longest part without spaces is searched for.
+    They may contain spaces. A prefix is located by its longest part without spaces.
     """
 
     def __init__(self, stems: Iterable[str]) -> None:
@@ -281,7 +280,7 @@ class Stems:
         self.parts = frozenset(self._by_part)
 
     def positions(self, low: str, there: frozenset[str]) -> list[int]:
-        """Return the positions of the prefixes in a lower-case text. `there` contains the literals that occur in it."""
+        """Return the positions of the prefixes in a lower-case text. `there` holds the literals that occur in it."""
         at: set[int] = set()
         for part in self.parts & there:
             for stem in self._by_part[part]:
@@ -299,7 +298,7 @@ def stems_in(line: str) -> Stems:
 
 
 class ScannedText:
-    """A text and the literals that occur in it. Results that several patterns need are computed once."""
+    """A text and the literals that occur in it. Results needed by several patterns are computed once."""
 
     __slots__ = ("_low", "_positions", "deadline", "text", "there")
 
@@ -311,7 +310,7 @@ class ScannedText:
         self._positions: dict[Stems, list[int]] = {}
 
     def low(self) -> str:
-        """The text in lower case, in which all positions are unchanged."""
+        """The text in lower case, with all positions unchanged."""
         if not self._low:
             self._low = self.text.replace("İ", "I").lower()
         return self._low
@@ -328,10 +327,10 @@ class ScannedText:
         return not self.there.isdisjoint(anchors)
 
     def changed(self, text: str) -> ScannedText:
-        """Return the text after parts of it were removed."""
+        """Return the scanned form of the text after parts of it were removed."""
         return self if text == self.text else ScannedText(text, self.there, self.deadline)
 
 
 def fold(text: str) -> str:
-    """Fold a text in the same way as patterns do when they ignore case."""
+    """Fold a text in the same way as case-insensitive patterns do."""
     return text.lower() if text.isascii() else text.replace("İ", "I").casefold()

@@ -1,8 +1,8 @@
 """Find the value of a named credential, in any syntax.
 
-Constants, flags, headers, attributes and words of a sentence all name a credential in the same way. Its value is the nearest
-token after or before the name that is neither punctuation nor a joining word. A walk over a few tokens on each side therefore
-covers all syntaxes and languages. What the value must look like depends on the name and on how closely the two are joined.
+Constants, flags, headers, attributes and words in a sentence all name credentials in the same way. The value is the nearest token
+before or after the name that is neither punctuation nor a joining word. A walk over a few tokens on each side therefore covers
+all syntaxes and languages. The requirements for the value depend on the name and on how closely the two are joined.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from memoryd.daydream.secret_words import (
     may_be_password,
 )
 
-_REACH = 220  # the number of characters to search on each side of a name
+_REACH = 220  # number of characters to search on each side of a name
 _MAX_TOKENS = 14
-_MAX_WORDS = 6  # the maximum number of plain words between a name and the sign that joins its value to it
+_MAX_WORDS = 6  # maximum number of plain words between a name and the sign that joins its value to it
 _LONGEST_NAME = 60
 _SHORTEST = 6
 _SHORTEST_KEY = 16
-_DIGITS = 3  # the minimum length of a run of letters that is not a word
+_DIGITS = 3  # minimum length of a run of letters that is not a word
 _SHORTEST_BARE_KEY = 20
 
 
 class ValueRequirement(Enum):
-    """What the value of a name must look like."""
+    """Requirements for the value of a name."""
 
     PASSWORD = auto()
-    SECRET = auto()  # a key that people may also have chosen themselves
+    SECRET = auto()  # a key that may also have been chosen by a person
     KEY = auto()
     ANY_KEY = auto()  # "key" alone, which names many things
 
@@ -72,7 +72,7 @@ _CHOSEN = frozenset("secret cookie credential credentials".split())
 _OF_NETWORK = frozenset("wpa wpa2 wpa3 wifi wlan network ssid hotspot".split())
 _BARE_KEY = frozenset("key keys schlüssel clé llave chave chiave klucz ключ ключа clef".split())
 _TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex list b64 base64".split())
-# Qualifiers that make a key give access
+# Qualifiers that make a key grant access
 _ACCESS = frozenset(
     """api app auth admin access account service signing sign encryption encrypt aes hmac cipher fernet crypt master shared
     deploy storage client bot webhook license licence licen recovery unseal root personal session bearer refresh jwt
@@ -140,8 +140,8 @@ _NOT_ABOUT = re.compile(
 class _Join:
     """How a value is joined to its name."""
 
-    hard: bool  # they are joined by a sign, a quote or "is"
-    words: int  # there are plain words in between
+    hard: bool  # joined by a sign, a quote or "is"
+    words: int  # number of plain words in between
     quoted: bool
     prose: bool = False  # an article precedes the name
 
@@ -175,7 +175,7 @@ def find_named(scanned: ScannedText) -> list[Found]:
 
 
 def _name_around(text: str, at: int) -> tuple[int, int]:
-    """Return the identifier or word around a position."""
+    """Return the identifier or word at a position."""
     start, least, end, most = at, max(0, at - _LONGEST_NAME), at, min(len(text), at + _LONGEST_NAME)
     while start > least and (text[start - 1].isalnum() or text[start - 1] in "_-.$"):
         start -= 1
@@ -185,9 +185,9 @@ def _name_around(text: str, at: int) -> tuple[int, int]:
 
 
 def _asked(text: str, start: int, end: int) -> ValueRequirement | None:
-    """Return what the value of a name must look like, judging by the last part of the name.
+    """Return the requirements for the value of a name, judging by the last part of the name.
 
-    Return None if the name is not that of a credential.
+    Return None if it is not the name of a credential.
     """
     pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
     while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
@@ -235,13 +235,13 @@ def _word_after(text: str, at: int) -> str:
 
 @dataclass(slots=True)
 class _Way:
-    """The tokens between a name and its value, as far as the search has passed them."""
+    """State of the search from a name to its value."""
 
     loose: bool  # the name is also a verb, so only a sign or "is" joins a value to it
-    syntax: bool = False  # there was a sign of some syntax
-    joined: bool = False  # the last word or sign joins what follows to the name
-    changed: bool = False  # there was a word like "changed" or "set"
-    words: int = 0  # the number of plain words
+    syntax: bool = False  # a syntactic sign was passed
+    joined: bool = False  # the last word or sign joins the next token to the name
+    changed: bool = False  # a word like "changed" or "set" was passed
+    words: int = 0  # number of plain words
 
     def passes(self, word: str, core: str, hard: bool) -> None:
         """Record a word that may occur between a name and its value."""
@@ -254,7 +254,7 @@ class _Way:
 
 
 def _behind(text: str, at: int, asked: ValueRequirement, loose: bool) -> tuple[int, int] | None:
-    """Return the value that follows a name."""
+    """Return the value after a name."""
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MAX_TOKENS):
         between, raw = text[end : token.start()], token[0]
@@ -326,7 +326,7 @@ def _may_cross(between: str, way: _Way) -> bool:
 
 
 def _ahead(text: str, at: int, asked: ValueRequirement) -> tuple[int, int] | None:
-    """Return the value that precedes a name, as in "put X in API_KEY" and "X as the token"."""
+    """Return the value before a name, as in "put X in API_KEY" and "X as the token"."""
     left = max(0, text.rfind("\n", max(0, at - _REACH // 2), at) + 1, at - _REACH // 2)
     tokens = [*_TOKEN.finditer(text, left, at)]
     end, joins, comment = at, 0, False
@@ -377,7 +377,7 @@ def _trimmed(raw: str) -> str:
 
 
 def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
-    """Return whether a value matches what its name requires.
+    """Return whether a value meets the requirements of its name.
 
     The more loosely the two are joined, the stricter the check is.
     """
@@ -404,7 +404,7 @@ _NAME_OF_ONE = re.compile(
 
 
 def is_picked(value: str) -> bool:
-    """Return whether the word looks like a password that somebody chose, in any context."""
+    """Return whether the word looks like a human-chosen password, in any context."""
     return (_WEAK.fullmatch(value) is not None or is_strong(value) or is_chosen(value)) and not is_placeholder(value)
 
 
@@ -419,7 +419,7 @@ def _is_key(value: str, asked: ValueRequirement, join: _Join) -> bool:
     return plain or looks_random(value) and not is_wordy(value)
 
 
-# Arguments of calls that log somebody in
+# Arguments of login calls
 
 _CALL_WORDS = frozenset(("<call>",))
 _CALL = re.compile(
@@ -434,7 +434,7 @@ _KEYED = re.compile(
     r"[\"'`](?P<secret>[^\"'`\s]{6,200})[\"'`]",
     re.IGNORECASE,
 )
-# A flag for a password and its value, as items of a list
+# A password flag and its value, as items of a list
 _FLAGGED = re.compile(r"[\"'](?:-p|-pw|-P|-a|--pass\w{0,8})[\"']\s{0,2},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']")
 _ARGUMENT = re.compile(r"(?P<quote>[\"'`])(?P<secret>[^\"'`\s]{6,200})(?P=quote)")
 
@@ -458,7 +458,7 @@ def _keyed(text: str) -> Iterator[Found]:
             yield *match.span("secret"), "password"
 
 
-# A user name and a password next to each other
+# A user name and a password side by side
 
 _PAIR_WORDS = frozenset("<pair> admin root postgres deploy administrator".split())
 _PAIR = re.compile(

@@ -1,8 +1,8 @@
 """Find secrets by nearby words.
 
-Such a word may be before or after the value in a clause, in a column head, or in the name of a value. `secret_rules` covers how
-secrets are written. This module only uses what a word such as "password" implies about the words next to it. Words are looked up
-in sets, for a few words on each side, so that the time stays linear.
+Such a word may be before or after the value in a clause, in a column head, or in the name of a value. `secret_rules` covers the
+written forms of secrets. This module only uses the implications of a word such as "password" for the words next to it. Words are
+looked up in sets, for a few words on each side, so that the time stays linear.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memoryd.daydream.secret_values import (
 Found = tuple[int, int, str]
 
 MARK = "[redacted:"
-_REACH = 120  # the number of characters to examine on each side of a word
+_REACH = 120  # number of characters to examine on each side of a word
 _WORDS_BACK = 6
 _WORDS_ON = 9
 _MIN_PASSWORD = 4
@@ -42,7 +42,7 @@ _KEY = (
     r"(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|licen[sc]e|recovery|unseal|rescue|emergency|root|activation|personal access|session|bearer|refresh|hmac|jwt|cookie)"
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
-# Matches at the start of a word, or of the last part of a German compound with a hyphen, as in "WLAN-Passwort"
+# Matches at the start of a word, or of the last part of a German hyphenated compound, as in "WLAN-Passwort"
 WORD_START = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
 _KEYWORD = re.compile(rf"{WORD_START}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _PASSWORD_STEMS = stems_in(
@@ -139,7 +139,7 @@ def _in_mark(text: str, start: int) -> bool:
 
 
 class _Words:
-    """The words of a text, which are split and folded only once."""
+    """The words of a text, split and folded only once."""
 
     def __init__(self, text: str) -> None:
         self._chosen: dict[int, bool] = {}
@@ -155,7 +155,7 @@ class _Words:
         ]
 
     def chosen(self, number: int) -> bool:
-        """Return whether a word looks like a password that somebody chose."""
+        """Return whether a word looks like a human-chosen password."""
         known = self._chosen.get(number)
         if known is None:
             raw = self.raws[number]
@@ -191,7 +191,7 @@ class _Words:
         return [*zip(self.starts[least:number], self.raws[least:number], strict=True)]
 
     def after(self, at: int) -> list[tuple[int, str, str]]:
-        """Return the next few words of the sentence, each together with its folded form."""
+        """Return the next few words of the sentence, each with its folded form."""
         number, out = bisect_left(self.starts, at), []
         if number and (rest := self.raws[number - 1][at - self.starts[number - 1] : at - self.starts[number - 1] + _REACH]):
             out.append((at, rest, rest.casefold().strip(_STRIPPED)))
@@ -239,7 +239,7 @@ def _before(text: str, word: re.Match[str], words: _Words, password: bool) -> tu
     tokens = words.before(word.start())
     for steps in range(1, min(_WORDS_BACK, len(tokens))):
         joint = tokens[-steps][1].casefold().strip(_QUOTES)
-        if joint in ("=", ":="):  # the word before it shows that it is a name
+        if joint in ("=", ":="):  # the preceding word shows that it is a name
             return None
         if joint in _AS or joint in _IS:
             return _joined_before(text, word, tokens[:-steps], joint, password)
@@ -260,7 +260,7 @@ _LONE_ANSWER = re.compile(
 
 
 def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
-    """Yield values in the same sentence that look like chosen passwords and not like names."""
+    """Yield values in the same sentence that look like chosen passwords rather than names."""
     answer = _LONE_ANSWER.match(text, word.end())
     if answer is not None and is_chosen(answer["secret"]):
         yield answer.start("secret"), answer["secret"]
@@ -277,7 +277,7 @@ def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tupl
 
 
 def _random_near(word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
-    """Yield runs of high entropy that are next to the name of a key, in the same sentence."""
+    """Yield high-entropy runs next to the name of a key, in the same sentence."""
     first, last = words.sentence(word.start(), word.end())
     for number in range(first, last):
         if words.random(number) and not word.start() <= words.starts[number] < word.end():
@@ -300,7 +300,7 @@ _RUN = re.compile(r"[A-Za-z0-9_+=~-]{14,200}")
 def is_chosen(value: str) -> bool:
     """Return whether the value looks like a chosen password.
 
-    Such a value is a long word with digits and perhaps punctuation. It must not look like the name of a machine or branch.
+    This means a long word with digits and perhaps punctuation that does not look like the name of a machine or branch.
     """
     if _SIGN_INSIDE.fullmatch(value):
         return not is_placeholder(value)
@@ -378,7 +378,7 @@ def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tup
 
 
 def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[int, int] | None:
-    """Return the first value that "is" or a similar word joins to the words before it."""
+    """Return the first value that "is" or a similar word joins to the preceding words."""
     joined = changed = False
     before = ""
     for number, (start, raw, folded) in enumerate(tokens):
@@ -401,7 +401,7 @@ def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[i
 
 
 def _is_joined(value: str, raw: str, before: str, number: int, password: bool) -> bool:
-    """Return whether a value after "is" is a secret. For a password, a word in quotes is also accepted."""
+    """Return whether a value after "is" is a secret. A quoted word also counts as a password."""
     near = (number <= _CLAUSE_WORDS or before in _IS) and (password or before.isalpha())
     if value and (is_strong(value) or _may_be_secret(value, password, near=near)):
         return True
@@ -425,7 +425,7 @@ _TIES = frozenset(
 def _is_passphrase_after(text: str, word: re.Match[str], phrase: str) -> bool:
     """Return whether the words after "with passphrase" form a passphrase.
 
-    They do if none of them is a function word.
+    They do unless one of them is a function word.
     """
     before = text[max(0, word.start() - 30) : word.start()].casefold().split()
     return "phrase" in word[0].casefold() and bool(ASKS_FOR.intersection(before[-2:])) and not _TIES.intersection(phrase.split())
@@ -436,7 +436,7 @@ def _quoted(raw: str) -> bool:
 
 
 def _bare(start: int, raw: str) -> tuple[int, str]:
-    """Return a word without quotes and without punctuation that ends a sentence."""
+    """Return a word without quotes and sentence-ending punctuation."""
     if _CALL.search(raw):
         return start, ""
     head = len(raw) - len(raw.lstrip(_QUOTES))
@@ -448,7 +448,7 @@ _CALL = re.compile(r"[A-Za-z_]\(")
 
 
 def is_about(text: str, at: int) -> bool:
-    """Return whether the next word turns the text into a statement about passwords, as in "the password policy"."""
+    """Return whether the next word makes the text a statement about passwords, as in "the password policy"."""
     if text[at : at + 2] in ("'s", "’s"):
         return text[at + 2 : at + 3] == " " and is_about(text, at + 2)
     if _FILE_NAME.match(text, at):
@@ -474,7 +474,7 @@ def _clause_ends(text: str, at: int) -> bool:
 
 
 def may_be_password(value: str) -> bool:
-    """Return whether a value may be a password where a password is expected."""
+    """Return whether a value may be a password where one is expected."""
     return _may_be_secret(value, password=True, near=True)
 
 
@@ -552,7 +552,7 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{3,20}(?:[-_.][^\W\d_]{3,20}){1,4}")
 
 
 def _is_chosen_words(value: str) -> bool:
-    """Return whether the value consists of words joined by hyphens or similar signs that don't describe a password."""
+    """Return whether the value consists of words that are joined by hyphens or similar signs and don't describe a password."""
     return _TWO_WORDS.fullmatch(value) is not None and not is_compound(value) and not is_placeholder(value) and not is_lookup(value) or _TWO_WORDS.fullmatch(value) is not None and "." in value and not _NAME.match(value)  # fmt: skip
 
 
@@ -648,7 +648,7 @@ _COLUMN = re.compile(
     re.IGNORECASE,
 )
 _COLUMN_CJK = re.compile(r"[^\x00-\x7f]{0,6}(?:密码|密碼|口令|密钥|パスワード|暗証番号|비밀번호|암호)")
-# Every head of a column that contains secrets has one of these.
+# Every head of a column of secrets contains one of these.
 _HEADS = stems_in(
     "pass pwd pw kennwort losungswort mot~de mdp code phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin key token secret cookie "
     "session schlüssel jeton clé llave chave chiave ключ токен секрет otp 2fa 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호"
@@ -657,7 +657,7 @@ _NO_CSV = re.compile(r"^\s|[\"'()=.:]|[,;]\s*$")
 _RULED = re.compile(r"[\s|:│┃+=─━┼-]*$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "¦": "|"})
 _MAX_ROWS = 200
-_LONGEST_ROW = 4_000  # longer lines are not rows of a table that a person wrote
+_LONGEST_ROW = 4_000  # longer lines are not rows of a hand-written table
 _MAX_CELLS = 40
 
 
@@ -690,7 +690,7 @@ def _plain(line: str) -> str:
 
 
 def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
-    """Return the columns that contain secrets, the separator, and a value in the line itself."""
+    """Return the columns with secrets, the separator, and a value in the line itself."""
     line, value = _plain(line), None
     for bar in _bars(line):
         columns, found = _header(line, bar)
@@ -720,7 +720,7 @@ def _cells(line: str, bar: str) -> list[tuple[int, str]]:
 
 
 def _header(line: str, bar: str) -> tuple[dict[int, bool], tuple[int, int] | None]:
-    """Return the columns that contain secrets if this is the head of a table, or the value after a name in a row."""
+    """Return the columns with secrets if this is a table's head, or the value after a name in a row."""
     cells = _cells(line, bar)
     filled = [cell for _, cell in cells if cell]
     columns: dict[int, bool] = {}
@@ -794,7 +794,7 @@ _NUMBERED_BY = re.compile(
 _CODE_GOES_ON = frozenset(
     "is as was for when if to and on that this but it i from your my the just now again works expires this in please der die as ist als war und wenn est et si es y e é è это и если — – - that's".split()
 )
-# What a number may count: plurals, and units that have no plural.
+# Things that a number may count: plurals, and units that have no plural.
 _COUNTED = re.compile(
     r"(?:[a-z]{2}s|[a-z]{3}en|[a-z]{3}er|ов|ей|ых|нд|ут|и|ы)$|^(?:people|chars?|ms|px|kb|mb|gb|sec|min|mal|times|секунд|минут|of|lines?|percent|prozent|byte|bytes|euro|dollar|usd|eur|mal|zeichen|oder|or|x|до|или)$"
 )
@@ -904,7 +904,7 @@ _SEED_REACH = 400
 
 
 def _without_ties(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield runs of twelve or more words that contain no function words."""
+    """Yield runs of twelve or more words without function words."""
     stretch: list[re.Match[str]] = []
     for word in [*_SEED_WORD.finditer(match.string, match.start(), match.end()), None]:
         if word is not None and word[0] not in _NO_SEED:
@@ -1001,7 +1001,7 @@ _ASSIGNED_WORDS = frozenset("pass pwd pw _pat secret token key cred auth salt ds
 
 
 def _names(text: str) -> Iterator[Found]:
-    """Yield values of names that end in a word for secrets. A plain word only counts if it is alone on the line."""
+    """Yield values of names that end in a word for secrets. A plain word counts only if it is alone on its line."""
     if "=" not in text:
         return
     for match in _ASSIGNED.finditer(text):
@@ -1059,7 +1059,7 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
     return len(value) >= 5 and not (quoted and not upper and not key.startswith(("PA", "PW")) and not is_mixed(value))  # noqa: PLR2004
 
 
-# For "apiKey = a + b", find the strings that were assigned to these names
+# For "apiKey = a + b", find the strings assigned to these names
 _COMPOSED = re.compile(
     r"(?:key|token|secret|passw\w{0,6}|pwd)\w{0,8}[\"']?[ \t]{0,3}(?:=|:|:=)[ \t]{0,3}[fb]?[\"'`]?(?P<parts>(?:[$#]?\{?[A-Za-z_]\w{0,40}\}?(?:[ \t]{0,3}(?:\+|\.{1,2}|&|<>|~)[ \t]{0,3}|(?<=\})(?=[$#{])|(?=\$))){1,8}[$#]?\{?[A-Za-z_]\w{0,40}\}?)",
     re.IGNORECASE,

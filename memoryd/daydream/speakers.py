@@ -1,8 +1,8 @@
 """Convert one line of a session log to turns.
 
-Each turn belongs to its actual speaker and does not contain the text that the client added. Supports the lines of Claude Code 1.0
-to 2.1, and the `stream-json` output of `claude -p`. Unknown lines are counted by reason and skipped. Nothing here raises on
-unexpected values.
+Each turn is attributed to its actual speaker, without text added by the client. Supports the lines of Claude Code 1.0 to 2.1, and
+the `stream-json` output of `claude -p`. Unknown lines are counted by reason and skipped. Nothing here raises on unexpected
+values.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from memoryd.daydream.redact import Redacted, redact, redact_output, strip_priva
 from memoryd.daydream.secret_context import prints_secret
 from memoryd.llm import is_internal_text
 
-# What the reader remembers between two readings of a log, stored as JSON in the cursor. Its size is limited.
+# The reader's memory between two readings of a log, stored as JSON in the cursor. Its size is limited.
 #
 # Everything here depends only on the lines before the cursor, never on how the reading was divided.
 
@@ -44,12 +44,12 @@ CONTEXT_CHARS = 1_000
 
 
 def short_hash(text: str) -> str:
-    """Return ten hex digits, which are sufficient to distinguish the lines of one log."""
+    """Return ten hex digits, enough to distinguish the lines of one log."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=5).hexdigest()
 
 
 def queued_uuid(text: str) -> str:
-    """Return the identity of a queued prompt. Its line in the log has no uuid."""
+    """Return the identity of a queued prompt, whose line in the log has no uuid."""
     return f"queued {short_hash(text.strip())}"
 
 
@@ -58,12 +58,11 @@ class ParserState:
     """Identities of recent lines, names of called tools, expected repetitions of prompts, the last turns, and the branch.
 
     Attributes:
-        queued: The offset, line and hash of pending queued prompts. Their text stays in the log.
+        queued: The offset, line and hash of pending queued prompts. Their text remains in the log.
         heard: Hashes of the prompts that were read because a session ended with them in the queue. They may still be withdrawn.
         path: The lines from the root to the newest line, as short hashes. Prompts have the prefix `p`, and other lines `-`.
         printing: Recent calls whose output is a secret, since their command prints one.
         chained: Whether a line named its parent, so that a prompt without one starts at the root.
-
     """
 
     seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -83,7 +82,7 @@ class ParserState:
     printing: list[str] = field(default_factory=list)
 
     def in_order(self, at: datetime | None, not_after: datetime | None) -> datetime | None:
-        """Return the time of a line, but never a time before that of the lines above it, as the clock may have been set back.
+        """Return the time of a line, adjusted so that times never decrease, as the clock may have been set back.
 
         A time after the log's last modification is not trusted. A line with such a time, or without a time, gets the time of the
         line above.
@@ -120,7 +119,7 @@ class ParserState:
         self.echoes = [*self.echoes, short_hash(text)][-ECHO_LIMIT:]
 
     def take_echo(self, text: str) -> bool:
-        """Return whether the text repeats a queued prompt. The expected repetition is then removed."""
+        """Return whether the text repeats a queued prompt. If so, the repetition is no longer expected."""
         code = short_hash(text)
         if code not in self.echoes:
             return False
@@ -128,7 +127,7 @@ class ParserState:
         return True
 
     def enqueue(self, text: str, offset: int, line: int) -> None:
-        """Record the position of a queued prompt in the log."""
+        """Record a queued prompt's position in the log."""
         self.queued = [*self.queued, (offset, line, short_hash(text.strip()))][-QUEUE_LIMIT:]
 
     def unqueue(self, text: str, *, strict: bool = False) -> None:
@@ -142,7 +141,7 @@ class ParserState:
             del self.queued[max(place, 0)]
 
     def withdraw(self, text: str) -> str:
-        """Withdraw a queued prompt. Return the hash of its line if it was already read, and an empty text otherwise."""
+        """Withdraw a queued prompt. Return the hash of its line if it was already read, and an empty string otherwise."""
         code = short_hash(queued_uuid(text))
         if code not in self.heard:
             return ""
@@ -152,8 +151,8 @@ class ParserState:
     def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
         """Add a line to the branch.
 
-        A prompt that continues an older line abandons the lines after it. Return the short hashes of these lines. Lines of
-        parallel tools form branches as well, but only a rewound prompt abandons one.
+        A prompt that continues an older line abandons the lines after it; their short hashes are returned. Lines of parallel
+        tools form branches as well, but only a rewound prompt abandons one.
         """
         left = self._leave(parent) if prompt else set()
         self.chained = self.chained or bool(parent)
@@ -167,8 +166,8 @@ class ParserState:
             code = short_hash(parent)
             end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
         else:
-            # After a single prompt, this means that the user edited it. After several prompts, it is a new start in the same
-            # log, which abandons nothing.
+            # After a single prompt, a missing parent means that the user edited it. After several prompts, it is a fresh start in
+            # the same log, which abandons nothing.
             prompts = sum(mark[0] == "p" for mark in self.path)
             end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
         if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
@@ -217,7 +216,7 @@ def _put(table: OrderedDict[str, Any], key: str, value: Any, limit: int) -> None
 def load_memo(text: str) -> ParserState | None:
     """Load the output of `ParserState.dump`.
 
-    Return None if the data is damaged or from another version, so that reading starts over.
+    Returns None if the data is damaged or from another version, so that reading starts over.
     """
     if not text:
         return ParserState()
@@ -269,9 +268,9 @@ def turn_from_dict(values: Mapping[str, Any]) -> Turn:
     )
 
 
-# Extract what the user really typed from texts with the role `user`.
+# Extract the text actually typed by the user from messages with the role `user`.
 #
-# The client wraps commands, adds reminders and hook output, and puts its own notices in place of prompts. This text is never the
+# The client wraps commands, adds reminders and hook output, and replaces prompts with its own notices. This text is never the
 # user's. Pure functions.
 
 OBSERVER_MARKERS = ("<observed_from_primary_session>", "specialized observer tool for creating searchable memory")
@@ -307,7 +306,7 @@ _CLIENT_STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """What the user typed (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
+    """The typed text (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
 
     text: str = ""
     command: str = ""
@@ -315,16 +314,16 @@ class UserText:
 
 
 def strip_client(text: str) -> str:
-    """Remove the blocks that the client, its hooks or memoryd added.
+    """Remove blocks added by the client, its hooks or memoryd.
 
     Each block extends to the last closing tag of its name, since its content may contain closing tags. In text that is not the
-    user's, an unclosed block is kept, unless memoryd injected it. Such a block extends to the end.
+    user's, an unclosed block is kept, unless memoryd injected it: then it extends to the end.
     """
     return _scan(text, unclosed=False)[0] if "<" in text else text
 
 
 def _scan(text: str, *, unclosed: bool) -> tuple[str, bool]:
-    """Return the text outside of the client's blocks, and whether there is a closing tag without an opening one.
+    """Return the text outside the client's blocks, and whether there is a closing tag without an opening one.
 
     With `unclosed`, a block without a closing tag extends to the end of the text.
     """
@@ -357,7 +356,7 @@ def _client_tags(text: str) -> list[re.Match[str]]:
 
 
 def _typed_in(text: str) -> str:
-    """Return what the user typed in one text of the log. The result is empty if the parts of the text can't be distinguished."""
+    """Return the typed text in one text of the log. The result is empty if its parts can't be distinguished."""
     rest, stray = _scan(text, unclosed=True)
     return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
 
@@ -388,17 +387,17 @@ def clean(text: str) -> str:
 
 
 def is_client_text(text: str) -> bool:
-    """Return whether the whole text is a notice of the client. It is recognised by its start."""
+    """Return whether the whole text is a notice from the client, recognised by its start."""
     return text.lstrip().startswith(_CLIENT_STARTS)
 
 
 def clean_user(text: str) -> UserText:
-    """Return what the user typed in a text with the role `user`."""
+    """Return the typed part of a text with the role `user`."""
     return typed_text([text])
 
 
 def typed_text(texts: Sequence[str]) -> UserText:
-    """Return what the user typed in the text blocks of one message.
+    """Return the typed part of one message's text blocks.
 
     The client writes its own blocks separately from the prompt. A block that can't be parsed alone is joined with the others.
     """
@@ -425,13 +424,13 @@ def without_colours(text: str) -> str:
 
 
 def _is_balanced(text: str) -> bool:
-    """Return whether each of the client's blocks in the text is also closed in it."""
+    """Return whether each client block that is opened in the text is also closed in it."""
     names = [(match["name"].casefold(), bool(match["close"])) for match in _client_tags(text)]
     return {name for name, close in names if close} == {name for name, close in names if not close}
 
 
 def _command(text: str) -> UserText:
-    """Return the arguments that were typed after a slash command."""
+    """Return the arguments typed after a slash command."""
     name = _COMMAND_NAME.search(text)
     start, end = text.find(_ARGS_OPEN), text.rfind(_ARGS_CLOSE)
     args = text[start + len(_ARGS_OPEN) : end if end > start else len(text)] if start >= 0 else ""
@@ -439,16 +438,16 @@ def _command(text: str) -> UserText:
 
 
 def foreign_run(text: str) -> str:
-    """Return why a session with this first prompt is not a person's.
+    """Return the kind of automated session that this first prompt belongs to: own_run or observer.
 
-    The result is own_run, observer, or empty for a person's session.
+    The result is empty for a person's session.
     """
     if is_internal_text(text.lstrip()):
         return "own_run"
     return "observer" if any(marker in text for marker in OBSERVER_MARKERS) else ""
 
 
-# The user's answers to the client's questions (AskUserQuestion), together with the texts of the options. Pure functions.
+# The user's answers to the client's questions (AskUserQuestion), with the texts of the options. Pure functions.
 
 _ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
 _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)", re.IGNORECASE)
@@ -458,7 +457,7 @@ _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|р
 class AnsweredQuestion:
     """A question and its answer.
 
-    `offered` means that the answer is an option in the agent's words, and not typed text.
+    `offered` means that the answer is an option in the agent's words rather than typed text.
     """
 
     question: str
@@ -471,7 +470,7 @@ def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
 
     Args:
         tool: The tool's name.
-        text: What the model was shown.
+        text: The text shown to the model.
         result: The client's own record. If it contains the options, an answer that is an option is returned as
             "label: description". Without a record, options can't be distinguished from typed text.
     """
@@ -500,7 +499,7 @@ def _string(value: Any) -> str:
 def _text(value: Any) -> str:
     """Return an answer as text.
 
-    It may be a text, a list of texts, or, in early versions of the client, a list of blocks with a text.
+    It may be a string, a list of strings, or, in early versions of the client, a list of blocks with a text.
     """
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
@@ -509,7 +508,7 @@ def _text(value: Any) -> str:
 
 
 def _options(questions: Any) -> dict[str, dict[str, str]]:
-    """Return the description of each option, by the question and the label of the option."""
+    """Return the description of each option, by question and label."""
     out: dict[str, dict[str, str]] = {}
     for entry in questions if isinstance(questions, list) else []:
         options = entry.get("options") if isinstance(entry, Mapping) else None
@@ -521,7 +520,7 @@ def _options(questions: Any) -> dict[str, dict[str, str]]:
 
 
 def _with_descriptions(answer: str, options: Mapping[str, str]) -> str:
-    """Add descriptions of the options that the answer names. The client's record joins several options by commas."""
+    """Add the descriptions of the chosen options. The client's record joins several options with commas."""
     chosen = [answer] if answer in options else [label for label in options if _names(answer, label)]
     if not chosen:
         return answer
@@ -529,7 +528,7 @@ def _with_descriptions(answer: str, options: Mapping[str, str]) -> str:
 
 
 def _names(answer: str, label: str) -> bool:
-    """Return whether the label is one of the answer's parts. A label may contain commas."""
+    """Return whether the label is one of the answer's parts. Labels may contain commas."""
     return re.search(rf"(?:\A|, ){re.escape(label)}(?:\Z|, )", answer) is not None
 
 
@@ -545,7 +544,7 @@ _REJECTED = (
     "The user doesn't want to take this action right now",
     "[Request interrupted by user for tool use]",
 )
-# The client's own record of a rejection. Any tool could imitate the text of the result.
+# The client's own record of a rejection. The result text alone could be imitated by any tool.
 _REJECTION_MARK = "User rejected tool use"
 _REJECTS = frozenset({"reject", "rejected", "deny", "denied"})
 _SAID = "the user said:\n"
@@ -561,7 +560,7 @@ _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """The limits on the characters of one turn's text and of one tool result, and on the seconds for one line."""
+    """Limits on the characters of one turn's text and of one tool result, and on the seconds for one line."""
 
     turn: int = 24_000
     result: int = 800
@@ -571,7 +570,7 @@ class TextLimits:
 def _cut_middle(text: str, limit: int) -> str:
     """Cut out the middle of a text.
 
-    In a long paste or output, both the start and the end, which contains the errors, matter.
+    In a long paste or output, both the start and the end (with the errors) matter.
     """
     if len(text) <= limit:
         return text
@@ -595,7 +594,7 @@ def _moment(turn: Turn) -> str:
 def _blocks(content: Any) -> list[Mapping[str, Any]]:
     """Return the content as a list of blocks.
 
-    A plain text becomes one block. Anything else is dropped.
+    Plain text becomes one block. Anything else is dropped.
     """
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -619,7 +618,7 @@ def _uncoloured(content: Any) -> list[str]:
 
 
 def _joined(content: Any) -> str:
-    """Join all text blocks, so that a code fence that spans several blocks is recognised."""
+    """Join all text blocks, so that a code fence spanning several blocks is recognised."""
     return "\n".join(_texts(content))
 
 
@@ -627,12 +626,11 @@ class EntryReader:
     """Converts the entries of a log, one after another, to turns without secrets.
 
     Attributes:
-        skipped: The number of skipped lines for each reason.
+        skipped: The number of skipped lines by reason.
         redacted: The number of secrets of each kind.
         left: Short hashes of the uuids of lines on branches that the user left (/rewind, edit and send again).
         at: The offset of the current line.
         not_after: The latest time at which the lines can have been written.
-
     """
 
     def __init__(
@@ -673,7 +671,7 @@ class EntryReader:
         return turns
 
     def _follow(self, entry: Entry, turns: list[Turn]) -> None:
-        """Track the active branch. If a prompt continues an older line, record the lines that it abandons."""
+        """Track the active branch. If a prompt continues an older line, record the abandoned lines."""
         uuid, sidechain = _string(entry.get("uuid")), entry.get("isSidechain") is True
         if not uuid or sidechain or "parentUuid" not in entry:
             return
@@ -711,7 +709,7 @@ class EntryReader:
         return []
 
     def _safe(self, text: str, limit: int, redacting: Callable[[str, Deadline], Redacted] = redact) -> str:
-        """Redact the text, then cut it.
+        """Redact the text, then truncate it.
 
         A first, generous cut limits the work without leaving half a secret in the result.
         """
@@ -754,14 +752,14 @@ class EntryReader:
         elif reason:
             self._skip(reason)
         elif base.sidechain or entry.get("planContent"):
-            # The agent wrote the prompt of a subagent, and the plan that is passed to a new session.
+            # The agent wrote subagent prompts and the plan that is passed to a new session.
             yield from self._said(strip_private(text), base)
         else:
             self._memo.unqueue(text, strict=True)
             yield from self._typed(texts, base)
 
     def _typed(self, texts: list[str], base: Turn, via: str = "prompt") -> Iterator[Turn]:
-        """Yield typed text as turns. The user's own words come first, followed by what was pasted or quoted."""
+        """Yield typed text as turns: the user's own words first, then pasted or quoted text."""
         typed = typed_text(texts)
         if typed.interrupt:
             yield replace(base, kind=TurnKind.INTERRUPT)
@@ -845,7 +843,7 @@ class EntryReader:
             yield from self._answers(tool, text, entry.get("toolUseResult"), base)
 
     def _answers(self, tool: str, text: str, result: Any, base: Turn) -> Iterator[Turn]:
-        """Yield the user's answers to AskUserQuestion, where options include their description.
+        """Yield the user's answers to AskUserQuestion, each option followed by its description.
 
         `detail` contains the question.
         """
@@ -904,7 +902,7 @@ class EntryReader:
 
 
 def _is_rejection(entry: Entry, tool: str) -> bool:
-    """Return whether the client itself records that the user rejected this call.
+    """Return whether the client itself recorded that the user rejected this call.
 
     The log may contain the unchanged result of a tool server, so only the client's own record counts.
     """
@@ -926,7 +924,7 @@ def _is_queued_prompt(attachment: Entry) -> bool:
 
 
 def _reason_not_prompt(text: str, entry: Entry) -> str:
-    """Return why a text with the role `user` is not a person's prompt. The result is empty if it is one."""
+    """Return the reason why a text with the role `user` is not a person's prompt, or an empty string if it is one."""
     if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
         return "compaction"
     if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:

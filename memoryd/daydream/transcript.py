@@ -2,7 +2,7 @@
 
 A log is read by byte offset. The cursor contains a fingerprint of the bytes before the offset. If the fingerprint no longer
 matches, or the file is shorter, the log was rewritten and is read again (`Piece.reset`). Writing the same memory twice has no
-effect. A line that is still being written is left for the next time.
+effect. A line that is still being written is left for the next reading.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LogLine:
 
 
 class _Assembler:
-    """Assembles lines from blocks of a file. Lines that are too long are discarded."""
+    """Assembles lines from blocks of a file. Overlong lines are discarded."""
 
     def __init__(self, start: int, number: int, limit: int, skipping: bool) -> None:
         self.end = start
@@ -87,7 +87,7 @@ class _Assembler:
         return line
 
     def feed(self, block: bytes) -> Iterator[LogLine]:
-        """Yield the lines that are completed by this block."""
+        """Yield the lines completed by this block."""
         start = 0
         while (stop := block.find(b"\n", start)) >= 0:
             self._hold(block[start:stop])
@@ -105,7 +105,7 @@ class _Assembler:
 def read_lines(
     stream: BinaryIO, start: int, number: int, *, limit: int, block_bytes: int, skipping: bool = False
 ) -> Iterator[LogLine]:
-    """Yield the lines that start at offset `start` or later.
+    """Yield the lines that start at or after offset `start`.
 
     Args:
         stream: The file.
@@ -113,7 +113,7 @@ def read_lines(
         number: The number of lines before `start`.
         limit: The maximum number of bytes in a line.
         block_bytes: The number of bytes to read at once.
-        skipping: Whether `start` is inside an over-long line.
+        skipping: Whether `start` is inside an overlong line.
     """
     stream.seek(start)
     assembler = _Assembler(start, number, limit, skipping)
@@ -137,17 +137,17 @@ def fingerprint(stream: BinaryIO, offset: int) -> str:
     return hasher.hexdigest()
 
 
-# The part of the reader's memory that is stored in the cursor. It contains no text of the log, only the positions of the last
+# The part of the reader's memory that is stored in the cursor. It contains no text from the log, only the positions of the last
 # turns.
 #
 # When reading continues, the turns are read again from there, so that no table contains a prompt.
 
-# A function that returns the turns of the line at this offset. The second argument is the number of the line.
+# Returns the turns of the line at this offset. The second argument is the line number.
 TurnsAt = Callable[[int, int], list[Turn]]
 
 
 def without_text(context: str, starts: Mapping[int, int]) -> str:
-    """Replace the texts in the dumped memory by positions. `starts` contains the offset of each line."""
+    """Replace the texts in the dumped memory with positions. `starts` holds the offset of each line."""
     values = orjson.loads(context)
     found = [(turn, starts.get(turn["line"])) for turn in values["turns"]]
     values["turns"] = [{"kind": turn["kind"], "line": turn["line"], "at": at} for turn, at in found if at is not None]
@@ -164,7 +164,7 @@ def places(context: str) -> dict[int, int]:
 
 
 def with_text(context: str, turns_at: TurnsAt) -> str:
-    """Restore the texts that `without_text` replaced. Turns that can't be read any more are omitted."""
+    """Restore the texts that `without_text` replaced. Turns that can no longer be read are omitted."""
     try:
         values = orjson.loads(context) if context else None
         if not isinstance(values, dict):
@@ -178,7 +178,7 @@ def with_text(context: str, turns_at: TurnsAt) -> str:
 def _read_carried(named: list[dict[str, Any]], turns_at: TurnsAt) -> list[Turn]:
     memo, lines = ParserState(), dict[int, list[Turn]]()
     for values in named:
-        if "text" in values:  # the text is still in the memory of this process
+        if "text" in values:  # the text is still in this process's memory
             memo.keep_context(turn_from_dict(values))
             continue
         at = int(values["at"])
@@ -227,12 +227,11 @@ class LogChunk:
     Attributes:
         more: Whether a limit was reached, so that reading must continue from `cursor`.
         reset: Whether the log was rewritten and is read again.
-        skipped: The number of skipped lines for each reason.
+        skipped: The number of skipped lines by reason.
         redacted: The number of removed secrets of each kind.
         start: The offset at which reading began.
         left: Short hashes of the uuids of lines, in this or an earlier piece, that the user has rewound since.
         given_up: The line numbers of the lines that took too long.
-
     """
 
     turns: tuple[Turn, ...]
@@ -269,7 +268,7 @@ def read_transcript(
         path: The log.
         cursor: Where to continue.
         limits: The limits of the piece.
-        final: Whether nobody writes to the file any more. If so, a last line that is complete but has no line end is read.
+        final: Whether the file is no longer being written. If so, a last line that is complete but has no line end is read.
         known: Returns whether the uuid of a line was seen in another log, since a resumed session may start with a copy of
             that log.
         apart: Returns whether lines from a folder must be skipped. A session may enter an excluded folder and leave it again.
@@ -289,7 +288,7 @@ def read_transcript(
 
 
 def cursor_at_end(transcript: str, session: str) -> Cursor | None:
-    """Return a cursor at the end of a log that must not be opened. Return None if there is no such file."""
+    """Return a cursor at the end of a log that must not be opened, or None if there is no such file."""
     try:
         size = log_status(Path(transcript)).size
     except (OSError, ValueError):
@@ -298,7 +297,7 @@ def cursor_at_end(transcript: str, session: str) -> Cursor | None:
 
 
 def first_folder(transcript: str) -> str:
-    """Return the folder that the first lines of a log name, or an empty text. Nothing else of these lines is used."""
+    """Return the folder named in a log's first lines, or an empty string. Nothing else in these lines is used."""
     path = Path(transcript)
     try:
         if folder := client_of_log(path).log_folder(path):
@@ -311,7 +310,7 @@ def first_folder(transcript: str) -> str:
 
 
 def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | None = None) -> dict[int, list[Turn]]:
-    """Return the turns of single lines by line number. Each line is read separately. Raises TranscriptError."""
+    """Return the turns of individual lines by line number. Each line is read separately. Raises TranscriptError."""
     bounds, last, out = limits or ReadLimits(), max(lines, default=0), dict[int, list[Turn]]()
     try:
         with open_log(path) as stream:
@@ -387,8 +386,8 @@ def _read(
 def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
     """Complete a cursor that was moved while the log must not be opened.
 
-    Its lines are only counted, and no fingerprint is computed. If the log is shorter by now, reading starts at its end, as later
-    text can't be distinguished from what must be skipped.
+    Its lines are only counted, and no fingerprint is computed. If the log has become shorter, reading starts at its end, as later
+    text can't be distinguished from text that must be skipped.
     """
     if cursor.fingerprint or not cursor.offset:
         return cursor
@@ -402,14 +401,14 @@ def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
 
 
 def _entry_at(stream: BinaryIO, offset: int, number: int, limits: ReadLimits) -> Any:
-    """Return the JSON value of the line that starts there."""
+    """Return the JSON value of the line that starts at the offset."""
     lines = read_lines(stream, offset, number - 1, limit=limits.line_bytes, block_bytes=limits.block_bytes)
     line = next(lines, None)
     return _parse(line.data.removeprefix(_BOM).strip()) if line is not None and line.data is not None else None
 
 
 def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
-    """Return a function that reads the turns of one line again, independently of the lines before."""
+    """Return a function that rereads the turns of one line, independently of the preceding lines."""
     return lambda offset, number: _turns_of(_entry_at(stream, offset, number, limits), number, limits)
 
 
@@ -427,7 +426,7 @@ def _text_limits(limits: ReadLimits) -> TextLimits:
 
 
 def _written_by(path: Path) -> datetime | None:
-    """Return the time by which all lines of the log were written. A day is added, since clocks may differ."""
+    """Return a time by which all lines of the log were written. A day is added, since clocks may differ."""
     try:
         changed_at = log_status(path).changed_at
     except (OSError, ValueError):  # the log was deleted in the meantime
@@ -472,20 +471,20 @@ class _Reading:
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
                 return line.complete
             slow = time.monotonic() - begun > self._limits.line_seconds
-            if slow or taken >= self._limits.lines:  # several lines were slow: keep what was read first
+            if slow or taken >= self._limits.lines:  # several lines were slow: keep the lines read so far first
                 return line.complete
         return False
 
     def _may_take_unfinished(self, line: LogLine, final: bool) -> bool:
         """Return whether to take a line without a line end.
 
-        If the line is already too long, it is skipped. If it is complete and the log is final, it is read.
+        An overlong line is skipped. A complete line is read if the log is final.
         """
         return line.data is None or (final and isinstance(_parse(line.data), Mapping))
 
     def _take(self, line: LogLine) -> None:
         if line.data is None:
-            # A line that is skipped in several readings only counts once.
+            # A line skipped in several readings counts only once.
             self.entries.skipped["oversize"] += int(not self._memo.skipping)
         else:
             self._take_data(line.data, line.number)
@@ -524,7 +523,7 @@ class _Reading:
         self._add(turns)
 
     def take_undelivered(self, stream: BinaryIO) -> None:
-        """Read, from the log again, the queued prompts that are still pending when the log is complete."""
+        """Reread the queued prompts that are still pending when the log is complete."""
         queued, self._memo.queued = self._memo.queued, []
         for offset, number, _ in queued:
             self._starts[number] = offset
@@ -543,7 +542,7 @@ class _Reading:
     def _is_apart(self, entry: Mapping[str, Any]) -> bool:
         """Return whether the line was written in a folder that must not be read.
 
-        For a line without a folder, the previous line decides.
+        A line without a folder is treated like the preceding line.
         """
         cwd = entry.get("cwd")
         if isinstance(cwd, str) and cwd:
@@ -562,7 +561,7 @@ class _Reading:
             self.session = name if isinstance(name, str) and name.isascii() else ""
 
     def moved_cursor(self, stream: BinaryIO) -> Cursor:
-        """Return the cursor after the lines that were taken."""
+        """Return the cursor after the lines taken so far."""
         live = self._memo.dump()
         return replace(
             self._cursor,
@@ -581,7 +580,7 @@ _BROKEN = object()
 def _parse(data: bytes) -> Any:
     """Parse JSON.
 
-    Return `_BROKEN` if that fails even after invalid bytes and NUL padding were dropped.
+    Return `_BROKEN` if parsing fails even after dropping invalid bytes and NUL padding.
     """
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
@@ -591,7 +590,8 @@ def _parse(data: bytes) -> Any:
         return _BROKEN
 
 
-# The start of a session's log shows whether it is one, and contains the first prompt, by which a user recognises the session.
+# The start of a file shows whether it is a session's log. It also contains the first prompt, by which users recognise the
+# session.
 #
 # It is read each time, and nothing of it is stored.
 
@@ -604,7 +604,7 @@ _LIMITS = ReadLimits(tokens=2_000, bytes=512_000, line_bytes=200_000)
 def is_log(path: Path) -> bool:
     """Return whether a file may be a session's log.
 
-    It may if it is empty, or if a line in its first 64 kB starts a JSON object.
+    This is the case if it is empty, or if a line in its first 64 kB starts a JSON object.
     """
     try:
         with open_log(path) as stream:
@@ -615,7 +615,7 @@ def is_log(path: Path) -> bool:
 
 
 def first_prompt(transcript: str) -> str:
-    """Return the first text that the user typed, on one line and without secrets.
+    """Return the first text typed by the user, on one line and without secrets.
 
     The result is empty if there is none.
     """
