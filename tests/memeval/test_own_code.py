@@ -97,6 +97,7 @@ def test_the_result_can_be_read_and_is_kept_for_the_commands() -> None:
     assert run("results", result.run_id).exit_code == 0
 
 
+@pytest.mark.slow
 def test_hits_of_any_usual_form_are_read_and_traced() -> None:
     texts: list[str] = []
 

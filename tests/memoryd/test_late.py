@@ -57,6 +57,7 @@ def test_turns_know_what_was_said_before_and_after_whatever_the_order_of_writing
     assert near[items[10].id] == (items[2].id, "")
 
 
+@pytest.mark.slow
 def test_statements_are_ordered_the_same_whether_neighbours_are_asked_for_or_not(
     service: Orchestrator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

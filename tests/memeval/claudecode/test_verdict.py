@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from memeval.claudecode.grid import cell_values, compare_all, lines_of
 
 HAIKU, OPUS = "claude-haiku-4-5", "claude-opus-5-5"
@@ -111,6 +113,7 @@ def test_unscored_is_neither_right_nor_wrong() -> None:
     assert (one["questions"], one["left_out"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_the_question_of_the_grid_has_one_line() -> None:
     summary = compare_all(cell_values([result("plugin", HAIKU, [1.0, 0.0] * 50), result("off", OPUS, [1.0, 0.0] * 50)]), 1)
     (line,) = lines_of(summary)

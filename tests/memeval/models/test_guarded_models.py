@@ -67,6 +67,7 @@ def test_an_answer_from_the_cache_costs_nothing_and_another_temperature_misses_i
     assert len(server.seen) == 2
 
 
+@pytest.mark.slow
 def test_a_model_is_safe_for_threads(server: ModelServer) -> None:
     server.script(Reply("temperature is not supported", status=400), Reply("fine"))
     model = open_model(f"{server.url}#m")

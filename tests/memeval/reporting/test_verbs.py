@@ -53,6 +53,7 @@ def test_compare_shows_wins_losses_ties_and_p(memeval: Call) -> None:
     assert done.stderr.endswith("Seed 20240229.\n")
 
 
+@pytest.mark.slow
 def test_results_and_comparisons_are_printed_as_latex(memeval: Call) -> None:
     table = memeval("results", "bad", "good", "--latex").stdout
     assert table.startswith("% sample\n\\begin{tabular}") and "good & good & " in table and "bm25" not in table

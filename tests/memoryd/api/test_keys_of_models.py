@@ -49,6 +49,7 @@ def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]
     api.close()
 
 
+@pytest.mark.slow
 def test_a_models_keys_put_nothing_before_what_the_user_said(desk: Desk) -> None:
     for said in SAID.values():
         desk.call("remember", content=said)

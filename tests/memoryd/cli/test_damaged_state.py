@@ -31,6 +31,7 @@ def test_memories_are_found_while_state_db_is_damaged_and_nothing_is_written(ter
     Client(mine.paths).stop(60)
 
 
+@pytest.mark.slow
 def test_a_model_is_answered_nothing_while_it_is_not_known_what_is_off(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

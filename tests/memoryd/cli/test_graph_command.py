@@ -10,6 +10,7 @@ from memoryd.cli import console
 from tests.memoryd.cli.conftest import Terminal
 
 
+@pytest.mark.slow
 def test_the_graph_around_a_name_and_a_memory_and_the_names_there_are(terminal: Terminal) -> None:
     one = terminal.json("remember", "`make seed` fills the tables of `db/ferry.sql`.")["id"]
     two = terminal.json("remember", "Nobody edits `db/ferry.sql` by hand.")["id"]

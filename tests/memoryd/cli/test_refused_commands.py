@@ -229,6 +229,7 @@ def test_restoring_what_was_replaced_swaps_the_two_and_says_so(terminal: Termina
     assert terminal.json("show", older)["memory"]["status"] == "superseded"
 
 
+@pytest.mark.slow
 def test_what_is_not_part_of_an_export_is_named_and_the_rest_is_kept(terminal: Terminal, tmp_path: Path) -> None:
     mine = replace(terminal, home=tmp_path / "home")
     mine.run("remember", "The otter sleeps by the river.")

@@ -33,6 +33,7 @@ def press(terminal: Terminal, keys: str, monkeypatch: pytest.MonkeyPatch) -> str
     return result.output
 
 
+@pytest.mark.slow
 def test_each_key_does_what_it_says_and_a_finished_walk_counts_as_seen(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import orjson
+import pytest
 
 from tests.memoryd.cli.conftest import Terminal
 
 
+@pytest.mark.slow
 def test_a_router_is_trained_shown_and_a_broken_one_is_named_by_the_doctor(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.json("router", "show")["used"] == "rules"
     rows = {

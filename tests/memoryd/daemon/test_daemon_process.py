@@ -66,6 +66,7 @@ def lines(path: Path) -> list[Any]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+@pytest.mark.slow
 def test_nothing_spooled_is_lost_over_kills_at_any_point(settings: Settings, client: Client) -> None:
     noted = settings.home / "noted"
     for round, kill_after in enumerate((1, 40, 150)):
@@ -96,6 +97,7 @@ def test_a_signal_ends_it_cleanly(settings: Settings, client: Client, number: Si
     assert (settings.home / "noted").read_text() == "closed\n"
 
 
+@pytest.mark.slow
 def test_the_second_of_two_processes_ends_with_0_and_names_the_first(settings: Settings, client: Client) -> None:
     first = start(settings)
     until(client.is_running)
@@ -127,6 +129,7 @@ def test_a_daemon_that_cannot_start_is_shown_with_its_last_words(settings: Setti
     until(result)  # on a busy machine no interpreter has come so far in half a second
 
 
+@pytest.mark.slow
 def test_a_daemon_that_hangs_is_named(settings: Settings, client: Client) -> None:
     process = start(settings)
     until(client.is_running)

@@ -83,6 +83,7 @@ def test_each_turn_begins_the_silence_again(world: World, log: Log) -> None:
     assert llm.calls == []
 
 
+@pytest.mark.slow
 def test_a_long_session_takes_one_call_for_each_full_piece(world: World, log: Log) -> None:
     asked, llm = model(world)
     turns, tokens = 60, 0

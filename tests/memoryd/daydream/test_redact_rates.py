@@ -45,6 +45,7 @@ def test_each_kind_has_a_secret_that_is_found() -> None:
     assert all(kinds.values()), kinds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [

@@ -144,6 +144,7 @@ def test_nobodys_words_gain_trust(items: list[MemoryItem]) -> None:
             assert change.after.content in said_by_user
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(memories(), st.integers(-400, 400))
 def test_a_clock_that_jumps_raises_nothing_and_drops_nothing_for_good(items: list[MemoryItem], days: int) -> None:

@@ -74,6 +74,7 @@ def test_a_row_that_counts_twice_is_as_good_as_the_row_twice() -> None:
     assert np.allclose(twice, counted, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_feedback_is_learned_from_and_never_tested_on() -> None:
     labelled = [LabelledQuery(f"what is the reason for {n}?", Backend.HYBRID if n % 2 else Backend.MARKDOWN) for n in range(40)]
     sure = [LabelledQuery(f"please show number {n} neighbourhood", Backend.MARKDOWN) for n in range(200)]

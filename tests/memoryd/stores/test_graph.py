@@ -109,6 +109,7 @@ def test_a_name_that_everything_mentions_counts_less_than_a_rare_one(store: Grap
     assert found[0].score > 2 * found[1].score
 
 
+@pytest.mark.slow
 def test_a_name_with_ten_thousand_mentions_does_not_explode(store: GraphStore) -> None:
     store.write_many([make(i, "hub", entities=("Hub",)) for i in range(10_000)])
     found = store.related(make(5).id, depth=4, k=100_000)
