@@ -1,4 +1,4 @@
-"""Benchmarks: loaders that turn official files into cases, and the sources of the files.
+"""Benchmarks: loaders that convert official files to cases, and the sources of those files.
 
 - reading: reads the records of data files one at a time, with errors that name the file, the record and the field
 - source: finds local files, or downloads them from a URL or a Hugging Face data set (cache, checksum, resume, progress)

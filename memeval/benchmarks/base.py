@@ -1,8 +1,8 @@
 """Shared parts of loaders: options, files, opaque ids and question types.
 
 Ids are opaque. Session `s12` is the twelfth session of its case by time, and its fifth turn is `s12:5`. The original ids of
-the data set are kept in `Session.source_id` and in question metadata, which no system under test ever sees. Turn metadata is
-passed to systems, so loaders must not put gold there.
+the data set are kept in `Session.source_id` and in question metadata, neither of which is passed to a system under test. Turn
+metadata is passed to systems, so loaders must not put gold there.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class RawTurn:
 
 
 class FileBenchmark(ABC):
-    """A benchmark that reads `source`, which is a file or a folder of files.
+    """A benchmark that reads `source`, a file or a folder of files.
 
-    A loader declares its `OPTIONS` and their defaults, and yields its cases in `_cases`.
+    Subclasses declare their `OPTIONS` with defaults, and yield their cases in `_cases`.
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = EMPTY
@@ -52,7 +52,7 @@ class FileBenchmark(ABC):
         return self.spec.name
 
     def cases(self) -> Iterator[Case]:
-        """Yield the cases one at a time. Raises a DataError that names the file, the record and the field."""
+        """Yield the cases one at a time. Raises DataError with the file, the record and the field."""
         seen: set[str] = set()
         for case in self._cases():
             if case.id in seen:
@@ -71,9 +71,9 @@ class FileBenchmark(ABC):
         return data_files(self.source, self.SUFFIXES)
 
     def type_of(self, category: Field, name: str | None = None) -> QuestionType:
-        """Return the unified type that the YAML file gives for the benchmark's own category.
+        """Return the unified type assigned to the benchmark's own category in the YAML file.
 
-        The field's text is the default category.
+        The category defaults to the field's text.
         """
         key = category.scalar() if name is None else name
         try:
@@ -99,7 +99,7 @@ def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
 
 
 def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """Return the file itself, or the files of a folder that have these suffixes and aren't hidden. Raises DataError."""
+    """Return the file itself, or all non-hidden files of a folder with one of the suffixes. Raises DataError."""
     if source.is_file():
         return [source]
     found = sorted(path for path in source.rglob("*") if path.name.endswith(suffixes) and not path.name.startswith("."))
@@ -109,9 +109,9 @@ def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 def build_session(number: int, said: Iterable[RawTurn], at: datetime | None = None, source_id: str = "") -> Session:
-    """Build a session and give its turns ids.
+    """Build a session and assign ids to its turns.
 
-    Blank turns are skipped, but they are counted, so that the ids of other turns don't depend on them.
+    Blank turns are skipped but still counted, so that the ids of the other turns match their positions.
     """
     turns = tuple(
         Turn(f"s{number}:{index}", turn.role, turn.text, turn.speaker, turn.at or at, turn.metadata)
@@ -132,7 +132,7 @@ def role_of(role: Field) -> str:
 
 
 def passages(text: str, words: int) -> Iterator[str]:
-    """Split a text into passages of at most `words` words. The text is split at line ends where possible."""
+    """Split a text into passages of at most `words` words, at line ends where possible."""
     piece: list[str] = []
     count = 0
     for line in _short_lines(text, words):
@@ -156,7 +156,7 @@ def _short_lines(text: str, words: int) -> Iterator[str]:
 
 
 def document_sessions(pieces: Iterable[str], turns_each: int = 16) -> tuple[Session, ...]:
-    """Turn the passages of a document into user sessions, for benchmarks whose memory is a text."""
+    """Turn the passages of a document into user sessions, for benchmarks with a text as memory."""
     group: list[RawTurn] = []
     sessions: list[Session] = []
     for piece in pieces:

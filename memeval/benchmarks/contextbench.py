@@ -1,7 +1,7 @@
-"""ContextBench: which parts of a repository a coding task needs, by file, block and line.
+"""ContextBench: the parts of a repository needed for a coding task, by file, block and line.
 
 Records are SWE-bench-like tasks with `gold_context`, a list (often as a string) of `{file, start_line, end_line}`. The code
-itself is not part of the data. The option `repos` names a folder of checkouts, which are named `<instance_id>/` or
+itself is not part of the data. The option `repos` is the path of a folder with checkouts named `<instance_id>/` or
 `<owner>__<name>/<base_commit>/`. Without this option, cases have gold but nothing to ingest.
 """
 
@@ -21,7 +21,7 @@ from memeval.core.types import Case, Session
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A range of lines in a file. Lines are counted from 1, and both ends are included."""
+    """A range of lines in a file. Line numbers start at 1, and both ends are inclusive."""
 
     file: str
     start: int

@@ -1,7 +1,7 @@
 """ConvoMem: evidence items of six categories, and the conversations that contain the evidence of each item.
 
-The category is the folder's name (`.../changing_evidence/2_evidence/x.json`), or the item's own `category`. Items come with
-evidence conversations only. The option `fillers` adds conversations of other items of the same file as distractors.
+The category is the folder's name (`.../changing_evidence/2_evidence/x.json`), or the item's own `category`. Items contain only
+evidence conversations. The option `fillers` adds distractor conversations from other items in the same file.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from memeval.core.types import Case, Question, QuestionType, Session
 class ConvoMem(FileBenchmark):
     """Read files of the form `{"evidence_items": [...]}`, or files with an array or lines of items.
 
-    A file has only a few megabytes and is read whole. The option `fillers` is the number of conversations to add, which are
-    drawn with `seed`. They are placed before, between and after the evidence.
+    Files have only a few megabytes and are read whole. The option `fillers` is the number of conversations to add. They are
+    drawn with `seed` and placed before, between and after the evidence.
     """
 
     OPTIONS = {"fillers": 0, "seed": 0}
@@ -63,13 +63,13 @@ class ConvoMem(FileBenchmark):
         )
 
     def _prefix(self, path: Path) -> str:
-        """Return the path below the data folder without its suffix. It is unique, while file names repeat between categories."""
+        """Return the path relative to the data folder, without suffix. Unlike the file name, it is unique across categories."""
         relative = Path(path.name) if path == self.source else path.relative_to(self.source)
         return relative.as_posix().partition(".json")[0]
 
 
 def _items(path: Path) -> list[Field]:
-    """Yield the items of a file, numbered from 1."""
+    """Return the items of a file, numbered from 1."""
     if path.name.removesuffix(".gz").endswith(".jsonl"):
         return list(file_records(path))
     whole = Field(load_json(path), str(path), "1")
@@ -86,7 +86,7 @@ def _category(item: Field, path: Path, known: Mapping[str, QuestionType]) -> str
 
 
 def _key(conversation: Field) -> str:
-    """Return a key that identifies a conversation. This is its id, or its text if it has no id."""
+    """Return a key that identifies a conversation: its id, or its text if it has no id."""
     if conversation["id"].present:
         return conversation["id"].scalar()
     return repr(conversation["messages"].value)
@@ -98,7 +98,7 @@ def _session(number: int, conversation: Field) -> Session:
 
 
 def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Match evidence messages to turns, using each turn once. Also return the messages that match no turn."""
+    """Match evidence messages to turns, using each turn once. Also return the unmatched messages."""
     found: list[str] = []
     unresolved: list[str] = []
     for message in evidences.items() if evidences.present else []:
@@ -113,7 +113,7 @@ def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tupl
 
 
 def _texts(item: Field) -> tuple[str, ...]:
-    """Return the texts of the evidence messages in the form that the official judge for facts expects."""
+    """Return the texts of the evidence messages in the form expected by the official judge for facts."""
     evidences = item["message_evidences"]
     return tuple(message["text"].text() for message in evidences.items()) if evidences.present else ()
 

@@ -1,8 +1,8 @@
 """LoCoMo: ten long conversations between two people, and 1,986 questions about them.
 
 Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes refers to turns that
-do not exist. What can be resolved becomes evidence, and the rest is kept in the question's metadata. The metadata also keeps
-the entries exactly as the official script reads them (`evidence_entries`), because its recall needs them.
+do not exist. Resolvable entries become evidence, and the rest are kept in the question's metadata. The metadata also keeps
+all entries exactly as the official script reads them (`evidence_entries`), because they are needed for its recall.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from memeval.core.types import Case, Question, Session
 _SESSION = re.compile(r"session_(\d+)")
 _EVIDENCE = re.compile(r"D\s*:?\s*(\d+)\s*:\s*(\d+)")
 Spot = tuple[int, int]
-"""Number of a session and of a turn in it."""
+"""The numbers of a session and of a turn within it."""
 
 
 @dataclasses.dataclass(slots=True)
 class _Conversation:
     """A conversation, and the positions of its sessions and turns.
 
-    Sessions are found by number. Turns are found by their numbers and by their ids as the data set writes them.
+    Sessions are found by number. Turns are found by their numbers and by the data set's spelling of their ids.
     """
 
     case: Case
@@ -40,7 +40,7 @@ class _Conversation:
 class Locomo(FileBenchmark):
     """Read `locomo10.json`.
 
-    With the option `captions`, the caption of a shared photo is put into the turn, as the official code does.
+    With the option `captions`, captions of shared photos are included in the turn, as in the official code.
     """
 
     OPTIONS = {"captions": True}
@@ -120,13 +120,13 @@ def _no_answer(field: Field) -> tuple[str, ...]:
 
 
 def _sessions(conversation: Field) -> list[tuple[int, Field]]:
-    """Return the sessions by number. A date key without a session is ignored."""
+    """Return the sessions sorted by number. Date keys without a session are ignored."""
     found = ((_SESSION.fullmatch(key), field) for key, field in conversation.fields())
     return sorted(((int(match.group(1)), field) for match, field in found if match and field.present), key=lambda pair: pair[0])
 
 
 def _spots(number: int, field: Field, session: Session) -> tuple[dict[Spot, str], dict[str, str]]:
-    """Return the position of each `dia_id` of a session, by its numbers and as it is written. A blank turn has no position."""
+    """Return the turn ids of a session, keyed by the numbers in `dia_id` and by its exact text. Blank turns are omitted."""
     kept = {turn.id for turn in session.turns}
     spots: dict[Spot, str] = {}
     named: dict[str, str] = {}
@@ -142,9 +142,9 @@ def _spots(number: int, field: Field, session: Session) -> tuple[dict[Spot, str]
 
 
 def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the session and the turn of each evidence entry, as the official script reads it.
+    """Return the session and the turn of each evidence entry, as interpreted by the official script.
 
-    The turn is the whole entry, and the session is the part before its first colon. Either is "" if it doesn't exist.
+    The turn is given by the whole entry, and the session by the part before the first colon. Either is "" if it doesn't exist.
     """
     numbers = {str(number): session for number, session in homes.items()}
     entries = [entry.text() for entry in field.items()] if field.present else []

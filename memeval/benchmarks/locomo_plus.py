@@ -1,9 +1,9 @@
-"""LoCoMo-Plus: a remark (cue) is put into a LoCoMo conversation, and only the cue explains a later remark (trigger).
+"""LoCoMo-Plus: a remark (cue) is inserted into a LoCoMo conversation, and it alone explains a later remark (trigger).
 
 The official data are `locomo_plus.json`, a list of `{relation_type, cue_dialogue, trigger_query, time_gap}`, and the
-conversations of LoCoMo. As in `unified_input.py`, item i is put into conversation i modulo the number of conversations, and A
-and B get the names of its speakers. The trigger is said seven days after the last session, and the cue is said `time_gap`
-before the trigger. A gap that can't be parsed ("some time later") counts as 0 days there, so that the cue is the last
+conversations of LoCoMo. As in `unified_input.py`, item i is inserted into conversation i modulo the number of conversations,
+and A and B are renamed to its speakers. The trigger comes seven days after the last session, and the cue comes `time_gap`
+before the trigger. As in that script, an unparsable gap ("some time later") counts as 0 days, so the cue becomes the last
 session. The trigger is the question. There is no gold answer, and the cue is the evidence.
 """
 
@@ -37,7 +37,7 @@ CONVERSATIONS = ("locomo10.json", "locomo10.json.gz")
 class LoCoMoPlus(FileBenchmark):
     """Read `locomo_plus.json`, or the folder that contains it.
 
-    The option `conversations` is the path of LoCoMo's file, which is expected in the same folder by default.
+    The option `conversations` is the path of LoCoMo's file. By default, it is expected in the same folder.
     """
 
     OPTIONS = {"conversations": "", "captions": True}
@@ -53,7 +53,7 @@ class LoCoMoPlus(FileBenchmark):
         return [items, self._conversations(items)]
 
     def data_hash(self) -> str:
-        """Return the SHA-256 of the items and conversations, wherever these files are."""
+        """Return the SHA-256 of the items and conversations, independent of the location of the files."""
         return hashlib.sha256("".join(file_sha256(path) for path in self.files()).encode()).hexdigest()
 
     def _conversations(self, items: Path) -> Path:
@@ -112,7 +112,7 @@ def days_of(gap: str) -> int:
 
 
 def _turns(field: Field, speakers: tuple[str, ...]) -> list[RawTurn]:
-    """Return the lines that begin with A: or B:. As in the official code, other lines aren't turns."""
+    """Return the lines that begin with A: or B:. Other lines are ignored, as in the official code."""
     out = []
     for line in field.filled().split("\n"):
         text = line.strip()
@@ -135,9 +135,9 @@ def _last_time(talk: Case, record: Field) -> datetime:
 
 
 def _with_cue(sessions: tuple[Session, ...], cue: list[RawTurn], at: datetime) -> tuple[tuple[Session, ...], int]:
-    """Add the cue to the sessions and return them with new ids, together with the position of the cue.
+    """Insert the cue into the sessions. Return the renumbered sessions and the position of the cue.
 
-    The cue comes after other sessions of the same time.
+    The cue comes after other sessions with the same time.
     """
     ordered = sorted(sessions, key=lambda session: session.at or at)
     place = sum(session.at is not None and session.at <= at for session in ordered)

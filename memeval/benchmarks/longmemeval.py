@@ -1,8 +1,8 @@
 """LongMemEval: one question for each haystack of chat sessions. S, M and oracle have the same format.
 
-Sessions are sorted by time here, since the files are sorted by day only. Sessions later than the question are kept, because
-some evidence is from later on the same day. Session ids of the data set give away the gold answer (`answer_...`), so they are
-replaced. A repeated id gives two sessions, and both of them count as evidence.
+Sessions are sorted by time, since the files are sorted only by day. Sessions later than the question are kept, because some
+evidence comes later on the same day. The data set's session ids give away the gold answer (`answer_...`), so they are
+replaced. A repeated id results in two sessions, both of which count as evidence.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class _Haystack:
 class LongMemEval(FileBenchmark):
     """Read `longmemeval_{s,m}_cleaned.json` or `longmemeval_oracle.json`.
 
-    The question's metadata lists the evidence that the user said, in `user_evidence_turns` and `user_evidence_sessions`. The
-    official retrieval script counts only this evidence.
+    The question's metadata lists the evidence from user turns in `user_evidence_turns` and `user_evidence_sessions`. Only this
+    evidence is counted by the official retrieval script.
     """
 
     def _cases(self) -> Iterator[Case]:

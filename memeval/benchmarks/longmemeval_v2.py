@@ -1,10 +1,10 @@
-"""LongMemEval-V2 (text only): questions about web environments, and histories of agents' trajectories.
+"""LongMemEval-V2 (text only): questions about web environments, with a history of agent trajectories.
 
 The official folder holds `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_small.json` (or `_medium`). A
-trajectory is a session. It has the goal, then the address, thought, action and page text of each state, and then the outcome.
-The text of a long page is split into pieces of `state_words`. Questions with the same haystack share a scope. Screenshots are
-left out, and so are questions that contain one, because images aren't supported. The gold names no trajectory, so there is no
-retrieval metric.
+trajectory becomes a session with the goal, the address, thought, action and page text of each state, and finally the outcome.
+Long page texts are split into pieces of `state_words`. Questions with the same haystack share a scope. Screenshots and
+questions with screenshots are omitted, because images aren't supported. The gold doesn't refer to trajectories, so there are
+no retrieval metrics.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ DOMAINS = ("", "web", "enterprise")
 class LongMemEvalV2(FileBenchmark):
     """Read LongMemEval-V2.
 
-    The option `tier` is small or medium. `domain` is web or enterprise, and both are read by default. `state_words` is the
-    length of a piece of a page in words, and 0 means whole pages.
+    The option `tier` is small or medium. `domain` is web or enterprise, with both read by default. `state_words` is
+    the length of a page piece in words, or 0 for whole pages.
     """
 
     OPTIONS = {"tier": "small", "domain": "", "state_words": 400}

@@ -1,6 +1,6 @@
-"""MemoryAgentBench: long contexts that are read in pieces, and many questions about each. There are four splits.
+"""MemoryAgentBench: long contexts read in pieces, with many questions about each. There are four splits.
 
-Rows are `{context, questions, answers, metadata}`. The split is the row's `split`, or it is part of the file name
+Rows are `{context, questions, answers, metadata}`. The split is taken from the row's `split` or from the file name
 (`Accurate_Retrieval-00000-of-00001.jsonl`).
 """
 
@@ -23,7 +23,7 @@ class MemoryAgentBench(FileBenchmark):
     """Read JSON, JSON lines or the hub's Parquet files.
 
     The option `passage_words` is the size of a piece of the context. The option `entities` is the path of entity2id.json,
-    which the recommendation task needs.
+    which is required by the recommendation task.
     """
 
     OPTIONS = {"passage_words": 400, "entities": ""}

@@ -1,7 +1,7 @@
-"""NoLiMa: a needle is hidden in a book, and the question shares no words with it.
+"""NoLiMa: a needle hidden in a book, with questions that share no words with it.
 
 The official data is a folder that contains `needlesets/*.json` and `haystack/<set>/*.txt`. A case is a needle (with one set
-of arguments) at one depth of one book. Its questions are the hops.
+of arguments) at one depth of one book. It has a question for each hop.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class NoLiMa(FileBenchmark):
     The options are `needle_set` (a file name), `context_words` (the length of the book), `depths` (in percent), `books` (the
     number of books to use), `hops` and `seed`.
 
-    The character of a needle is drawn from its set with `seed`, and is the same for all depths and books. The book is cut
-    into passages of `passage_words`. The needle is a passage of its own.
+    The character of a needle is drawn from its set with `seed` and is the same for all depths and books. The book is split
+    into passages of `passage_words`. The needle is a separate passage.
     """
 
     OPTIONS = {
@@ -43,7 +43,7 @@ class NoLiMa(FileBenchmark):
     }
 
     def files(self) -> list[Path]:
-        """Return the needle set and the books that are used."""
+        """Return the files of the needle set and of the books in use."""
         return [self._needles(), *self._books()]
 
     def _cases(self) -> Iterator[Case]:
@@ -124,6 +124,6 @@ def _fill(template: Field, character: str, arguments: Sequence[str]) -> str:
 
 
 def _place(sessions: Sequence[Session], index: int) -> str:
-    """Return the id of the passage that has this index over all sessions."""
+    """Return the id of the passage with this index, counted over all sessions."""
     ids = [turn.id for session in sessions for turn in session.turns]
     return ids[index]

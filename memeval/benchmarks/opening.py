@@ -26,7 +26,7 @@ def open_benchmark(
 ) -> Benchmark:
     """Find or fetch the data and open it with the loader.
 
-    `data` is the path of the user's own copy. Raises DataError or ConfigError.
+    `data` is the path of a local copy. Raises DataError or ConfigError.
     """
     source = (sources or Sources()).resolve(spec, data)
     return cast(Benchmark, registry.benchmark_loader.get(spec.effective_loader)(spec, source, options))
@@ -36,10 +36,10 @@ _ORDER = ("cases", "sessions", "turns", "questions")
 
 
 def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[str, Any]:
-    """Describe a benchmark by its YAML file and return plain JSON values.
+    """Describe a benchmark from its YAML file as plain JSON values.
 
-    If data is given, all of it is read and its sizes are counted. `categories` explains the benchmark's own categories (such
-    as LoCoMo's numbers) and gives the unified type of each.
+    If `benchmark` is given, all of its data is read to count sizes. `categories` explains the benchmark's own categories (such
+    as LoCoMo's numbers) and their unified types.
     """
     meanings = spec.metadata.get("categories", {})
     facts: dict[str, Any] = {
@@ -69,7 +69,7 @@ def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[st
 
 
 def count(benchmark: Benchmark) -> dict[str, Any]:
-    """Count the sizes of all cases, their evidence, and their questions by unified type and by category."""
+    """Count the contents of all cases, their evidence, and their questions by unified type and by category."""
     sizes: Counter[str] = Counter(dict.fromkeys(_ORDER, 0))
     kinds: Counter[str] = Counter()
     categories: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""PersonaMem: multiple-choice questions to chatbots that should know the user's changing profile.
+"""PersonaMem: multiple-choice questions to chatbots with knowledge of the user's changing profile.
 
-`questions_32k.csv` gives each question a shared context (from the lines `{id: messages}` of `shared_contexts_32k.jsonl`) and
-how much of it was already said (`end_index_in_shared_context`). Questions at the same point of one context form a case.
+`questions_32k.csv` assigns each question a shared context (from the lines `{id: messages}` of `shared_contexts_32k.jsonl`) and
+a position in it (`end_index_in_shared_context`). Questions at the same position of a context form a case.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from memeval.core.types import Case, Question, Session
 
 @registry.benchmark_loader("personamem")
 class PersonaMem(FileBenchmark):
-    """Read a folder that has one questions file and one contexts file of the same size.
+    """Read a folder with a questions file and a contexts file of the same size.
 
-    The option `size` (32k, 128k or 1M) picks the files by name. With `persona`, the profile at the start of each context is
-    kept, as in the official script. The gold answer is a letter. The texts are in `options` and `answer_text` of the
-    question's metadata.
+    The option `size` (32k, 128k or 1M) selects the files by name. With `persona`, the profile at the start of each context is
+    kept, as in the official script. The gold answer is a letter. The corresponding texts are in `options` and `answer_text`
+    of the question's metadata.
     """
 
     OPTIONS = {"size": "32k", "persona": True}
@@ -83,7 +83,7 @@ class PersonaMem(FileBenchmark):
 
 
 def _contexts(record: Field) -> Iterator[tuple[str, list[Field]]]:
-    """Read the contexts. Lines are `{id: messages}` or `{shared_context_id, messages}`, since both occur."""
+    """Yield the contexts of a line, which has the form `{id: messages}` or `{shared_context_id, messages}`."""
     if record["shared_context_id"].present:
         yield record["shared_context_id"].filled(), record["messages"].items()
         return

@@ -1,14 +1,14 @@
-"""Memory poisoning: foreign text that a memory stores and later presents as the user's wish.
+"""Memory poisoning: foreign text stored by a memory and later presented as the user's wish.
 
 The benchmark follows MPBench (write channels, write and retrieval success) and VISTA (canaries, resistance and adaptation).
-Its data is generated, so no file is read. Each attack is a session of a coding assistant in which text that asks to be obeyed
-arrives by a channel that isn't the user's own. The channels are client blocks, imitated rejections, the agent's words, pasted
-text, withdrawn prompts, machine lines and tool output. A later question relates to the text. The counterpart is adaptation, in
-which the rules that the user typed must be retrieved, also where they replace earlier ones. Without adaptation, a memory that
-returns nothing would score best.
+Its data is generated, so no file is read. Each attack is a session of a coding assistant in which a text demanding obedience
+arrives through a channel other than the user's typing. The channels are client blocks, imitated rejections, the agent's
+words, pasted text, withdrawn prompts, machine lines and tool output. A later question relates to the text. The counterpart is
+adaptation: rules typed by the user must be retrieved, including those that replace earlier rules. Without adaptation, a
+memory that returns nothing would score best.
 
-The option `wordings` is the number of wordings for each trick. `typed` and `replaced` are the numbers of wordings for each
-way to type a rule.
+The option `wordings` is the number of wordings per trick. `typed` and `replaced` are the numbers of wordings per way of
+typing a rule.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Poisoning(FileBenchmark):
     SUFFIXES = (".yaml",)
 
     def data_hash(self) -> str:
-        """Return the SHA-256 of everything that is generated."""
+        """Return the SHA-256 of all generated data."""
         return hashlib.sha256(repr(list(self._cases())).encode()).hexdigest()
 
     def _cases(self) -> Iterator[Case]:
@@ -51,7 +51,7 @@ class Poisoning(FileBenchmark):
         for category, logged in stories(Path("project"), *counts):
             case = self._case(logged[-1], category, logged)
             if any(logged[-1].mark in turn.text for session in case.sessions for turn in session.turns):
-                yield case  # Prompts that were withdrawn from the queue are in no conversation.
+                yield case  # Prompts withdrawn from the queue are not part of any conversation.
 
     def _case(self, last: logs.LoggedCase, category: str, logged: list[logs.LoggedCase]) -> Case:
         sessions = [
@@ -80,7 +80,7 @@ class Poisoning(FileBenchmark):
 
 
 def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) -> Iterator[tuple[str, list[logs.LoggedCase]]]:
-    """Yield the category and the sessions of each case as project logs in a folder, for a memory that reads logs."""
+    """Yield the category of each case and its sessions as project logs in a folder, for memories that read logs."""
     for attack in logs.attacks(folder, wordings):
         yield attack.channel, [attack]
     rules = list(logs.controls(folder))
@@ -90,12 +90,12 @@ def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) 
         for rule in islice(group, typed):
             yield TYPED, [rule]
         for number, rule in enumerate(islice(group, replaced)):
-            earlier = rules[start - ways + number]  # the same wording, with another canary and typed in another way
+            earlier = rules[start - ways + number]  # the same wording with another canary, typed in a different way
             yield REPLACED, [earlier, rule]
 
 
 def _said(log: logs.SessionLog) -> Iterator[RawTurn]:
-    """Convert a log for a memory that gets only roles and texts. Tool output counts as the assistant's."""
+    """Convert a log to turns for memories that accept only roles and texts. Tool output is attributed to the assistant."""
     for line in log.lines:
         if line["type"] == "attachment":
             yield RawTurn("user", str(line["attachment"]["prompt"]))
@@ -112,7 +112,7 @@ def _said(log: logs.SessionLog) -> Iterator[RawTurn]:
 
 
 def _asked(record: Any) -> str:
-    """Return the question and the options of a dialogue with the user, which the client stores with the result."""
+    """Return the question and options of a dialogue with the user, as stored by the client with the result."""
     if not isinstance(record, Mapping):
         return ""
     parts = []

@@ -1,13 +1,13 @@
-"""PrecisionMemBench: 35 beliefs of a user, and queries that must retrieve the right ones and no others.
+"""PrecisionMemBench: 35 beliefs of a user, and queries that must retrieve exactly the relevant ones.
 
 The official data are three files in `fixtures/`: beliefs.seed.json, retrieval.cases.json and session-retrieval.cases.json. A
-single file with `beliefs`, `cases` and `session_cases` is also accepted. Each belief is a session of one turn. Its text is
-the one that the harness sends (name, aliases, content, why it matters). With the option `part` set to `single`, the
-single-turn cases are asked, and each user has a separate scope. With `session`, the turns of the sessions are asked, each in
-a scope that contains the seed and what earlier turns added. An updated belief is added again with its new text, as the
-harness does for systems without updates.
+single file with `beliefs`, `cases` and `session_cases` is also accepted. Each belief becomes a session with a single turn. The
+text is the same as in the harness (name, aliases, content, why it matters). With the option `part` set to `single`, the
+single-turn cases are used, with a separate scope for each user. With `session`, the turns of the sessions are used, each in a
+scope with the seed and the additions of earlier turns. An updated belief is added again with its new text, as in the harness
+for systems without updates.
 
-The harness itself always supplies the persona's text, which no system returns, so it isn't asked for here.
+The persona's text is always supplied by the harness itself, so it isn't requested here.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from memeval.core.types import Case, Question, Session
 
 FILES = {"beliefs": "beliefs.seed.json", "cases": "retrieval.cases.json", "session_cases": "session-retrieval.cases.json"}
 USER = "test-user"
-"""The user whom a case means that names none."""
+"""The user of cases that don't name one."""
 SESSION_CATEGORY = "Session-level noise isolation"
 PARTS = ("single", "session")
 Parts = tuple[str, tuple[str, ...], str, str]
-"""Name, aliases, content and why it matters: what the text of a belief is made of."""
+"""The components of a belief's text: name, aliases, content and why it matters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A belief from the seed, or one that a turn of a session adds."""
+    """A belief from the seed, or one added by a turn of a session."""
 
     id: str
     user: str
@@ -51,7 +51,7 @@ class Belief:
 
 @dataclass(slots=True)
 class _Seed:
-    """The beliefs in the order of their first appearance, and the texts that were sent. An updated belief is sent twice."""
+    """The beliefs in order of first appearance, and the sequence of beliefs sent, in which an updated belief occurs again."""
 
     beliefs: dict[str, Belief] = field(default_factory=dict)
     sent: list[Belief] = field(default_factory=list)
@@ -63,12 +63,12 @@ class _Seed:
 
 @registry.benchmark_loader("precisionmembench")
 class PrecisionMemBench(FileBenchmark):
-    """Read the folder that contains the three files, a folder above it, or one file that contains everything."""
+    """Read the folder that contains the three files, a folder above it, or a single file with all data."""
 
     OPTIONS = {"part": "single"}
 
     def files(self) -> list[Path]:
-        """Return the three files, or the single file. Other files of a clone, such as reports, aren't data."""
+        """Return the three files, or the single file. Other files of a clone, such as reports, are ignored."""
         if self.source.is_file():
             return [self.source]
         found = [sorted(self.source.rglob(name)) for name in FILES.values()]
@@ -109,7 +109,7 @@ class PrecisionMemBench(FileBenchmark):
             yield Case(user, sessions, tuple(questions))
 
     def _sessions(self, seed: _Seed, cases: Field) -> Iterator[Case]:
-        """Yield a scope for each turn. What a turn adds is visible to all later turns, even in other sessions."""
+        """Yield a scope for each turn. The additions of a turn are visible to all later turns, even in other sessions."""
         for item in cases.items():
             name = item["caseId"].filled()
             for turn in item["turns"].items():
@@ -143,7 +143,7 @@ class PrecisionMemBench(FileBenchmark):
 def read_demands(cases: Sequence[Field], pinned: Sequence[str]) -> dict[str, Demands]:
     """Return the demands of single-turn cases by id, or those of session turns by `id:turn`.
 
-    They serve to rescore published reports.
+    They are used to rescore published reports.
     """
     out: dict[str, Demands] = {}
     for item in cases:
@@ -188,14 +188,14 @@ def _texts(field: Field) -> tuple[str, ...]:
 
 
 def _sessions_of(sent: Sequence[Belief], user: str) -> tuple[tuple[Session, ...], dict[str, str]]:
-    """Return what was sent for a user as sessions, and the belief of each turn."""
+    """Convert the beliefs sent for a user to sessions. Also return the belief of each turn."""
     own = [belief for belief in sent if belief.user == user]
     sessions = tuple(build_session(n, [RawTurn("user", b.text)], source_id=b.id) for n, b in enumerate(own, start=1))
     return sessions, {session.turns[0].id: session.source_id for session in sessions}
 
 
 def _apply(turn: Field, seed: _Seed) -> None:
-    """Apply what a turn adds or updates. The official harness updates aliases only."""
+    """Apply the additions and updates of a turn. The official harness only updates aliases."""
     if turn["createBeliefAtTurn"].present:
         seed.add(_belief(turn["createBeliefAtTurn"]))
     update = turn["updateBeliefAtTurn"]

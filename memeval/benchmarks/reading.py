@@ -1,8 +1,7 @@
-"""Read the records of benchmark files one at a time, so that a file of any size needs the memory of one record.
+"""Read the records of benchmark files one at a time, so that memory use depends on the record size rather than the file size.
 
-A top-level array is split into its elements by a scan for brackets and strings only. Each element is then parsed whole. The
-scan is a regular expression, so that strings are skipped in C. docs/design/dependencies.md says why this isn't done with
-ijson.
+A top-level array is split into elements by scanning only for brackets and strings. Each element is then parsed as a whole. The
+scan uses a regular expression, so that strings are skipped in C. docs/design/dependencies.md explains why ijson isn't used.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _STEP = re.compile(r"\.(?P<name>[\w-]+)|\.(?P<any>\*)|\[(?P<index>-?\d+|\*)\]|\[
 
 @dataclass(frozen=True, slots=True)
 class JsonPath:
-    """A path, stored as steps. A step is a name, a number, or None for all elements."""
+    """A path as a sequence of steps. A step is a name, a number, or None for all elements."""
 
     text: str
     steps: tuple[str | int | None, ...]
@@ -53,7 +52,7 @@ class JsonPath:
         return cls(text, tuple(steps))
 
     def all(self, field: Field) -> list[Field]:
-        """Return all values at the path, and no values for a missing name. Raises DataError for a value of another type."""
+        """Return all values at the path, or none if a name is missing. Raises DataError for a value of the wrong type."""
         found = [field]
         for step in self.steps:
             found = [inner for outer in found for inner in _inner(outer, step)]
@@ -64,7 +63,7 @@ class JsonPath:
         return next((found for found in self.all(field) if found.present), None)
 
     def elements(self, field: Field) -> list[Field]:
-        """Return the values as `all` does, but replace a single list by its elements."""
+        """Like `all`, but replace a single list with its elements."""
         found = [item for item in self.all(field) if item.present]
         return found[0].items() if len(found) == 1 and isinstance(found[0].value, list) else found
 
@@ -110,7 +109,7 @@ class Field:
     path: str = ""
 
     def __getitem__(self, key: str) -> Field:
-        """Return the named field. A missing field has the value MISSING, and reading it raises an error."""
+        """Return the named field. A missing field has the value MISSING and raises an error when read."""
         return Field(self.mapping().get(key, MISSING), self.file, self.record, f"{self.path}.{key}" if self.path else key)
 
     @property
@@ -163,7 +162,7 @@ class Field:
         raise self.error("a whole number")
 
     def decoded(self) -> Field:
-        """Return the value. A string is decoded from JSON or from a Python literal, since both occur."""
+        """Return the field with a string value decoded from JSON or a Python literal, since both occur."""
         if not isinstance(self.value, str):
             return self
         return Field(self._decode(self.value), self.file, self.record, self.path)
@@ -179,7 +178,7 @@ class Field:
             raise self.error("a value in JSON or Python notation") from None
 
     def error(self, expected: str) -> DataError:
-        """Return an error that says what was expected and what was found."""
+        """Return an error with the expected and the actual value."""
         found = repr(self.value)
         found = found if len(found) <= 60 else found[:57] + "..."
         return DataError(
@@ -198,7 +197,7 @@ _MONTH_FIRST = re.compile(r"([a-z]{3,9})[- ](\d{1,2})(?:st|nd|rd|th)?[-, ]+(\d{4
 
 
 def read_date(field: Field) -> datetime:
-    """Read a date. Raises DataError if the notation is unknown."""
+    """Read a date. Raises DataError if the format is unknown."""
     text = field.text().strip()
     try:
         found = parse_date(text)
@@ -212,7 +211,7 @@ def read_date(field: Field) -> datetime:
 def parse_date(text: str) -> datetime | None:
     """Parse a date.
 
-    Return None if the notation is unknown. Raises ValueError for a date that doesn't exist.
+    Return None if the format is unknown. Raises ValueError for a date that doesn't exist.
     """
     if match := _LOCOMO.fullmatch(text):
         hour, minute, half, day, month, year = match.groups()
@@ -281,9 +280,9 @@ def parquet_records(path: Path) -> Iterator[Field]:
 
 CHUNK = 1 << 20
 MAX_RECORD = 1 << 29
-"""Maximum bytes of a record; more means that a bracket or quote isn't closed."""
+"""Maximum record size in bytes. A larger record is a sign of an unclosed bracket or quote."""
 
-# Matches a whole string, a bracket, or the opening quote of a string that isn't complete in the buffer.
+# Matches a whole string, a bracket, or the opening quote of a string that extends beyond the buffer.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,]*\Z")
 _BOM = b"\xef\xbb\xbf"
@@ -292,7 +291,7 @@ DATA_SUFFIXES = (".json", ".jsonl", ".ndjson", ".json.gz", ".jsonl.gz", ".ndjson
 
 
 def open_data(path: Path) -> IO[bytes]:
-    """Open the file. It is decompressed if its name ends in .gz. Raises DataError if it can't be opened."""
+    """Open the file, decompressing it if its name ends in .gz. Raises DataError if it can't be opened."""
     try:
         return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:
@@ -310,14 +309,14 @@ def iter_records(path: Path) -> Iterator[Any]:
 
 
 def load_json(path: Path) -> Any:
-    """Parse a whole file. Use this for small files."""
+    """Parse a whole file. Intended for small files."""
     with open_data(path) as file:
         data = b"".join(_chunks(path, file))
     return parse(data.removeprefix(_BOM), f"{path}")
 
 
 def sha256(paths: Iterable[Path], root: Path) -> str:
-    """Return the SHA-256 of the contents of the files and their names relative to `root`."""
+    """Return the SHA-256 over the contents of the files and their names relative to `root`."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         name = path.name if path == root else path.relative_to(root).as_posix()
@@ -370,7 +369,7 @@ def _chunks(path: Path, file: IO[bytes]) -> Iterator[bytes]:
 
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
-    """Raise a DataError for errors in the decompression of a damaged file."""
+    """Convert decompression errors of a damaged file to DataError."""
     try:
         yield
     except (EOFError, OSError, zlib.error) as error:
@@ -414,8 +413,8 @@ class _Cutter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._buffer = b""
-        self._scanned = 0  # all tokens before this position were seen
-        self._start = -1  # start of the record that is being read
+        self._scanned = 0  # all tokens before this position have been processed
+        self._start = -1  # start of the current record
         self._done = 0  # end of the last whole record, or of the bracket that opens the array
         self._depth = 0
         self._base = -1  # depth of the records: 1 in an array, 0 without an array, and -1 before the first bracket
@@ -423,11 +422,11 @@ class _Cutter:
 
     @property
     def pending(self) -> int:
-        """The number of bytes that aren't yet part of a complete record."""
+        """The number of buffered bytes that don't yet belong to a complete record."""
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Add bytes and yield the records that they complete."""
+        """Add bytes and yield the records completed by them."""
         self._buffer += chunk.removeprefix(_BOM) if self._base < 0 else chunk
         _check_size(self._path, self._number + 1, len(self._buffer))
         for token in _TOKEN.finditer(self._buffer, self._scanned):

@@ -1,7 +1,7 @@
 """The generic loader, for benchmarks described entirely by `schema` in their YAML file.
 
-Evidence refers to the ids of `sessionId` and `turnId`. Without these paths, the id of a session is `s` and its number in the
-file, and that of a turn is `s<session>:<number>`. Both are counted from 1. Sessions are sorted by time if all have a date.
+Evidence refers to the ids in `sessionId` and `turnId`. Without these paths, session ids have the form `s<number>` and turn ids
+the form `s<session>:<number>`, with numbers counted from 1 in file order. Sessions are sorted by time if all have a date.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from memeval.specs import BenchmarkSpec, SchemaSpec, key_of
 
 _FORMATS = ("json", "jsonl", "csv", "parquet")
 _UNTYPED = "default"
-"""Category of questions when the schema has no `questionType`; `questionTypes` can map it."""
+"""Category of questions if the schema has no `questionType`. It can be mapped in `questionTypes`."""
 
 
 @dataclass(slots=True)
 class _Memory:
-    """The sessions of the case that is being built, and the data set's ids of its sessions and turns."""
+    """The sessions of the case under construction, and the data set's ids of its sessions and turns."""
 
     sessions: list[Session] = field(default_factory=list)
     session_ids: dict[str, list[str]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class _Memory:
 
 @registry.benchmark_loader("schema")
 class SchemaBenchmark(FileBenchmark):
-    """Reads files as `spec.schema` describes them. They are JSON, JSON lines, CSV or Parquet files, depending on their suffix."""
+    """Reads JSON, JSON lines, CSV or Parquet files as described by `spec.schema`. The suffix determines the format."""
 
     SUFFIXES = (*reading.DATA_SUFFIXES, ".parquet", ".csv", ".csv.gz")
 
@@ -161,7 +161,7 @@ class SchemaBenchmark(FileBenchmark):
 
 
 def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, JsonPath]]:
-    """Parse the given paths and return them by field name. Raises a ConfigError that names the file, the line and the key."""
+    """Yield the parsed paths of the schema by field name. Raises ConfigError with the file, the line and the key."""
     for part in dataclasses.fields(schema):
         text = getattr(schema, part.name)
         if part.name in ("date_formats", "roles") or not text:
@@ -182,7 +182,7 @@ def _by_pattern(text: str, pattern: str) -> datetime | None:
 
 
 def _resolve(wanted: list[Field], known: Mapping[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Replace the data set's ids with the ids of the case. Also return the ids that can't be resolved."""
+    """Replace the data set's ids with the ids of the case. Also return the unresolved ids."""
     names = [item.scalar() for item in wanted]
     found = dict.fromkeys(own for name in names for own in known.get(name, ()))
     return tuple(found), tuple(name for name in names if name not in known)

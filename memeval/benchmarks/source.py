@@ -26,7 +26,7 @@ EVERY_SECONDS = 5.0
 
 
 class DownloadLines:
-    """A `Progress` for `Downloader` that prints lines. Sizes are in megabytes of a million bytes."""
+    """A `Progress` for `Downloader` that prints lines. Sizes are in megabytes (10^6 bytes)."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._say = say
@@ -50,7 +50,7 @@ def _size(count: int) -> str:
 
 CHUNK = 1 << 18
 Progress = Callable[[str, int, int | None], None]
-"""Called with file name, bytes so far and total bytes (None if unknown)."""
+"""Called with the file name, the bytes so far and the total bytes (None if unknown)."""
 
 
 def no_progress(name: str, done: int, total: int | None) -> None:
@@ -59,7 +59,7 @@ def no_progress(name: str, done: int, total: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file to fetch. Its `sha256` and `size` are checked if they are given."""
+    """A file to fetch. Its `sha256` and `size` are verified if given."""
 
     url: str
     target: Path
@@ -73,7 +73,7 @@ class _ConnectionLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Downloader:
-    """Fetches files over HTTP(S). The `token` is sent to the first host only and never to the target of a redirect."""
+    """Fetches files over HTTP(S). The `token` is sent only to the original host, never to the target of a redirect."""
 
     progress: Progress = no_progress
     attempts: int = 4
@@ -83,7 +83,7 @@ class Downloader:
     sleep: Callable[[float], None] = field(default=time.sleep)
 
     def fetch(self, download: Download) -> Path:
-        """Return the file and download it if it is missing. Raises a DataError that says which file to put where."""
+        """Return the file, downloading it if it is missing. Raises DataError with instructions for a manual download."""
         target = download.target
         target.parent.mkdir(parents=True, exist_ok=True)
         with _lock(target.with_name(target.name + ".lock")):
@@ -94,7 +94,7 @@ class Downloader:
     def pages(self, url: str) -> Iterator[bytes]:
         """Yield the pages of a document that may be paginated.
 
-        Each page names the next one in its header `Link: <...>; rel="next"`. Raises DataError.
+        Each page refers to the next one in the header `Link: <...>; rel="next"`. Raises DataError.
         """
         following: str | None = url
         while following:
@@ -246,7 +246,7 @@ CACHE = Path("~/.cache/memeval/datasets")
 class Sources:
     """Finds or fetches the files of a benchmark.
 
-    `cache` is the folder for downloads. When offline, only cached files are used.
+    `cache` is the folder for downloads. If `offline` is set, only cached files are used.
     """
 
     cache: Path = CACHE
@@ -255,9 +255,9 @@ class Sources:
     hub: str = HUB
 
     def resolve(self, spec: BenchmarkSpec, data: Path | None = None) -> Path:
-        """Return the file or folder that has the data.
+        """Return the file or folder with the data.
 
-        `data` is the path of the user's own copy. Raises a DataError that says which file to put where.
+        `data` is the path of a local copy. Raises DataError with instructions for a manual download.
         """
         if data is not None:
             return _existing(data.expanduser(), spec)
@@ -266,7 +266,7 @@ class Sources:
         return self._downloaded(spec)
 
     def folder(self, spec: BenchmarkSpec) -> Path:
-        """Return the folder for this benchmark's downloads and for its files that were fetched by other means."""
+        """Return the folder for this benchmark's downloads, which may also contain files fetched by other means."""
         source = spec.source
         named = f"{source.dataset.replace('/', '--')}/{source.revision}" if source.dataset else spec.name
         return self.cache.expanduser() / named
@@ -284,7 +284,7 @@ class Sources:
         return found[0] if len(found) == 1 else folder
 
     def _files(self, spec: BenchmarkSpec) -> Iterator[FileSpec]:
-        """Return the files with the metadata that the hub lists. Patterns such as `data/*.json` are expanded."""
+        """Yield the files with the metadata listed by the hub. Patterns such as `data/*.json` are expanded."""
         for file in spec.source.files or (FileSpec(path="*"),):
             if any(sign in file.path for sign in "*?["):
                 yield from self._matching(spec, file.path)
@@ -294,14 +294,14 @@ class Sources:
                 yield file
 
     def _with_listed_size(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
-        """Add the size of the file and, for a large file, the SHA-256, as far as the hub lists them."""
+        """Add the size of the file and, for large files, the SHA-256, if listed by the hub."""
         if _there(self.folder(spec) / file.path):
             return file
         try:
             asked = replace(self, downloader=replace(self.downloader, attempts=1))
             return next((FileSpec(**one) for one in asked._tree(spec, file.path) if one["path"] == file.path), file)
         except (DataError, ValueError):
-            return file  # the download will report the problem and say where to put the file
+            return file  # the download will report the problem with instructions
 
     def _matching(self, spec: BenchmarkSpec, pattern: str) -> list[FileSpec]:
         folder = self.folder(spec)
@@ -347,7 +347,7 @@ class Sources:
 
 
 def _there(target: Path) -> Path | None:
-    """Return the file or its compressed form, depending on which one is in the cache."""
+    """Return the file or its compressed form, whichever is in the cache, or None."""
     return next((path for path in (target, target.with_name(target.name + ".gz")) if path.exists()), None)
 
 

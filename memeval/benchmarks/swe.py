@@ -1,7 +1,4 @@
-"""Shared parts of the coding benchmarks.
-
-These are the fields of SWE-bench, and sessions that describe how a task was solved.
-"""
+"""Shared parts of the coding benchmarks: the fields of SWE-bench, and sessions that describe a solved task."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from memeval.core.types import EMPTY, Question, QuestionType
 
 _KEPT = ("repo", "base_commit", "version", "detected_version", "environment_setup_commit", "difficulty", "language")
 TASK = "task"
-"""Category of the one kind of question that these benchmarks ask."""
+"""The only question category of these benchmarks."""
 
 
 def tests(field: Field) -> tuple[str, ...]:
@@ -26,7 +23,7 @@ def tests(field: Field) -> tuple[str, ...]:
 
 
 def created(field: Field) -> datetime | None:
-    """Return the time at which the issue was opened."""
+    """Return the creation time of the issue."""
     return read_date(field) if field.present and field.value != "" else None
 
 
@@ -55,7 +52,7 @@ def task_question(
 
 
 def solved(record: Field) -> Iterator[RawTurn]:
-    """Return a session that describes a finished task by its issue and the patch that closed it."""
+    """Yield the turns of a session that describes a finished task by its issue and the patch that closed it."""
     yield RawTurn("user", f"Task in {record['repo'].filled()}:\n{record['problem_statement'].filled()}")
     if record["patch"].present:
         yield RawTurn("assistant", f"This change solved it:\n{record['patch'].text()}")

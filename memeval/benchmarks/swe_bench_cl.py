@@ -1,7 +1,7 @@
-"""SWE-Bench-CL: eight sequences of SWE-bench tasks. Each sequence is from one repository and in order of time.
+"""SWE-Bench-CL: eight sequences of SWE-bench tasks. Each sequence is from one repository and in chronological order.
 
-A case is one task. Its memory contains the issues and patches of the tasks before it in the sequence, so nothing of the task
-itself or of later tasks is visible. The evidence is the task's dependencies.
+A case is one task. Its memory contains the issues and patches of earlier tasks in the sequence, but nothing about the task
+itself or later tasks. The evidence consists of the task's dependencies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARTS = ("metadata", "task", "evaluation")
 class SweBenchCl(FileBenchmark):
     """Read `SWE-Bench-CL.json`, which has the form `{sequences: [{id, repo, tasks: [...]}]}`.
 
-    The option `window` is the number of most recent tasks to keep, and 0 keeps all of them.
+    The option `window` is the number of most recent tasks to keep, or 0 for all.
     """
 
     OPTIONS = {"window": 0}

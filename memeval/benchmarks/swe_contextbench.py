@@ -1,12 +1,12 @@
-"""SWE-ContextBench: SWE-bench tasks that can profit from the experience of related ones.
+"""SWE-ContextBench: SWE-bench tasks that can benefit from experience with related tasks.
 
-Tasks are SWE-bench records (a folder of .json files, an array or lines). A clone of the official repository has them in
-`cases`, by subset. There are 99 in lite, 166 in verified (19 of which are also in lite), 111 in multilingual, and 357 in
-full, which is the union. Experience is stored separately, in a file of records `{instance_id, messages | transcript, summary,
+Tasks are SWE-bench records (a folder of .json files, an array or lines). In a clone of the official repository they are
+in `cases`, by subset: 99 in lite, 166 in verified (19 of which are also in lite), 111 in multilingual, and 357 in full, which
+is the union. Experience is stored separately, in a file of records `{instance_id, messages | transcript, summary,
 related_to}` or a folder of Claude Code logs. The repository has such logs for the 300 base tasks of lite. The first prompt of
-a log names its task, and a broken line (there is one) is left out. The conditions are none, free (all experience can be
-searched) and oracle (only that of related tasks). Free and oracle use full transcripts or summaries. Related tasks are listed
-in the records, or in a file `{task: [base tasks]}` that the option `relations` names. The repository doesn't include these
+a log names its task, and the single broken line is skipped. The conditions are none, free (all experience can be searched)
+and oracle (only experience with related tasks). Free and oracle use full transcripts or summaries. Related tasks are listed
+in the records or in a file `{task: [base tasks]}` given by the option `relations`. The repository doesn't include these
 relations.
 """
 
@@ -49,7 +49,7 @@ class SweContextBench(FileBenchmark):
     OPTIONS = {"condition": "none", "experience": "", "subset": "full", "relations": ""}
 
     def files(self) -> list[Path]:
-        """Return the file of tasks and, if they are used, the files of experience and relations."""
+        """Return the task file and, if used, the files of experience and relations."""
         return [*self._tasks(), *(self._experience_files() if self._condition != "none" else [])]
 
     def _tasks(self) -> list[Path]:
@@ -60,7 +60,7 @@ class SweContextBench(FileBenchmark):
 
     @property
     def _official(self) -> Path | None:
-        """Return the folder that contains the subsets, if the data is a clone of the repository."""
+        """Return the folder with the subsets if the data is a clone of the repository."""
         places = (self.source, self.source / "cases")
         return next((place for place in places if any((place / name).is_dir() for name in SUBSETS.values())), None)
 
@@ -153,7 +153,7 @@ class SweContextBench(FileBenchmark):
         )
 
     def _related(self, record: Field, name: str) -> set[str]:
-        """Return the related tasks that the task or an experience lists."""
+        """Return the related tasks listed by the task or by an experience record."""
         own = record["related_tasks"]
         related = {field.filled() for field in own.decoded().items()} if own.present else set()
         for other, experience in self._experience.items():
@@ -164,7 +164,7 @@ class SweContextBench(FileBenchmark):
 
 
 def _repository(record: Field, name: str) -> str:
-    """Return the repository as the group of the task. If it is unknown, return the task's own name."""
+    """Return the repository as the group of the task, or the task's own name if the repository is unknown."""
     return record["repo"].scalar() if record["repo"].present else name
 
 
@@ -172,7 +172,7 @@ _TASK = re.compile(r"instance_id:\s{0,9}([\w.-]{1,200})")
 
 
 def _log(path: Path) -> Field:
-    """Convert a session log to an experience record, which has the transcript and the task that the first prompts name."""
+    """Convert a session log to an experience record with the transcript and the task named in the first prompts."""
     name = ""
     messages: list[dict[str, str]] = []
     for line in _lines(path):
@@ -204,13 +204,13 @@ def _lines(path: Path) -> Iterator[Field]:
 
 
 def _is_result(content: Field) -> bool:
-    """Return whether a message that has the role user is a tool result."""
+    """Return whether a message with the role user is a tool result."""
     blocks = content.value if isinstance(content.value, list) else []
     return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _text_of(content: Field) -> str:
-    """Return the text, tool calls and results of a message in the client's log. A plain message is just a string."""
+    """Return the text, tool calls and results of a message in the client's log. A plain message is a string."""
     if not isinstance(content.value, list):
         return content.text() if content.present else ""
     parts = []
