@@ -25,7 +25,7 @@ class NoneProvider(LocalProvider):
 class FullContextProvider(LocalProvider):
     """A provider that returns all sessions in order as one passage.
 
-    The option `maxTokens` keeps the newest turns that fit, and 0 means that there is no limit.
+    The option `maxTokens` limits the passage to the newest turns that fit. 0 means no limit.
     """
 
     capabilities = Capabilities().searching("maxTokens")
@@ -60,7 +60,7 @@ class FullContextProvider(LocalProvider):
 class LastKProvider(LocalProvider):
     """A provider that returns the newest passages, newest first.
 
-    The option `last` is their maximum number, and 0 means as many as requested.
+    The option `last` is the maximum number of passages. 0 means as many as requested.
     """
 
     capabilities = Capabilities().searching("last")
@@ -70,7 +70,7 @@ class LastKProvider(LocalProvider):
         self._last = options.count("last", 0)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return the newest passages. The score starts at 1 and falls with the rank."""
+        """Return the newest passages. Scores start at 1 and decrease with the rank."""
         pieces = cut(self.store.all(scope), request.granularity)
         count = min(self._last or request.k, request.k)
         return [piece.retrieved(1.0 / (place + 1)) for place, piece in enumerate(reversed(pieces[-count:]))]
@@ -100,7 +100,7 @@ class OracleProvider(LocalProvider):
 
 
 def _evidence(pieces: Sequence[RetrievalUnit], question: Question) -> list[RetrievalUnit]:
-    """Return the passages that contain an evidence turn. If the turns are unknown, return those of the evidence sessions."""
+    """Return the passages with an evidence turn or, if the evidence turns are unknown, those of the evidence sessions."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     if turns:
         return [piece for piece in pieces if turns & set(piece.turns)]

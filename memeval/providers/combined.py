@@ -1,6 +1,6 @@
-"""Several local systems together, as agent frameworks use them.
+"""Several local systems combined, as in agent frameworks.
 
-An example is the page about the user, the newest messages and the results of a search.
+An example is a page about the user, the newest messages and search results.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class _Part:
 
 @registry.provider("combined")
 class CombinedProvider(Provider):
-    """A provider whose parts take turns. Each supplies `share` pieces in its own order until there are enough.
+    """A provider that takes `share` pieces from each part in rotation, in the part's own order, until there are enough.
 
-    The option `parts` is a list of `{provider, share, options}`, in which each part is a local provider by its registered
-    name. The option `model` is for the parts that can use one.
+    The option `parts` is a list of `{provider, share, options}`, where `provider` is the registered name of a local provider.
+    The option `model` names a model for parts that support one.
     """
 
     capabilities = Capabilities(model=True, gold=True)
@@ -68,13 +68,13 @@ class CombinedProvider(Provider):
         return self._name
 
     def use_model(self, model: Model) -> None:
-        """Pass this model to the parts that can use one."""
+        """Pass this model to the parts that support one."""
         for part in self._parts:
             if part.provider.capabilities.model:
                 part.provider.use_model(model)
 
     def use_gold(self, scope: str, case: Case) -> None:
-        """Pass the gold evidence to the parts that may know it."""
+        """Pass the gold evidence to the parts that accept it."""
         for part in self._parts:
             if part.provider.capabilities.gold:
                 part.provider.use_gold(scope, case)
@@ -85,7 +85,7 @@ class CombinedProvider(Provider):
             part.provider.open(workdir / f"{number}-{part.provider.name}")
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Ingest the sessions into every part, and return what each part reports, by its name."""
+        """Ingest the sessions into every part, and return the report of each part by name."""
         return {part.provider.name: dict(part.provider.ingest(scope, sessions)) for part in self._parts}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
@@ -96,7 +96,7 @@ class CombinedProvider(Provider):
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Return pieces of all parts. Each turn is returned only once.
 
-        The scores fall with the rank, because the scores of different parts can't be compared.
+        Scores are derived from the rank, because the scores of different parts are not comparable.
         """
         lists = [list(part.provider.search(scope, request)) for part in self._parts]
         chosen: list[Retrieved] = []

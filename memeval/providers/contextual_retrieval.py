@@ -1,8 +1,8 @@
-"""Contextual retrieval (Anthropic 2024): each turn is indexed together with a line that says what it belongs to.
+"""Contextual retrieval (Anthropic 2024): each turn is indexed together with a line of context.
 
-A model writes that line from the session. Without a model, the line has the date, the words that characterise the session,
-and the start of the previous turn. The words are chosen by tf-idf over the sessions up to this one, so that a later session
-doesn't change an earlier line.
+A model writes that line from the session. Without a model, the line consists of the date, the words that characterise the
+session, and the start of the previous turn. The words are chosen by tf-idf over the sessions up to this one, so that a later
+session doesn't change an earlier line.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ INSTRUCTION = (
 
 
 class Topics:
-    """The words of each session that are frequent in it and rare in the sessions up to it."""
+    """The characteristic words of each session: frequent in the session, but rare in the sessions up to it."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
         self._spread: Counter[str] = Counter()
 
     def of(self, session: Session) -> list[str]:
-        """Return the topics of a session. A session that is new is treated as the last one so far."""
+        """Return the topics of a session. An unknown session is treated as the latest."""
         if session.id not in self._known:
             count = Counter(w for t in session.turns for w in words(t.text) if w not in STOP_WORDS and len(w) > 3)
             self._spread.update(count.keys())
@@ -49,7 +49,7 @@ class Topics:
 
 @registry.provider("contextual-retrieval")
 class ContextualRetrievalProvider(HybridProvider):
-    """A provider that indexes turns in context. Its options are those of hybrid, and `model`."""
+    """A provider that indexes turns in context. The options are those of hybrid, and `model`."""
 
     expands = False
 
@@ -58,7 +58,7 @@ class ContextualRetrievalProvider(HybridProvider):
         super().__init__(spec, options)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Write the contexts of the turns in these sessions, and embed each turn together with its context."""
+        """Write the context of each turn in these sessions, and embed the turn together with it."""
         self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions, fresh=True)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
@@ -91,7 +91,7 @@ class ContextualRetrievalProvider(HybridProvider):
         ]
 
     def _written(self, scope: str, sessions: Sequence[Session], turns: Sequence[RetrievalUnit], fresh: bool) -> list[str]:
-        """Return the contexts that the model writes."""
+        """Return the contexts written by the model."""
         whole = {piece.session: piece.text for piece in cut(sessions, "session")}
         by_id = {turn.turns[0]: turn for turn in turns}
 
@@ -118,8 +118,8 @@ class ContextualRetrievalProvider(HybridProvider):
     def _topics_of(self, scope: str) -> Topics:
         """Return the topics of a scope.
 
-        They are cached for the last few scopes. For another scope they are computed from its sessions, in the order in which
-        these were added.
+        They are cached for the last few scopes. For other scopes, they are recomputed from the sessions in the order of
+        insertion.
         """
         with self._lock:
             if scope not in self._topics:

@@ -32,7 +32,7 @@ Run = Callable[[Sequence[str], float], tuple[int, str]]
 class ComposeService:
     """The container service of a spec.
 
-    `sleep` waits between probes. `stop` stops only containers that this object started, and keeps their data.
+    `sleep` waits between probes. `stop` only stops containers started by this object, and keeps their data.
     """
 
     def __init__(self, spec: ProviderSpec, sleep: Callable[[float], None], run: Run = run_command) -> None:
@@ -46,7 +46,7 @@ class ComposeService:
         self._started = False
 
     def ensure(self) -> None:
-        """Start the service and wait for it.
+        """Start the service unless it is running, and wait for it.
 
         Raises DependencyError if Docker is missing, and ProviderError if the service fails to start.
         """

@@ -1,6 +1,6 @@
 """Key expansion by a model (LongMemEval, Wu et al. 2025): index sessions by generated keys as well.
 
-One call per session and kind. Key phrases, facts and events refer to a turn, and a summary refers to the session.
+There is one call per session and kind. Key phrases, facts and events refer to a turn, and a summary refers to the session.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from memeval.core.types import Session
 from memeval.providers.local import Options, ask, ask_items
 
 CONTEXT = "context"
-"""The expansion without a model: the end of the preceding text."""
+"""The only expansion without a model, which is the end of the preceding text."""
 MAX_TOKENS = 1_500
 _LIST = (
     " The turns are numbered. Answer with a JSON array of objects {\"turn\": number, \"text\": text}, [] if there are none."
@@ -32,13 +32,13 @@ INSTRUCTIONS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 KINDS = (CONTEXT, *INSTRUCTIONS)
 Part = tuple[int, str]
-"""The number of a turn from 1, or 0 for the whole session, and a text."""
+"""A turn number counted from 1, or 0 for the whole session, and a text."""
 
 
 def kinds_of(options: Options) -> tuple[str, ...]:
     """Parse the option `keyExpansion`.
 
-    It is a boolean (true means context), a kind, several kinds separated by commas, or a list of kinds.
+    The value is a boolean (true means context), a kind, several kinds separated by commas, or a list of kinds.
     """
     value = options.get("keyExpansion", False)
     if isinstance(value, bool):
@@ -50,7 +50,7 @@ def kinds_of(options: Options) -> tuple[str, ...]:
 
 
 def expand(model: Model, kind: str, session: Session) -> list[Part]:
-    """Let a model expand a session. Raises ProviderError for a malformed answer."""
+    """Expand a session with a model. Raises ProviderError for a malformed answer."""
     lines = [
         f"{number}. {turn.speaker or turn.role}: {' '.join(turn.text.split())}" for number, turn in enumerate(session.turns, 1)
     ]
@@ -63,7 +63,7 @@ def expand(model: Model, kind: str, session: Session) -> list[Part]:
 
 
 def _part(value: Any, turns: int) -> Part | None:
-    """Parse an entry. An entry that is plain text, or that names an unknown turn, applies to the whole session."""
+    """Parse an entry. Plain text, and entries with an unknown turn, apply to the whole session."""
     if isinstance(value, str) and value.strip():
         return 0, value.strip()
     text = value.get("text") if isinstance(value, Mapping) else None
@@ -77,7 +77,7 @@ def _part(value: Any, turns: int) -> Part | None:
 def by_turn(
     sessions: Sequence[Session], made: Mapping[str, Sequence[Sequence[Any]]], kinds: Sequence[str]
 ) -> dict[str, list[str]]:
-    """Collect the texts of each turn from the parts, which are stored by `kind:session`."""
+    """Collect the texts of each turn from the parts stored under `kind:session`."""
     out: dict[str, list[str]] = {}
     for session in sessions:
         for kind in kinds:

@@ -1,7 +1,7 @@
-"""HTTP APIs as memory systems. The YAML file defines what to call and how to read the answer.
+"""HTTP APIs as memory systems. The YAML file defines the calls and the parsing of responses.
 
-If no text of an add or search template mentions `runTag` or `setup`, the scope is put into the field of the body that
-`scoping` names, so that cases aren't mixed if the file omits the scope.
+If an add or search template mentions neither `runTag` nor `setup`, the scope is inserted into the body field named by
+`scoping`, so that cases aren't mixed when the file omits the scope.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FIELDS = {
 
 @registry.provider("http")
 class HttpProvider(RemoteProvider):
-    """A memory system behind an HTTP API. Its options are those of every remote provider."""
+    """A memory system behind an HTTP API, with the common options of remote providers."""
 
     capabilities = Capabilities(stop=True, check=True, retries=True)
 
@@ -47,7 +47,7 @@ class HttpProvider(RemoteProvider):
         self._client = JsonClient(self.spec, stop)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass each raw answer of the API to an observer, with the method and the address of the request."""
+        """Pass each raw response to an observer, together with the method and address of the request."""
         self._client.see = see
 
     def check(self) -> None:
@@ -63,14 +63,14 @@ class HttpProvider(RemoteProvider):
         super().open(workdir)
 
     def close(self) -> None:
-        """Close the log, and stop the container if it was started here."""
+        """Close the log, and stop the container if this provider started it."""
         if self._service is not None:
             self._service.stop()
             self._service = None
         super().close()
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
-        """Make one request and parse the answer to it."""
+        """Make one request and parse the response."""
         end: EndpointSpec = call
         delays = {"search": self.spec.rate_limit.search_delay} | dict.fromkeys(("add", "setup"), self.spec.rate_limit.add_delay)
         data = {"runTag": scope, "setup": self.log.setup(scope), **values}
@@ -108,7 +108,7 @@ def _path(template: str, data: Mapping[str, Any]) -> str:
 
 
 class _Quoted(dict[str, Any]):
-    """A mapping that percent-encodes its texts when they are read."""
+    """A mapping that percent-encodes its texts on access."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         super().__init__({key: _quoted(value) for key, value in values.items()})

@@ -1,6 +1,6 @@
 """Requests to hosted memory systems: templates, JSON over HTTP with retries, and the request log.
 
-A killed run resumes after the last call in the log.
+A killed run resumes after the last logged call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NETWORK = (urllib.error.URLError, http.client.HTTPException, OSError)
 
 
 class InterruptibleWait(Protocol):
-    """The part of a stop flag that the client needs, which is waits that can be interrupted."""
+    """The part of a stop flag used by the client: interruptible waits."""
 
     def check(self) -> None:
         """Raise an error if a stop was requested."""
@@ -44,7 +44,7 @@ class InterruptibleWait(Protocol):
 
 
 class Pace:
-    """Keeps at least `delay` seconds between the starts of calls of the same kind, over all threads."""
+    """Keeps at least `delay` seconds between the starts of calls of the same kind, across all threads."""
 
     def __init__(self, sleep: Callable[[float], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._sleep = sleep
@@ -63,17 +63,17 @@ class Pace:
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A handler that treats a redirect as an error, since following it would send the key to another host."""
+    """A handler that treats redirects as errors, since following one could send the key to another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
-        """Return None, so that the redirect isn't followed."""
+        """Return None to prevent the redirect."""
         return
 
 
 class JsonClient:
-    """A client of one API.
+    """A client for one API.
 
-    It raises a ProviderError, which is transient once the retries are used up, and has the server's Retry-After.
+    Raises ProviderError with the server's Retry-After. A transient error is raised only after the last retry.
     """
 
     def __init__(self, spec: ProviderSpec, stop: Stop, environ: Mapping[str, str] | None = None) -> None:
@@ -106,7 +106,7 @@ class JsonClient:
         delay: float = 0.0,
         ignore: tuple[int, ...] = (),
     ) -> Any:
-        """Make a call and return the parsed answer. Return None if the answer is empty or its status is in `ignore`."""
+        """Make a call and return the parsed response. Return None if the response is empty or its status is in `ignore`."""
         request = self._request(method, path, body, query or {}, headers or {})
 
         def once() -> Any:
@@ -187,7 +187,7 @@ class JsonClient:
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Parse a Retry-After header, a number or an HTTP date, into seconds. Return None if it is missing or malformed."""
+    """Convert a Retry-After header, which is a number or an HTTP date, to seconds. Return None if it is missing or malformed."""
     if not value:
         return None
     text = value.strip()
@@ -208,12 +208,12 @@ _SYNTAX = "Known are $, .name, ['name'], [n], [*], a | b, -path and zip(a, b)."
 
 
 def is_path(text: str) -> bool:
-    """Return whether a text of a template is a path rather than plain text."""
+    """Return whether a template string is a path rather than plain text."""
     return text == "$" or text.startswith(("$.", "$[", "-$.", "-$[")) or bool(_ZIP.fullmatch(text))
 
 
 def find(path: str, data: Any) -> Any:
-    """Return the value at a path, or None if there is none. Raises ConfigError for unsupported syntax."""
+    """Return the value at a path, or None if it is missing. Raises ConfigError for unsupported syntax."""
     for alternative in path.split("|"):
         value = _one(alternative.strip(), data)
         if value is not None:
@@ -222,7 +222,7 @@ def find(path: str, data: Any) -> Any:
 
 
 def find_all(path: str, data: Any) -> list[Any]:
-    """Return the values at a path. A single value becomes a list of one element, and a missing value becomes an empty list."""
+    """Return the values at a path as a list, which is empty for a missing value and has one element for a single value."""
     value = find(path, data)
     if value is None:
         return []
@@ -255,7 +255,7 @@ def steps(path: str) -> Iterator[str | int]:
 
 
 def roots(path: str) -> Iterator[str]:
-    """Return the first name of each plain path in the text, or "" for `$` alone or an index.
+    """Yield the first name of each plain path in the text, or "" for `$` alone or an index.
 
     Raises ConfigError for a malformed path.
     """
@@ -270,7 +270,7 @@ def roots(path: str) -> Iterator[str]:
 
 
 def mentioned(text: str) -> Iterator[str]:
-    """Return the names of the values that a template text needs. Raises ConfigError for a malformed path."""
+    """Yield the names of the values used in a template string. Raises ConfigError for a malformed path."""
     if is_path(text):
         yield from roots(text)
     else:
@@ -296,7 +296,7 @@ def _step(step: str | int, data: Any) -> Any:
 
 
 def fill(template: Any, data: Mapping[str, Any]) -> Any:
-    """Fill in a template. Raises ConfigError for a placeholder that has no value."""
+    """Fill in a template. Raises ConfigError for a placeholder without a value."""
     if isinstance(template, str):
         return find(template, data) if is_path(template) else fill_text(template, data)
     if isinstance(template, Mapping):
@@ -310,7 +310,7 @@ def fill(template: Any, data: Mapping[str, Any]) -> Any:
 
 
 def fill_text(template: str, data: Mapping[str, Any]) -> str:
-    """Replace each `${…}` in a text. Raises ConfigError for a placeholder that has no value."""
+    """Replace each `${…}` in a text. Raises ConfigError for a placeholder without a value."""
 
     def put(match: re.Match[str]) -> str:
         value = find(f"$.{match[1]}", data)
@@ -322,7 +322,7 @@ def fill_text(template: str, data: Mapping[str, Any]) -> str:
 
 
 def texts_of(template: Any) -> Iterator[str]:
-    """Yield all texts of a template."""
+    """Yield all strings in a template."""
     if isinstance(template, str):
         yield template
     elif isinstance(template, Mapping):
@@ -343,7 +343,7 @@ CREATE INDEX IF NOT EXISTS sent_remote ON sent (scope, remote);
 
 
 class SentLog:
-    """The log of the units that were sent for each scope, with the ids that the system assigned. It is thread-safe."""
+    """A thread-safe log of the units sent for each scope, with the ids assigned by the system."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -353,25 +353,25 @@ class SentLog:
         self._db.executescript("PRAGMA journal_mode=WAL;" + _SCHEMA)
 
     def setup(self, scope: str) -> Any:
-        """Return the answer of the scope's setup call, or None if it wasn't made yet."""
+        """Return the response to the scope's setup call, or None if the call has not been made."""
         rows = self._rows("SELECT setup FROM scope WHERE scope = ?", scope)
         return json.loads(rows[0][0]) if rows else None
 
     def set_setup(self, scope: str, answer: Any) -> None:
-        """Record the answer of the setup call."""
+        """Record the response to the setup call."""
         self._write("INSERT OR REPLACE INTO scope VALUES (?, ?)", scope, json.dumps(answer))
 
     def units(self, scope: str) -> set[str]:
-        """Return the units that were sent."""
+        """Return the units already sent."""
         return {unit for (unit,) in self._rows("SELECT unit FROM sent WHERE scope = ?", scope)}
 
     def remotes(self, scope: str) -> list[str]:
-        """Return the ids that the system assigned, in the order in which the units were sent."""
+        """Return the ids assigned by the system, in sending order."""
         rows = self._rows("SELECT remote FROM sent WHERE scope = ? GROUP BY remote ORDER BY min(number)", scope)
         return [remote for (remote,) in rows]
 
     def add(self, scope: str, unit: str, remote: str, sources: tuple[str, Sequence[str]], ready: bool) -> None:
-        """Record a unit that the system accepted. `sources` are its session and its turns."""
+        """Record a unit accepted by the system. `sources` are its session and turns."""
         session, turns = sources
         self._write(
             "INSERT OR IGNORE INTO sent (scope, unit, remote, session, turns, ready) VALUES (?, ?, ?, ?, ?, ?)",
@@ -379,7 +379,7 @@ class SentLog:
         )
 
     def waiting(self, scope: str) -> list[str]:
-        """Return the ids that aren't indexed yet, in the order in which the units were sent."""
+        """Return the ids that aren't indexed yet, in sending order."""
         rows = self._rows("SELECT DISTINCT remote FROM sent WHERE scope = ? AND NOT ready ORDER BY number", scope)
         return [remote for (remote,) in rows]
 
@@ -388,7 +388,7 @@ class SentLog:
         self._write("UPDATE sent SET ready = 1 WHERE scope = ? AND remote = ?", scope, remote)
 
     def sources(self, scope: str, remote: str) -> tuple[str, tuple[str, ...]] | None:
-        """Return the session and the turns of the unit that has this id."""
+        """Return the session and turns of the unit with this id, or None if the id is unknown."""
         rows = self._rows("SELECT session, turns FROM sent WHERE scope = ? AND remote = ? LIMIT 1", scope, remote)
         return (rows[0][0], tuple(json.loads(rows[0][1]))) if rows else None
 

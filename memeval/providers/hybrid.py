@@ -1,4 +1,4 @@
-"""BM25 over Porter stems, dense retrieval with the bundled embedder, and a hybrid that adds their z-scores."""
+"""BM25 over Porter stems, dense retrieval with the bundled embedder, and a hybrid that sums their z-scores."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ EMBED_CHARACTERS = 480
 
 @dataclass(frozen=True, slots=True)
 class MixedIndex:
-    """The vectors of turns and the passage of each, and the BM25 index of the passages (None if it isn't used).
+    """The turn vectors with the passage of each, and the BM25 index of the passages (None if unused).
 
-    `questions` are the vectors of the questions that turns answer, and `askers` are the passages of these turns (see aqrag).
+    `questions` are the vectors of generated questions, and `askers` are the passages of the turns that answer them (see aqrag).
     """
 
     vectors: Vectors
@@ -54,7 +54,7 @@ class MixedIndex:
 
 
 class EmbeddingProvider(IndexedProvider[MixedIndex]):
-    """A provider that embeds each turn. A passage has the score of its nearest turn.
+    """A provider that embeds each turn and scores a passage by its nearest turn.
 
     The options are `embedder` and `embedCharacters`.
     """
@@ -74,13 +74,13 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return EmbeddingCache(self.store.folder(scope), self.embedder).vectors(texts)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Embed the turns of these sessions, and the texts that a model adds, before the first search needs them."""
+        """Embed the turns of these sessions and the model's additions before the first search."""
         more = self.expansions(scope, sessions, fresh=True)
         texts = [turn.key for turn in self.keyed(sessions, "turn")]
         self.vectors(scope, [*texts, *dict.fromkeys(text for some in more.values() for text in some)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Build the vectors of all turns and of the texts that a model adds. If words have a weight, also build a BM25 index."""
+        """Build the vectors of all turns and model additions, and a BM25 index if words have a weight."""
         sessions = self.store.all(scope)
         turns, more = self.keyed(sessions, "turn"), self.expansions(scope, sessions)
         owner = {id: piece.order for piece in pieces for id in piece.turns}
@@ -90,7 +90,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
         return MixedIndex(self.vectors(scope, [text for text, _ in pairs]), [number for _, number in pairs], words)
 
     def rank(self, index: MixedIndex, pieces: Sequence[RetrievalUnit], request: SearchRequest) -> Scores:
-        """Return the weighted sum of the z-scores of cosine and BM25. If only one is used, return its raw scores."""
+        """Return the weighted sum of the z-scores of cosine and BM25, or the raw scores if only one of them is used."""
         cosines = self.cosines(index, len(pieces), request.text)
         if index.words is None:
             return cosines
@@ -103,7 +103,7 @@ class EmbeddingProvider(IndexedProvider[MixedIndex]):
 
 
 def nearest(cosines: Vectors, owners: Sequence[int], size: int) -> Scores:
-    """Return the best cosine of each owner, as an array of shape (size,). An owner without vectors gets -1."""
+    """Return the best cosine of each owner, as an array of shape (size,). Owners without vectors get -1."""
     out = np.full(size, -1.0)
     if len(owners):
         np.maximum.at(out, np.asarray(owners), cosines.astype(np.float64))

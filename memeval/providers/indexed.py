@@ -20,16 +20,16 @@ IndexT = TypeVar("IndexT")
 
 
 class IndexedProvider(ModelAided, Generic[IndexT]):
-    """A provider that has an index in memory for each scope and granularity, built at the first search.
+    """A provider with an in-memory index for each scope and granularity, built at the first search.
 
-    The option `keyExpansion` adds text to the keys of a passage. This is the end of the passage before it, or what the model
-    of the option `model` generates for its session. The option `timeAware` raises the scores of passages from a time that the
-    question names.
+    The option `keyExpansion` adds text to the keys of a passage: the end of the preceding passage, or keys generated for its
+    session by the model named in the option `model`. The option `timeAware` raises the scores of passages from a time
+    mentioned in the question.
     """
 
     capabilities = Capabilities(model=True).searching("keyExpansion", "timeAware")
     expands = True
-    """Whether a model may add keys."""
+    """Whether a model can add keys."""
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any]) -> None:
         self._indexes: OrderedDict[tuple[str, str], tuple[list[RetrievalUnit], IndexT]] = OrderedDict()
@@ -48,7 +48,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         self._time_aware = options.flag("timeAware", False)
 
     def pieces(self, scope: str, granularity: str) -> list[RetrievalUnit]:
-        """Return the passages of a scope with their keys and with the texts that a model adds."""
+        """Return the passages of a scope with their keys and the model's additions."""
         sessions = self.store.all(scope)
         more = self.expansions(scope, sessions)
         if not more:
@@ -56,11 +56,11 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return [replace(one, key="\n".join([one.key, *added(one, more)])) for one in self.keyed(sessions, granularity)]
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Let the model generate the keys of these sessions before the first search needs them."""
+        """Generate the model's keys for these sessions before the first search."""
         self.expansions(scope, sessions, fresh=True)
 
     def expansions(self, scope: str, sessions: Sequence[Session], *, fresh: bool = False) -> dict[str, list[str]]:
-        """Return the model's expansions by turn. They are generated once and stored."""
+        """Return the model's expansions by turn. They are generated only once and stored."""
         model = self.model
         if not self._kinds or model is None:
             return {}
@@ -75,7 +75,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         return by_turn(sessions, known, self._kinds)
 
     def keyed(self, sessions: Sequence[Session], granularity: str) -> list[RetrievalUnit]:
-        """Split the sessions into passages that have keys."""
+        """Split the sessions into passages with keys."""
         return in_context(cut(sessions, granularity), self._context)
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> IndexT:
@@ -87,7 +87,7 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         raise NotImplementedError
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return the passages that have the best scores."""
+        """Return the passages with the best scores."""
         pieces, index = self.index(scope, request.granularity)
         if not pieces:
             return []
@@ -122,5 +122,5 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
 
 
 def added(piece: RetrievalUnit, more: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the texts that a model adds to a passage. These are the texts of its turns without duplicates."""
+    """Return the model's additions to a passage, which are those of its turns without duplicates."""
     return list(dict.fromkeys(text for turn in piece.turns for text in more.get(turn, ())))

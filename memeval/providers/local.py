@@ -1,7 +1,4 @@
-"""Shared parts of local providers.
-
-These are their options, the storage of sessions by scope, the notes of models, and the base class.
-"""
+"""Shared parts of local providers: options, session storage by scope, model notes, and the base class."""
 
 from __future__ import annotations
 
@@ -27,9 +24,9 @@ from memoryd.core.types import Message
 
 
 class Options:
-    """The options of the spec, with those of the run taking precedence.
+    """The options of the spec, overridden by those of the run.
 
-    Each accessor records the key that it reads, and `finish` rejects all keys that were never read.
+    Each accessor records the key it reads, and `finish` rejects keys that were never read.
     """
 
     def __init__(self, spec: ProviderSpec, given: Mapping[str, Any]) -> None:
@@ -44,7 +41,7 @@ class Options:
         return default if value is None else value
 
     def text(self, key: str, default: str, choices: Sequence[str] = ()) -> str:
-        """Read a text. If `choices` is given, the text must be one of them."""
+        """Read a string. If `choices` is given, the value must be one of them."""
         value = self.get(key, default)
         if not isinstance(value, str) or (choices and value not in choices):
             raise self.wrong(key, value, f"one of {', '.join(choices)}" if choices else "a text")
@@ -72,20 +69,20 @@ class Options:
         return value
 
     def part(self, key: str) -> dict[str, Any]:
-        """Read a mapping, which is empty if the key is missing."""
+        """Read a mapping. The result is empty if the key is missing."""
         value = self.get(key, {})
         if not isinstance(value, Mapping):
             raise self.wrong(key, value, "a mapping")
         return dict(value)
 
     def rest(self) -> dict[str, Any]:
-        """Return all options that weren't read yet, for code that has its own options."""
+        """Return all options not read so far, for code with its own options."""
         found = {key: value for key, value in self._values.items() if key not in self._known}
         self._known |= found.keys()
         return found
 
     def where(self, key: str) -> str:
-        """Return the file and the line of a key of the spec."""
+        """Return the file and line of a key in the spec."""
         return self._spec.origin.where(key)
 
     def wrong(self, key: str, value: Any, wanted: str) -> ConfigError:
@@ -110,7 +107,7 @@ _FIX = "Delete that folder and ingest again."
 
 
 def folder_name(scope: str) -> str:
-    """Return a valid and unique folder name for any scope. It consists of a readable prefix and a digest."""
+    """Return a valid and unique folder name for any scope, made of a readable prefix and a digest."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
     return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
 
@@ -131,9 +128,9 @@ class SessionStore:
         return self._root / folder_name(scope)
 
     def add(self, scope: str, sessions: Sequence[Session], done: Iterable[str] = ()) -> int:
-        """Append sessions and return how many of them are new. Sessions that are already stored are replaced in place.
+        """Append sessions and return the number of new ones. Existing sessions are replaced in place.
 
-        New sessions are fresh until a later call lists them in `done`.
+        New sessions count as fresh until a later call lists them in `done`.
         """
         folder = self.folder(scope)
         folder.mkdir(parents=True, exist_ok=True)
@@ -148,11 +145,11 @@ class SessionStore:
             return int(db.execute("SELECT count(*) FROM session").fetchone()[0] - before)
 
     def all(self, scope: str) -> list[Session]:
-        """Return the sessions of a scope in the order in which they were added. The list is empty for an unknown scope."""
+        """Return the sessions of a scope in insertion order. The list is empty for an unknown scope."""
         return self._read(scope, "SELECT payload FROM session ORDER BY position")
 
     def fresh(self, scope: str) -> list[Session]:
-        """Return the sessions that weren't marked as done, even after a restart."""
+        """Return the sessions not yet marked as done. The marks survive a restart."""
         return self._read(scope, "SELECT payload FROM session WHERE id NOT IN (SELECT id FROM done) ORDER BY position")
 
     def _read(self, scope: str, query: str) -> list[Session]:
@@ -172,7 +169,7 @@ class SessionStore:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
-        """Close all files. The store reopens them when they are needed."""
+        """Close all files. The store reopens them on demand."""
         with self._lock:
             while self._open_files:
                 self._open_files.popitem()[1].close()
@@ -210,7 +207,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _to_plain(session: Session) -> dict[str, Any]:
     """Convert a session to plain values, without its source id and metadata.
 
-    Those may contain gold answers and must not reach a system under test.
+    Both may contain gold answers and must not reach a system under test.
     """
     turns = [[turn.id, turn.role, turn.text, turn.speaker, _iso(turn.at)] for turn in session.turns]
     return {"id": session.id, "at": _iso(session.at), "turns": turns}
@@ -230,13 +227,13 @@ def _time(text: str) -> datetime | None:
 
 
 MAX_KEYS = 500
-"""Values per query; SQLite limits their number."""
+"""Maximum values per query, since SQLite limits their number."""
 _CREATE = "CREATE TABLE IF NOT EXISTS memeval_note (scope TEXT, key TEXT, note TEXT NOT NULL, PRIMARY KEY (scope, key))"
 _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO UPDATE SET note = excluded.note"
 
 
 class Notes(Protocol):
-    """JSON values by scope and key. They are durable when `put` returns."""
+    """JSON values by scope and key. They are durable once `put` returns."""
 
     def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
         """Return the notes of a scope by key. If keys are given, return only their notes."""
@@ -329,7 +326,7 @@ def postgres_notes(dsn: str) -> Notes:
 
 _OPENING = re.compile(r"[\[{]")
 MAX_OPENINGS = 20
-"""Brackets at which a list is tried, so that a text of brackets costs little."""
+"""Maximum brackets to try as the start of a list, so that a text full of brackets costs little."""
 
 
 def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:
@@ -346,8 +343,8 @@ def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> s
 def json_list(answer: str) -> list[Any] | None:
     """Return the JSON list of a model's answer, or None if there is none.
 
-    The list may be fenced, surrounded by text, or a value of an object. Numbers in brackets, as in citations, are not taken
-    for it if there is another list.
+    The list may be fenced, surrounded by text, or a value in an object. Bracketed numbers, as in citations, are ignored if
+    there is another list.
     """
     found: list[list[Any]] = []
     decoder, at = json.JSONDecoder(), 0
@@ -412,7 +409,7 @@ class LocalProvider(Provider):
         self._sessions = SessionStore(workdir)
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Store the sessions and return the numbers of new ones."""
+        """Store the sessions and return the counts of new ones."""
         new = self.store.add(scope, sessions, done=self._awaited.pop(scope, ()))
         self.changed(scope)
         return {"sessions": len(sessions), "new": new}
@@ -421,10 +418,10 @@ class LocalProvider(Provider):
         """React to a change of the scope's sessions, for example by dropping caches."""
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Index the new sessions. If this fails, the next call tries again.
+        """Index the new sessions. If this fails, the next call retries.
 
-        The sessions are marked as done when the next sessions arrive, because the caller has recorded them by then. If a run
-        is killed in between, it repeats the work with cached answers of the model.
+        The sessions are marked as done when the next sessions arrive, because the caller has recorded them by then. A run
+        killed in between repeats the work with cached model answers.
         """
         awaited = self._awaited.setdefault(scope, set())
         fresh = [session for session in self.store.fresh(scope) if session.id not in awaited]
@@ -432,7 +429,7 @@ class LocalProvider(Provider):
         awaited.update(session.id for session in fresh)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Do the work for these sessions that can be done before the first search."""
+        """Process these sessions as far as possible before the first search."""
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Return at most k passages, best first."""
@@ -456,7 +453,7 @@ class LocalProvider(Provider):
 
 
 class ModelAided(LocalProvider):
-    """A provider that uses the model in the option `model`."""
+    """A provider that uses the model named in the option `model`."""
 
     capabilities = Capabilities(model=True)
 
@@ -477,7 +474,7 @@ class ModelAided(LocalProvider):
     def open(self, workdir: Path) -> None:
         """Open the provider.
 
-        Raises ProviderError if a model is named but was not set, because the results would have the wrong label.
+        Raises ProviderError if a model is named but was not set, because results would be attributed to the wrong model.
         """
         if self._named and self.model is None:
             raise ProviderError(f"{self.name} was to use {self._named}, but got no model.", fix="Call use_model before open.")
@@ -488,9 +485,9 @@ class ModelAided(LocalProvider):
     ) -> dict[str, Any]:
         """Return the model's answers by key. Each answer is stored as soon as it arrives.
 
-        `ask` gets a key and the answers so far. It is called for each key that has no answer. For a key of a fresh session it
-        is called even if a killed run left an answer. That call is answered from the cache, and its tokens are counted as in
-        a run that was never killed. A key that this process has asked since its last success isn't asked again.
+        `ask` receives a key and the answers so far. It is called for each key without an answer, and for keys in `fresh` even if
+        a killed run left an answer. The repeated call is answered from the cache, so its tokens are counted as in an
+        uninterrupted run. After a failure, the next call skips keys already asked by this process.
         """
         made = self._made.setdefault(scope, {})
         known = {key: note for key, note in notes.get(scope, keys).items() if key in made or key not in fresh}

@@ -1,7 +1,8 @@
-"""MCP servers as memory systems. The YAML file says how to start one, which tools to call and how to read the answers.
+"""MCP servers as memory systems. The YAML file defines the start command, the tools and the parsing of responses.
 
-Each case has its own server and folder, or one server serves all cases and its tools take `${runTag}`. An answer is read from
-the tool's structured content. If there is none, its text is parsed as JSON or split into results by `response.pattern`.
+Each case has its own server and folder, or one server handles all cases and its tools take `${runTag}`. A response is read
+from the tool's structured content. Without structured content, the text is parsed as JSON or split into results by
+`response.pattern`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from memeval.providers.remote import RemoteProvider
 from memeval.specs import McpSpec, ProviderSpec, ToolSpec, ToolsSpec
 
 SERVERS_KEPT = 4
-"""Maximum number of per-case servers at a time; a stopped one is restarted on demand."""
+"""Maximum number of concurrent per-case servers. Stopped ones are restarted on demand."""
 ALL = "all-cases"
 
 
 @registry.provider("mcp")
 class McpProvider(RemoteProvider):
-    """A memory system behind an MCP server. Its options are those of every remote provider."""
+    """A memory system behind an MCP server, with the common options of remote providers."""
 
     capabilities = Capabilities(stop=True, check=True)
 
@@ -72,17 +73,17 @@ class McpProvider(RemoteProvider):
                 )
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass each raw answer of a tool to an observer."""
+        """Pass each raw tool response to an observer."""
         self._see = see
 
     def open(self, workdir: Path) -> None:
-        """Open the request log. The servers start when they are first needed."""
+        """Open the request log. Servers are started on first use."""
         self.check()
         super().open(workdir)
         self._workdir = workdir.resolve()
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
-        """Call one tool and parse the answer."""
+        """Call one tool and parse the response."""
         tool: ToolSpec = call
         limits = self.spec.rate_limit
         self._pace.wait(kind, {"add": limits.add_delay, "search": limits.search_delay}.get(kind, 0.0))
@@ -97,7 +98,7 @@ class McpProvider(RemoteProvider):
         return found
 
     def clear(self, scope: str) -> None:
-        """Call the clear tool if there is one. Then stop the server of the case and delete its folder."""
+        """Call the clear tool, if any, then stop the server of the case and delete its folder."""
         super().clear(scope)
         if self._how.per_case:
             with self._lock:
@@ -119,7 +120,7 @@ class McpProvider(RemoteProvider):
 
     @contextmanager
     def _server(self, scope: str) -> Iterator[McpServer]:
-        """Yield the server of a scope. It is started if necessary, and it isn't stopped while it is in use."""
+        """Yield the server of a scope, starting it if necessary. A server in use is never stopped."""
         key = scope if self._how.per_case else ALL
         with self._lock:
             server = self._servers.get(key)
@@ -169,9 +170,9 @@ class McpProvider(RemoteProvider):
 
 
 def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
-    """Say why an answer can't be parsed.
+    """Return the reason why a response can't be parsed.
 
-    An error that is reported as plain text must not be mistaken for an empty result.
+    An error reported as plain text must not be mistaken for an empty result.
     """
     response = tool.response
     if response.pattern:
@@ -187,7 +188,7 @@ def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
 
 
 def _program(name: str) -> str | None:
-    """Return the path of a program: on PATH, or beside this Python, whose environment need not be active."""
+    """Return the path of a program on PATH or next to this Python interpreter, whose environment may not be active."""
     return shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
 
 

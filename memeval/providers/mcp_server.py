@@ -22,7 +22,7 @@ STOP_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a server. Its standard error goes to `log`, and times are in seconds."""
+    """The start parameters of a server. Its standard error is written to `log`."""
 
     command: Sequence[str]
     stop: Sequence[str]
@@ -36,11 +36,11 @@ class Launch:
 class McpServer:
     """A running server.
 
-    A server that exits or hangs is killed and the error is transient, because a new server may work.
+    A server that exits or hangs is killed. The error is transient, because a new server may work.
     """
 
     def __init__(self, name: str, launch: Launch) -> None:
-        from anyio.from_thread import start_blocking_portal  # the SDK is imported only when MCP servers are run
+        from anyio.from_thread import start_blocking_portal  # import the SDK only when an MCP server is started
         from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
         self._name = name
@@ -97,9 +97,9 @@ class McpServer:
             )
 
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
-        """Call a tool and return its answer as data (see `parsed`) and as text. Calls are made one after the other.
+        """Call a tool and return its response as data (see `parsed`) and as text. Calls are made one at a time.
 
-        Raises a ProviderError. It is transient if the server exited or timed out. Otherwise it contains the tool's message.
+        Raises ProviderError, which is transient if the server exited or timed out, and otherwise has the tool's message.
         """
         with self._lock:
             try:
@@ -140,7 +140,7 @@ class McpServer:
 
 
 def _said(error: BaseException) -> str:
-    """Return the first error of an exception group. The library raises most errors in such groups."""
+    """Return the message of the first error in an exception group. The library wraps most errors in groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return str(error).strip().rstrip(".") or type(error).__name__
@@ -157,10 +157,10 @@ def _last_line(path: Path) -> str:
 
 
 def parsed(texts: Sequence[str], structured: Any = None) -> Any:
-    """Parse an answer.
+    """Parse a response.
 
-    Structured content is preferred, then the JSON of the answer's text. Several texts give a list, and plain text gives
-    `{text: …}`. Libraries wrap a plain text result as `{result: text}`, and the text itself is used then.
+    Structured content is preferred over JSON in the response text. Several texts result in a list, and plain text results in
+    `{text: …}`. Some libraries wrap a plain text result as `{result: text}`. In that case, the text itself is parsed.
     """
     if structured is not None and not (set(structured) == {"result"} and isinstance(structured["result"], str)):
         return structured
@@ -172,7 +172,7 @@ def parsed(texts: Sequence[str], structured: Any = None) -> Any:
 
 
 def matches(pattern: str, text: str) -> dict[str, Any]:
-    """Split plain text into results, which are the named groups of each match. A numeric group `score` becomes a number."""
+    """Split plain text into results made of the named groups of each match. A numeric `score` group is converted to a number."""
     results = [match.groupdict() for match in re.finditer(pattern, text)]
     for one in results:
         with contextlib.suppress(ValueError, TypeError):

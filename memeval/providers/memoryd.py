@@ -1,9 +1,9 @@
-"""memoryd, run in process. The only provider that imports memoryd.
+"""memoryd, running in process. This is the only provider that imports memoryd.
 
 Each scope has its own home folder under the work folder. In a shared folder, the word statistics of one case would affect the
 scores of another, so a resumed run could differ. A turn (or a round, with the option `unit`) becomes one memory. Its text is
-the content, its turn ids are the evidence lines, and its time is both transaction time and valid time. A tag marks what the
-user of a chat said, while in conversations between people the names are in the text. Ids are derived from the turns alone, so
+the content, its turn ids are the evidence lines, and its time is both transaction time and valid time. In chats, user turns
+are tagged, while in conversations between people the text includes the names. Ids are derived only from the turns, so
 ingestion is idempotent and ties are broken in the same way in every run.
 """
 
@@ -58,7 +58,7 @@ _FIX = "Run 'memoryd doctor'."
 
 
 class _ShortEmbedder:
-    """An embedder that uses only the start of each text, because a whole haystack of 500 long turns takes minutes."""
+    """An embedder that only embeds the start of each text, because embedding 500 long turns in full takes minutes."""
 
     def __init__(self, inner: Embedder, characters: int) -> None:
         self._inner = inner
@@ -80,7 +80,7 @@ class _ShortEmbedder:
 
 
 class _ShortEncoder:
-    """An encoder that gives token vectors for the start of each text, in the context of the end of the preceding text."""
+    """An encoder that returns token vectors for the start of each text, in the context of the end of the preceding text."""
 
     def __init__(self, inner: TokenEncoder, characters: int) -> None:
         self._inner = inner
@@ -103,7 +103,7 @@ class _ShortEncoder:
 
 
 class _TextEmbedder(_ShortEmbedder):
-    """Makes memoryd's embedder usable by other providers and raises its errors as memeval's."""
+    """Adapts memoryd's embedder for other providers, converting its errors to memeval's."""
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
         with _as_provider_error("embed"):
@@ -115,10 +115,9 @@ class _TextEmbedder(_ShortEmbedder):
 
 
 def text_embedder(name: str, characters: int = 0) -> NamedEmbedder:
-    """Create the embedder of memoryd that has this name (bge-small or hash), for use by other providers.
+    """Create a memoryd embedder by name (bge-small or hash), for use by other providers.
 
-    `characters` is the number of characters of each text to embed, and 0 embeds all. Raises ProviderError for an unknown
-    name.
+    `characters` is the number of characters to embed per text, or 0 for all. Raises ProviderError for an unknown name.
     """
     with _as_provider_error("embed"):
         return _TextEmbedder(make_embedder(Settings(home=Path(), embedder=name)), characters)
@@ -136,12 +135,12 @@ def _as_provider_error(doing: str) -> Iterator[None]:
 class MemorydProvider(LocalProvider):
     """A provider that runs memoryd.
 
-    The option `unit` is turn or round. `embedCharacters` is the number of characters of each memory to embed, and 0 embeds
-    all. `settings` may hold any of memoryd's settings.
+    The option `unit` is turn or round. `embedCharacters` is the number of characters to embed per memory, or 0 for all.
+    `settings` may hold any of memoryd's settings.
 
-    With `keyExpansion` set to true or context, the preceding text is added to the key of a memory. Set to question, it lets
-    the model of the settings write keys for each memory, as `memoryd reindex --keys` does. `timeAware` raises the scores of
-    hits from a time that the question names.
+    If `keyExpansion` is true or context, the preceding text is added to the key of a memory. If it is question, the model of
+    the settings writes keys for each memory, as with `memoryd reindex --keys`. `timeAware` raises the scores of hits from a
+    time mentioned in the question.
     """
 
     capabilities = Capabilities(provenance=True).searching("timeAware")
@@ -173,7 +172,7 @@ class MemorydProvider(LocalProvider):
         items = [_item(piece, by_user) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
             if self._writer is not None:
-                known = {item.id: item.asked_as for item in service.all()}  # a resumed run doesn't request any key twice
+                known = {item.id: item.asked_as for item in service.all()}  # a resumed run reuses existing keys
                 items = [replace(item, asked_as=known.get(item.id, ())) for item in items]
                 items = [*with_keys(self._writer, [item for item in items if not item.asked_as]),
                          *(item for item in items if item.asked_as)]  # fmt: skip
@@ -195,7 +194,7 @@ class MemorydProvider(LocalProvider):
                     raise ProviderError(f"memoryd: {left}.", fix="Give it more time.", transient=True)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Search with memoryd. If sessions are requested, the memories are merged into sessions."""
+        """Search with memoryd. Memories are merged into sessions if requested."""
         if not self.store.folder(scope).exists():
             return []
         sessions = self.store.all(scope)
@@ -236,7 +235,7 @@ class MemorydProvider(LocalProvider):
         return self._services[scope]
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return the embedder and the settings that differ from their defaults."""
+        """Return the embedder and the non-default settings."""
         defaults = Settings(home=Path())
         changed = {name: getattr(self._settings, name) for name in setting_names() if name != "home"}
         return {
@@ -261,7 +260,7 @@ class MemorydProvider(LocalProvider):
 
 
 def _key_model(settings: Settings) -> LLM:
-    """Return the reading model of the settings. Raises InputError if the settings name no model."""
+    """Return the reading model in the settings. Raises InputError if the settings name no model."""
     return make_llm(settings, choose(settings))
 
 

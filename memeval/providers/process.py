@@ -1,4 +1,4 @@
-"""External programs as memory systems. They run in their own environment and exchange JSON lines on standard input and output.
+"""External programs as memory systems. They run in their own environment and exchange JSON lines over standard input and output.
 
 Every request is one line with `id` and `do`. Every answer is one line with the same `id` and either `ok` or `error`:
 
@@ -9,8 +9,8 @@ Every request is one line with `id` and `do`. Every answer is one line with the 
     clear   scope                     → nothing
     info                              → current figures (memory, disk, …)
 
-Standard error goes to `process.log` beside the program's folder, and errors quote its last line. Closing standard input stops
-the program. It must keep all state in its folder, since another process does the searches.
+Standard error is written to `process.log` next to the program's folder, and error messages quote its last line. Closing
+standard input stops the program. All state must be kept in the program's folder, since searches run in another process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PROCESSES_FILE = "processes.json"
 class Program:
     """A running program.
 
-    A program that exits, hangs or gives a malformed answer is killed, and the error says why.
+    A program that exits, hangs or gives a malformed answer is killed, and the error states the reason.
     """
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
@@ -77,7 +77,7 @@ class Program:
     def ask(self, do: str, seconds: float, **values: Any) -> Mapping[str, Any]:
         """Send a request and return the answer.
 
-        Raises ProviderError. The program is killed unless it reported the error itself.
+        Raises ProviderError. The program is killed unless the error was reported by the program itself.
         """
         self._asked += 1
         line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=True).encode() + b"\n"
@@ -101,7 +101,7 @@ class Program:
         return self._process.poll() is None
 
     def end(self) -> None:
-        """Let the program exit, and kill it if it doesn't."""
+        """Wait for the program to exit, and kill it if it doesn't."""
         try:
             self._stdin.close()
             self._process.wait(END_SECONDS)
@@ -144,7 +144,7 @@ class Program:
         return f"; it said: {lines[-1][:200]}" if lines else ""
 
     def _kill(self) -> None:
-        """Kill the program and its children. Nothing is killed if the program was waited for, as its pid may have been reused."""
+        """Kill the program and its children. Does nothing if it has been reaped, as its pid may be in use again."""
         if self._process.returncode is not None:
             return
         kill_group(self._process)
@@ -182,13 +182,13 @@ class ProcessProvider(LocalProvider):
         self._lock = threading.RLock()
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass each raw line that the program writes to an observer."""
+        """Pass each raw output line of the program to an observer."""
         self._see = see
         if self._program is not None:
             self._program.see = see
 
     def open(self, workdir: Path) -> None:
-        """Start the program, so that a failure to start is reported before any work is done."""
+        """Start the program now, so that a failure to start is reported before any work is done."""
         super().open(workdir)
         self._workdir = workdir
         workdir.mkdir(parents=True, exist_ok=True)
@@ -206,7 +206,7 @@ class ProcessProvider(LocalProvider):
         return {**counts, "sessions": len(sessions), "new": len(new), "items": len(items)}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Wait until the program reports that it has settled."""
+        """Wait until the program has settled."""
         self._ask("settle", timeout_seconds, scope=scope)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
@@ -235,7 +235,7 @@ class ProcessProvider(LocalProvider):
         super().clear(scope)
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return what each process of the run reported about itself. The current process comes last."""
+        """Return the self-reported facts of each process of the run, with the current process last."""
         processes = [*self._earlier, self._ask("info")][-MAX_PROCESSES_LISTED:]
         (self._workdir / PROCESSES_FILE).write_text(json.dumps(processes), "utf-8")
         return {"processes": processes}
@@ -283,9 +283,9 @@ def _item(piece: RetrievalUnit, session: Session) -> dict[str, Any]:
 
 
 def _fits(do: str, answer: Mapping[str, Any]) -> bool:
-    """Return whether the answer has the right shape.
+    """Return whether the answer has the expected shape.
 
-    The `ok` of a search must be an object, while other requests may return anything.
+    For a search, `ok` must be an object. Other requests may return anything.
     """
     return do != "search" or "error" in answer or isinstance(answer.get("ok"), dict)
 
@@ -306,7 +306,7 @@ def _found(name: str, answer: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def _read_earlier(path: Path) -> list[Mapping[str, Any]]:
-    """Read what earlier processes of the run reported. A damaged file is skipped, since only figures are lost."""
+    """Read the reports of earlier processes of the run. A damaged file is ignored, since only figures are lost."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

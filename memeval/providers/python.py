@@ -1,7 +1,7 @@
 """Python objects as memory systems: `adapter: ./file.py:Class` in a YAML file, or an object passed to `memeval.evaluate`.
 
-A class or function creates one object for each case. A single object for all cases must separate them by an argument `scope`
-(or `user_id`), or have a method `clear`. With `clear` it contains one case at a time and is filled again for another case.
+A class or function creates one object per case. A single object for all cases must separate them by a `scope` (or `user_id`)
+argument, or have a `clear` method. With `clear`, it contains one case at a time and is refilled for each case.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ SCORES = ("score", "similarity", "relevance", "relevancy")
 
 
 class Holder:
-    """The objects of a run by scope, and what they contain.
+    """The objects of a run by scope, and a record of their contents.
 
-    The holder that `memeval.evaluate` uses is kept for all phases of its run.
+    The holder used by `memeval.evaluate` is kept for all phases of its run.
     """
 
     def __init__(self, made_of: Any, settings: Mapping[str, Any] | None = None) -> None:
@@ -46,11 +46,11 @@ class Holder:
 
     @property
     def persistent(self) -> bool:
-        """Return whether each object gets a folder, so that the next process finds its state."""
+        """Return whether each object gets a folder, which makes its state available to the next process."""
         return self._each and "folder" in _parameters(self._made_of)
 
     def check(self, name: str, where: str) -> None:
-        """Raise ConfigError if the options don't fit the class, or if the class doesn't create a memory."""
+        """Raise ConfigError if the options don't match the class, or if the class doesn't create a memory."""
         if self._each:
             given = {**self._settings, **({"folder": Path()} if self.persistent else {})}
             try:
@@ -66,7 +66,7 @@ class Holder:
             _check_methods(self._made_of, name, where)
 
     def get(self, name: str, scope: str, folder: Path) -> tuple[Any, bool]:
-        """Return the object for a scope, and whether it already contains the turns of the scope. Raises ProviderError."""
+        """Return the object for a scope, and whether it already contains the scope's turns. Raises ProviderError."""
         if not self._each:
             return self._made_of, self._holds(name, scope)
         if scope not in self._objects:
@@ -86,7 +86,7 @@ class Holder:
     def _holds(self, name: str, scope: str) -> bool:
         """Return whether the shared object contains this case.
 
-        An object that can't separate cases is cleared first if it doesn't.
+        If not, an object that can't separate cases is cleared first.
         """
         if scope in self._filled or self.scoped:
             return scope in self._filled
@@ -103,7 +103,7 @@ class Holder:
 
     @property
     def scoped(self) -> bool:
-        """Return whether the shared object itself separates cases."""
+        """Return whether the shared object separates cases itself."""
         return not self._each and bool(_named(self._made_of.add, SCOPES)) and bool(_named(self._made_of.search, SCOPES))
 
     def filled(self, scope: str) -> None:
@@ -135,7 +135,7 @@ class Holder:
 
 @registry.provider("python")
 class PythonProvider(LocalProvider):
-    """A Python object that has `add` and `search`. The options are passed to its class as arguments."""
+    """A Python object with `add` and `search`. The options are passed to its class as arguments."""
 
     capabilities = Capabilities(memory=True, check=True)
 
@@ -154,7 +154,7 @@ class PythonProvider(LocalProvider):
             self._holder = Holder(load_object(self._spec.adapter, self._spec.origin.path.parent, where), settings)
 
     def use_memory(self, memory: Any) -> None:
-        """Use the object that was passed to `memeval.evaluate`."""
+        """Use the object passed to `memeval.evaluate`."""
         self._holder = memory if isinstance(memory, Holder) else Holder(memory)
         self._own = False
 
@@ -167,11 +167,11 @@ class PythonProvider(LocalProvider):
         return self._holder
 
     def check(self) -> None:
-        """Raise ConfigError if the class doesn't fit."""
+        """Raise ConfigError if the class is unsuitable."""
         self._held.check(self.name, self.options.where("adapter") if self._spec.adapter else self.name)
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
-        """Pass the values that the object returns to an observer."""
+        """Pass the object's return values to an observer."""
         self._see = see
 
     def open(self, workdir: Path) -> None:
@@ -236,7 +236,7 @@ class PythonProvider(LocalProvider):
         return list(self._read(scope, found, pieces))
 
     def _call(self, what: str, method: Callable[..., Any], text: str, values: Mapping[str, Any], last: Any = None) -> Any:
-        """Call a method with the text and with those values that its signature names."""
+        """Call a method with the text and with the values declared in its signature."""
         names = _parameters(method)
         given = {name: values[name] for name in names[1:] if name in values}
         more = [last] if last is not None and not any(name in LIMITS for name in given) and len(names) > 1 else []
@@ -353,9 +353,9 @@ def _text(hit: Any) -> str | None:
 
 
 def _ids(result: Any) -> list[str]:
-    """Return the ids in what `add` returned.
+    """Extract the ids from the return value of `add`.
 
-    This may be an id, a mapping or object that has one, or a list of these.
+    The value may be an id, a mapping or object with an id, or a list of these.
     """
     if isinstance(result, str | int) and not isinstance(result, bool):
         return [str(result)]

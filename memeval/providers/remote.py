@@ -1,14 +1,14 @@
-"""The common parts of all memory systems that a YAML file describes (HTTP and MCP). They send data and read the answers.
+"""The common parts of all memory systems described by a YAML file (HTTP and MCP): sending data and parsing responses.
 
-Values that templates can read (see `http_client`):
+Values available to templates (see `http_client`):
 
-- everywhere: `runTag` (the scope), `setup` (the answer of the setup call)
+- everywhere: `runTag` (the scope), `setup` (the response to the setup call)
 - add: `id`, `content`, `session`, `at` (ISO 8601), `timestamp` (seconds), `turns` (ids), `metadata` (source of the unit, sent
   along so that answers can be traced), `messages` (role, speaker, content, at); with `unit: batch` all of these for each
   element of `items`; `embedding` of the content when `options.embedder` is set
-- status: `id` (what add answered under `response.idField`)
+- status: `id` (the value of `response.idField` in the add response)
 - search: `query`, `k`, `at`, `embedding`
-- clear: `ids` (what add answered), and with `eachId` one of them as `id`
+- clear: `ids` (from the add responses), or one of them as `id` with `eachId`
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ QUERY = frozenset({"query", "k", "at"})
 def check_calls(spec: ProviderSpec, calls: EndpointsSpec | ToolsSpec, *, embeds: bool) -> None:
     """Check the paths of the calls.
 
-    Raises a ConfigError that names the file, the line and the key of a path that can't be read, or that refers to a value
-    that the call doesn't have.
+    Raises ConfigError with the file, the line and the key of a malformed path, or of a path to a value that is unavailable in
+    the call.
     """
     key = place_of(calls)
     for one in fields(calls):
@@ -57,7 +57,7 @@ def check_calls(spec: ProviderSpec, calls: EndpointsSpec | ToolsSpec, *, embeds:
 
 
 def place_of(calls: EndpointsSpec | ToolsSpec) -> str:
-    """Return the key of the file that contains the calls."""
+    """Return the key in the file under which the calls are defined."""
     return "tools" if isinstance(calls, ToolsSpec) else "endpoints"
 
 
@@ -69,7 +69,7 @@ def _known(name: str, call: EndpointSpec | ToolSpec) -> frozenset[str]:
 
 
 def _texts(template: Any, key: str, inside: frozenset[str] = frozenset()) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield each text of a template with its dotted key and the extra values that are available there."""
+    """Yield each string in a template with its dotted key and the additional values available there."""
     if isinstance(template, str):
         yield key, template, inside
     elif isinstance(template, Mapping):
@@ -111,7 +111,7 @@ FAILED = ("failed", "error", "errored", "cancelled", "canceled")
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One call of add, with its key in the log, its values, and the pieces that it sends."""
+    """One add call, with its log key, its values, and the pieces it sends."""
 
     key: str
     values: Mapping[str, Any]
@@ -119,11 +119,11 @@ class _Unit:
 
 
 class RemoteProvider(Provider):
-    """A memory system that a YAML file describes. Subclasses make the calls.
+    """A memory system described by a YAML file. Subclasses make the calls.
 
-    The options are `embedder` and `embedCharacters` (for systems that accept vectors), `batch` (the number of units in a
-    call), `maxQuery` (a number of characters, 0 for no limit) and `maxResults` (the most results that a search requests, 0
-    for no limit).
+    The options are `embedder` and `embedCharacters` (for systems that accept vectors), `batch` (the number of units per
+    call), `maxQuery` (in characters, 0 for no limit) and `maxResults` (the maximum number of results to request, 0 for no
+    limit).
     """
 
     def __init__(self, spec: ProviderSpec, options: Mapping[str, Any], calls: EndpointsSpec | ToolsSpec) -> None:
@@ -150,24 +150,24 @@ class RemoteProvider(Provider):
         self.stop = stop
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
-        """Make one call and parse its answer. `kind` is add, search, clear, status or setup."""
+        """Make one call and parse the response. `kind` is add, search, clear, status or setup."""
         raise NotImplementedError
 
     @property
     def log(self) -> SentLog:
-        """The log of what was sent. Raises ProviderError before `open`."""
+        """The log of sent units. Raises ProviderError before `open`."""
         if self._log is None:
             raise ProviderError(f"Provider {self.name} is not open.", fix="Call open first.")
         return self._log
 
     def open(self, workdir: Path) -> None:
-        """Open the log of what was sent."""
+        """Open the log of sent units."""
         self._log = SentLog(workdir / "sent.db")
 
     # Ingest
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Send what wasn't sent yet. Each unit is recorded as soon as the system has accepted it."""
+        """Send all units that have not been sent yet. Each unit is recorded as soon as the system accepts it."""
         self._set_up(scope)
         sent = self.log.units(scope)
         fresh = 0
@@ -239,7 +239,7 @@ class RemoteProvider(Provider):
     # Indexing
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
-        """Poll the status endpoint until nothing is waiting. Raises ProviderError if something failed or the time is up."""
+        """Poll the status endpoint until all units are indexed. Raises ProviderError on a failure or timeout."""
         end = time.monotonic() + timeout_seconds
         while self._calls.status is not None and (waiting := self.log.waiting(scope)):
             for remote in waiting:
@@ -267,15 +267,16 @@ class RemoteProvider(Provider):
     # Search
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return at most k results in the order of the system. They are requested page by page."""
+        """Return at most k results in the system's order, requesting them page by page."""
         if request.k <= 0 or (not self.log.units(scope) and self.log.setup(scope) is None):
             return []
         return self._search(scope, request)
 
     def remaining(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return what the system still finds in a scope after `clear`, where a file says how to clear it.
+        """Return the results still found in a scope after `clear`, if the file defines a clear call and no setup call.
 
-        An ordinary search answers from the log, which is empty by then. A refusal counts as nothing: the scope is gone.
+        An ordinary search can't be used because it depends on the log, which is empty by then. An error means that the scope
+        no longer exists, so the result is empty.
         """
         if self._calls.clear is None or self._calls.setup is not None:
             return []
@@ -314,9 +315,9 @@ class RemoteProvider(Provider):
                 return
 
     def _results(self, scope: str, answer: Any) -> list[Retrieved]:
-        """Return the results that have a text.
+        """Return the results with a text.
 
-        Raises ProviderError if there are results but none has a text, since the path must be wrong then.
+        Raises ProviderError if there are results but none has a text, since that means a wrong path.
         """
         response = self._calls.search.response
         results = find_all(response.results or "$", answer)
@@ -337,7 +338,7 @@ class RemoteProvider(Provider):
     def _score(self, result: Any) -> float:
         """Return the score, or 0 if there is none.
 
-        Raises ProviderError if the score isn't a finite number, because it would affect the order.
+        Raises ProviderError if the score isn't a finite number, because the order would be affected.
         """
         path = self._calls.search.response.score_field
         score = find(path, result) if path else None
@@ -368,7 +369,7 @@ class RemoteProvider(Provider):
     def _sources(self, scope: str, result: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources of a result.
 
-        They come from its metadata if the system returned them, or else from the log of ids. The result is empty if neither
+        They are taken from the metadata returned by the system, or else from the log of ids. The result is empty if neither
         has them.
         """
         response = self._calls.search.response
@@ -386,7 +387,7 @@ class RemoteProvider(Provider):
     # Clearing, closing
 
     def clear(self, scope: str) -> None:
-        """Delete the scope in the log, and in the system if the API can do so."""
+        """Delete the scope in the log, and in the system if the API supports it."""
         units = self.log.units(scope)
         if (units or self.log.setup(scope) is not None) and self._calls.clear is not None:
             self._clear(self._calls.clear, scope, self.log.remotes(scope))

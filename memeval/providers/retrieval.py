@@ -1,4 +1,4 @@
-"""Building blocks of local search: passages, vectors, BM25, the combination of scores, and times named in questions."""
+"""Building blocks of local search: passages, vectors, BM25, score combination, and times mentioned in questions."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ CONTEXT_CHARACTERS = 160
 class RetrievalUnit:
     """A passage.
 
-    `key` is the text that is indexed, and `text` is the one that is returned. `order` is its position in the scope, counted
-    from 0.
+    `key` is the text to index, and `text` is the text to return. `order` is the passage's position in the scope, counted from
+    0.
     """
 
     key: str
@@ -47,7 +47,7 @@ class RetrievalUnit:
 
 
 def cut(sessions: Iterable[Session], granularity: str) -> list[RetrievalUnit]:
-    """Split sessions into passages in order. Empty ones are dropped. Raises ConfigError for an unknown granularity."""
+    """Split sessions into passages in order. Empty passages are dropped. Raises ConfigError for an unknown granularity."""
     if granularity not in GRANULARITIES:
         raise ConfigError(f"There is no granularity {granularity!r}.", fix=f"Use one of {', '.join(GRANULARITIES)}.")
     groups = ((session, turns) for session in sessions for turns in _groups(session, granularity))
@@ -98,13 +98,13 @@ def _piece(session: Session, turns: Sequence[Turn], order: int) -> RetrievalUnit
 def key_of(turn: Turn) -> str:
     """Return the key of a turn.
 
-    The key is the text of the turn, after the name of the speaker if it is known. A role would add nothing.
+    The key is the text of the turn, preceded by the speaker's name if known. The role would add no information.
     """
     return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
 
 
 def render(turns: Sequence[Turn], at: datetime | None) -> str:
-    """Format turns for a reader. The date comes first and is followed by `who: text` lines."""
+    """Format turns for a reader, with the date followed by `who: text` lines."""
     lines = [f"{turn.speaker or turn.role}: {turn.text.strip()}" for turn in turns]
     return "\n".join([f"[{at:%Y-%m-%d %H:%M}]", *lines] if at else lines)
 
@@ -115,11 +115,11 @@ MAX_KEYS = 500
 
 
 class NamedEmbedder(Protocol):
-    """An embedder that has a name. It returns unit vectors as float32 of shape (n, dimensions)."""
+    """An embedder with a name. It returns unit vectors as float32 of shape (n, dimensions)."""
 
     @property
     def name(self) -> str:
-        """The name of the model, together with everything else that affects the vectors."""
+        """The name of the model, including everything else that affects the vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -132,7 +132,7 @@ class NamedEmbedder(Protocol):
 
 
 def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Yield those keys that exist, and their values."""
+    """Return the existing keys with their values."""
     out: dict[bytes, bytes] = {}
     for start in range(0, len(keys), MAX_KEYS):
         some = keys[start : start + MAX_KEYS]
@@ -141,14 +141,14 @@ def _known(db: sqlite3.Connection, keys: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 class EmbeddingCache:
-    """Caches vectors in `vectors.db` of a folder. They are half floats, which are precise enough not to change ranks."""
+    """Caches vectors in a folder's `vectors.db` as half floats, which are precise enough to preserve ranks."""
 
     def __init__(self, folder: Path, embedder: NamedEmbedder) -> None:
         self._path = folder / "vectors.db"
         self._embedder = embedder
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return one row for each text. Missing vectors are computed and stored batch by batch."""
+        """Return one row per text. Missing vectors are computed and stored batch by batch."""
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
         keys = [self._key(text) for text in texts]
@@ -190,7 +190,7 @@ DECIMALS = 9
 class Bm25:
     """BM25 (Robertson & Zaragoza 2009) over Porter stems, with Lucene's idf log(1 + (N - n + 0.5) / (n + 0.5)).
 
-    Function words are removed from queries, unless nothing else would be left.
+    Function words are removed from queries unless nothing else would remain.
     """
 
     def __init__(self, documents: Sequence[str], k1: float = K1, b: float = B) -> None:
@@ -205,7 +205,7 @@ class Bm25:
                 self._postings[term].append((number, frequency * (k1 + 1) / (frequency + norm)))
 
     def scores(self, query: str) -> Scores:
-        """Return the score of each document, as an array of shape (documents,). It is 0 if no word is shared."""
+        """Return the score of each document, as an array of shape (documents,). A score is 0 if no word is shared."""
         out = np.zeros(self._size)
         for term, times in Counter(content_stems(query) or stems(query)).items():
             found = self._postings.get(term)
@@ -217,15 +217,15 @@ class Bm25:
 
 
 def z_scores(values: Scores) -> Scores:
-    """Standardise the values. The result is all zeros if they are equal."""
+    """Standardise the values. The result is all zeros if all values are equal."""
     spread = float(values.std()) if values.size else 0.0
     return np.zeros_like(values) if spread < 1e-12 else (values - values.mean()) / spread
 
 
 def best(scores: Scores, k: int, least: float = -math.inf) -> list[tuple[int, float]]:
-    """Return at most k pairs of position and score, for scores above `least`.
+    """Return at most k (position, score) pairs with scores above `least`.
 
-    The best come first, and ties are in order of position.
+    They are sorted by descending score, with ties in order of position.
     """
     rounded = np.round(scores, DECIMALS)
     order = np.lexsort((np.arange(len(rounded)), -rounded))
@@ -253,7 +253,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
 def asked_range(text: str, at: datetime | None) -> Range | None:
-    """Return the start and end of the first time expression in the text, or None if none can be resolved."""
+    """Return the start and end of the first time expression in the text, or None if no expression can be resolved."""
     return _named(text, at) or (_relative(text, at) if at else None)
 
 
@@ -279,7 +279,7 @@ def _day(year: str | None, month: str, day: str, at: datetime | None) -> Range |
 
 
 def _year(year: str | None, month: int, at: datetime | None) -> int:
-    """Return the year that is written. If there is none, return that of the latest such month that has begun, or 0 if unknown."""
+    """Return the written year. Without one, return the year of the latest such month that has begun, or 0 if unknown."""
     if year:
         return int(year) if 1900 < int(year) < 2200 else 0
     return 0 if at is None else at.year if month <= at.month else at.year - 1
@@ -319,7 +319,7 @@ def _count(word: str) -> int:
 
 
 def with_times(scores: Scores, pieces: Sequence[RetrievalUnit], text: str, at: datetime | None) -> Scores:
-    """Add a bonus to passages from the time that the question names. If it names none, the scores are returned unchanged."""
+    """Add a bonus to passages from the time mentioned in the question. Without a mentioned time, scores are unchanged."""
     asked = asked_range(text, at)
     if asked is None or not len(scores):
         return scores

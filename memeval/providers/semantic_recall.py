@@ -1,4 +1,4 @@
-"""Semantic recall as agent frameworks offer it, which is the nearest messages and the neighbours of each."""
+"""Semantic recall as in agent frameworks: the nearest messages with their neighbours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCOPES = ("resource", "thread")
 
 @registry.provider("semantic-recall")
 class SemanticRecallProvider(EmbeddingProvider):
-    """A provider that finds messages by meaning. It returns windows of the conversation, whatever the granularity.
+    """A provider that finds messages by meaning. It returns windows of the conversation regardless of the granularity.
 
     The option `topK` is the number of messages (0 for as many as requested). `messageRange` is a number, or the numbers
     before and after a message. `scope` is resource (all sessions) or thread (only the newest one). The other options are

@@ -1,8 +1,8 @@
-"""Working memory, which is one page about the user.
+"""Working memory: a single page about the user.
 
-It is updated from a template after each session and returned whole. A model rewrites the page after each session. Without a
-model, sentences in which users speak of themselves are put under the line of the template that shares their words, and the
-newest sentences are kept.
+The page starts as a template and is returned as a whole. A model rewrites it after each session. Without a model, sentences in
+which users talk about themselves are filed under the template line with the most shared words, and the newest sentences are
+kept.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class WorkingMemoryProvider(ModelAided):
     """A provider that keeps a page about the user.
 
     The options are `template` (Markdown with lines such as `- Label (cue, words):`), `perLine` (the number of entries to keep
-    for each line) and `model`.
+    per line) and `model`.
     """
 
     def configure(self, options: Options) -> None:
@@ -54,7 +54,7 @@ class WorkingMemoryProvider(ModelAided):
         self._per_line = options.count("perLine", 12, least=1)
 
     def index_fresh(self, scope: str, sessions: Sequence[Session]) -> None:
-        """Let the model process these sessions."""
+        """Update the page with these sessions if there is a model."""
         if self.model is not None and sessions:
             self._written(scope, self.store.all(scope), {session.id for session in sessions})
 
@@ -68,7 +68,7 @@ class WorkingMemoryProvider(ModelAided):
         return self._filed(sessions)
 
     def _written(self, scope: str, sessions: Sequence[Session], fresh: Collection[str] = ()) -> str:
-        """Return the page as it is after the last session. Earlier versions are stored, so that a killed run can resume."""
+        """Return the page after the last session. Earlier versions are stored so that a killed run can resume."""
         pieces = cut(sessions, "session")
         texts = {piece.session: piece.text for piece in pieces}
         before = dict(zip(texts, ["", *texts], strict=False))
@@ -106,7 +106,7 @@ class WorkingMemoryProvider(ModelAided):
 
 
 def _lines(template: str) -> list[tuple[str, frozenset[str]]]:
-    """Parse the labels and the stems of their cue words. A label without cue words uses its own words."""
+    """Parse the labels and the stems of their cue words. A label without cue words uses the words of the label."""
     matches = (match for line in template.splitlines() if (match := _LINE.match(line)))
     return [(m["label"], frozenset(map(stem, re.findall(r"[\w']+", (m["cues"] or m["label"]).lower())))) for m in matches]
 
@@ -121,7 +121,7 @@ def _own_sentences(sessions: Sequence[Session]) -> Iterator[tuple[str, Session, 
 
 
 def _label(sentence: str, lines: Sequence[tuple[str, frozenset[str]]]) -> str:
-    """Return the first line that shares the most words with the sentence, or the last line if none shares any."""
+    """Return the label of the line that shares the most words with the sentence (the first in a tie), or the last label."""
     found = set(content_stems(sentence)) | {stem(word) for word in sentence.lower().split()}
     shared = [len(found & cues) for _, cues in lines]
     if not lines or max(shared) == 0:
