@@ -1,4 +1,4 @@
-"""Language: words, stems, negation and quantities, and the comparison of statements, which happens nowhere else.
+"""Language: words, stems, negation and quantities, and the only implementation of statement comparison.
 
 The similarity of two sets of words is measured by one of four measures of `memoryd.core.text`, depending on the purpose:
 

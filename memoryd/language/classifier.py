@@ -1,7 +1,7 @@
-"""A classifier for the relation of two statements. It is a softmax regression, trained by benchmarks/train_pairs.py.
+"""A classifier for the relation between two statements: a softmax regression trained by benchmarks/train_pairs.py.
 
-There are two models. The first, `words`, only weighs the numbers of `features`. Its weights are in `weights.json`. The second,
-`reader`, also weighs the output of a cross-encoder for both texts (`states_of`), which knows what words alone don't show. Its
+There are two models. The first, `words`, uses only the numeric `features`. Its weights are in `weights.json`. The second,
+`reader`, also uses the output of a cross-encoder for both texts (`states_of`), which captures more than the words alone. Its
 weights are in `reader.npz`.
 """
 
@@ -28,10 +28,10 @@ LIMITS = ("same", "replaces", "conflict", "marked")
 
 @dataclass(frozen=True, slots=True)
 class ClassifierWeights:
-    """Means and scales of the features, weights for each feature and relation, and the minimum probability to accept a relation.
+    """Means and scales of the features, weights by feature and relation, and the minimum probability for accepting a relation.
 
-    `marked` is that minimum for a replacement if both statements are the user's or the later one mentions a change. `states` are
-    the weights of a cross-encoder's states. They are None for a model that only uses words.
+    `marked` is that minimum for a replacement if both statements are the user's or the later one mentions a change. `states`
+    holds the weights for the cross-encoder's states, or None for a model that uses only words.
     """
 
     mean: FloatArray
@@ -45,12 +45,12 @@ class ClassifierWeights:
     states: FloatArray | None = None
 
     def of_states(self, states: FloatArray) -> FloatArray:
-        """Return what the cross-encoder's states of two texts add to the score of each relation."""
+        """Return the contribution of the cross-encoder's states of two texts to each relation's score."""
         assert self.states is not None
         return np.asarray(states @ self.states)
 
     def chances(self, numbers: FloatArray, of_states: FloatArray | None = None) -> dict[Relation, float]:
-        """Return the probability of each relation. The probabilities add up to 1."""
+        """Return the probability of each relation. Probabilities add up to 1."""
         scores = ((numbers - self.mean) / self.scale) @ self.weights + self.bias
         if of_states is not None:
             scores = scores + of_states
@@ -59,7 +59,7 @@ class ClassifierWeights:
 
 
 def states_of(reader: PairReader, old: str, new: str) -> FloatArray:
-    """Return the cross-encoder's states of two texts, which it reads in both orders.
+    """Return the cross-encoder's states of two texts, read in both orders.
 
     Texts in other languages are glossed if possible.
     """
@@ -69,7 +69,7 @@ def states_of(reader: PairReader, old: str, new: str) -> FloatArray:
 
 @cache
 def load() -> ClassifierWeights:
-    """Load the bundled model of words. Raises ConfigError if the file does not match the features."""
+    """Load the bundled words model. Raises ConfigError if the file does not match the features."""
     try:
         stored = orjson.loads(WEIGHTS_FILE.read_bytes())
         return _model({name: np.asarray(value, dtype=np.float32) for name, value in stored.items()})

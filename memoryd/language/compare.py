@@ -1,8 +1,8 @@
 """Determine the relation of two statements: the same, a refinement, a replacement, a contradiction, or something else.
 
-Day dreams, the dream, `remember`, tombstones and session starts all use this comparison. Similarity alone can't
-distinguish "port 8080" from "port 9090" or "run" from "never run", so the words decide: see `verdict` (clauses, values,
-choices) and `wording` (which words differ). If they are ambiguous, `doubtful` is set and both statements are kept.
+Day dreams, the dream, `remember`, tombstones and session starts all use this comparison. Similarity alone can't distinguish "port
+8080" from "port 9090" or "run" from "never run", so the words decide: see `verdict` (clauses, values, choices) and `wording`
+(differing words). In ambiguous cases, `doubtful` is set and both statements are kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memoryd.language.wording import PREPOSITIONS, Wording, differ, read, speaks
 
 
 class Relation(StrEnum):
-    """The relation of the later of two statements to the earlier."""
+    """The relation of the later of two statements to the earlier one."""
 
     SAME = "same"
     REFINES = "refines"
@@ -49,7 +49,7 @@ class Relation(StrEnum):
 
 
 class Difference(StrEnum):
-    """What may distinguish two statements that otherwise mean the same."""
+    """A possible difference between two statements that otherwise mean the same."""
 
     VALUES = "values"
     LIST = "list"
@@ -69,17 +69,17 @@ class Difference(StrEnum):
     REBOUND = "rebound"
 
 
-# Signs that something ended, is open or is done. A passive ("old files are removed by a job") looks like one, so statements that
-# read the same with near certainty may differ in them. Nothing else may be on one side only.
+# Markers of something ended, open or done. A passive ("old files are removed by a job") looks like one, so statements that read
+# the same with near certainty may differ in these. Nothing else may occur on one side only.
 SIGNS = frozenset({Difference.ENDED, Difference.OPEN, Difference.DONE, Difference.STATES})
 
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """A statement as it is compared.
+    """A statement in the form used for comparison.
 
-    `dont` means that it is listed under "don't". `by_user` means that it is in the user's own words. `at` is when it was said, or
-    None if that is unknown.
+    `dont` means that it is listed under "don't". `by_user` means that it is in the user's own words. `at` is the time of the
+    statement, or None if unknown.
     """
 
     text: str
@@ -92,8 +92,8 @@ class Assertion:
 class Comparison:
     """A relation, the reason in words, and whether the result is in doubt.
 
-    If it is in doubt, both statements are kept and the user is asked. `chance` is the probability (0..1) that only one of them is
-    valid. The pairs with the highest chance are asked about first.
+    When in doubt, both statements are kept and the user is asked. `chance` is the probability (0..1) that only one of them is
+    valid. Pairs with the highest chance are asked about first.
     """
 
     relation: Relation
@@ -118,7 +118,7 @@ _OBLIGATION = re.compile(
     r"|(?:make|be) sure (?:to|that you)|remember to|please|always|(?:every|each) time)\b",
     re.IGNORECASE,
 )
-# Function words that the parser drops although they can be the only difference between two statements. They express direction,
+# Function words dropped by the parser although they can be the only difference between two statements. They express direction,
 # quantity, owner, time or permission, or are verbs with little meaning.
 _GUARDED = frozenset(
     """from into out over under up down off by some most few half any other another own my your his her their was were had did
@@ -127,7 +127,7 @@ _GUARDED = frozenset(
 )
 _GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
 _TELLING = frozenset(map(canonical, "my your his her their some most half may might can could sometimes".split()))
-# "The command make lint" means "make lint", since the noun only gives the type of the name after it.
+# "The command make lint" means "make lint", since the noun only classifies the name after it.
 _SORT = re.compile(
     r"\bthe (command|tool|script|program) (?=[`\w])"
     r"|\b(?:the )?(package|library|file|folder|directory|module|function|method|class|variable|branch|flag|option) (?=`)",
@@ -160,7 +160,7 @@ def compare(old: Assertion, new: Assertion, cosine: float | None = None) -> Comp
 
 
 def compare_read(old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
-    """Do the same as `compare` for statements that were already parsed. `a` is the parsed form of `old`."""
+    """Compare two statements that were already parsed, as in `compare`. `a` is the parsed form of `old`."""
     words = differ(a.statement, b.statement, known_dont=old.dont, new_dont=new.dont)
     verdict = verdict_of(a, b, cosine)
     if words is Wording.SAME and a.statement.norm == b.statement.norm:
@@ -183,7 +183,7 @@ def compare_read(old: Assertion, new: Assertion, a: Reading, b: Reading, cosine:
 
 
 def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
-    """Return whether a clause of the statement affirms one of the things."""
+    """Return whether a clause of the statement affirms any of the things."""
     standing = statement.spoken_for
     return bool(standing) and not things.isdisjoint(standing.union(statement.values))
 
@@ -202,21 +202,21 @@ def _retracted(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
 def may_be_same(old: Assertion, new: Assertion, a: Reading, b: Reading, most_longer: int = MAX_LONGER) -> bool:
     """Return whether the two statements may be merged.
 
-    They may not if a negation, value, name, limit or direction occurs in only one of them. `most_longer` is how many more words
-    the newer statement may have.
+    They may not if a negation, value, name, limit or direction occurs in only one of them. `most_longer` is the number of words
+    by which the newer statement may be longer.
     """
     return not differences(old, new, a, b) and not is_longer(a, b, most_longer)
 
 
 def is_longer(a: Reading, b: Reading, most: int) -> bool:
-    """Return whether the newer statement `b` has more than `most` words more."""
+    """Return whether the newer statement `b` is more than `most` words longer."""
     came, went = b.statement.stems - a.statement.stems, a.statement.stems - b.statement.stems
     # Each pair of characters in a run of Chinese or Japanese counts as one word.
     return len(came) - len(went) > most * (3 if CJK.search(b.statement.text) else 1)
 
 
 def differences(old: Assertion, new: Assertion, a: Reading, b: Reading) -> frozenset[Difference]:
-    """Return what occurs in only one of the statements and may therefore make them two things."""
+    """Return the elements that occur in only one of the statements and may make them different things."""
     left, right = a.terms - b.terms, b.terms - a.terms
     found = {
         Difference.VALUES: a.values != b.values,
@@ -242,8 +242,7 @@ def differences(old: Assertion, new: Assertion, a: Reading, b: Reading) -> froze
 def _deny_the_same(a: Reading, b: Reading) -> bool:
     """Return whether both statements deny the same things.
 
-    This holds if both have equally many negations. It also holds if everything that one denies is denied, and never affirmed, by
-    the other.
+    This holds if both have equally many negations, or if everything denied by one is denied, and never affirmed, by the other.
     """
     if permits(a.statement.text) != permits(b.statement.text) and (a.statement.negations or b.statement.negations):
         return False
@@ -263,7 +262,7 @@ def _denials(statement: Reading, *, contrasted: bool) -> int:
 
 
 def _denied(statement: Reading) -> frozenset[str]:
-    """Return what the statement denies, including Y in "X, not Y"."""
+    """Return the denied words of the statement, including Y in "X, not Y"."""
     contrasted = (canonical_terms(match["old"]) for match in contrasts(statement.statement.text))
     return (statement.spoken_against - statement.spoken_for).union(*contrasted)
 
@@ -271,21 +270,21 @@ def _denied(statement: Reading) -> frozenset[str]:
 def _names_one_side(a: Reading, b: Reading) -> bool:
     """Return whether a name occurs in only one of the statements.
 
-    Generic words ("the API") only count if one replaces another.
+    Generic words ("the API") count only if one replaces another.
     """
     left, right = _additional_names(a, b), _additional_names(b, a)
     return bool(left - _COMMON_NAMES or right - _COMMON_NAMES or (left and right))
 
 
 def _additional_names(one: Reading, other: Reading) -> frozenset[str]:
-    """Return the names of the first statement that have a part which the other statement lacks."""
+    """Return the names in the first statement that have a part missing from the other."""
     sorts, known = _sorts(one.statement.text), other.terms | terms_in_english(other.statement.text)
-    # A name is a stem already, and a stem of it may be shorter.
+    # a name is already a stem, and stemming it again could shorten it
     return frozenset(name for name in one.names - known if not known.issuperset(canonical_terms(name) - sorts))
 
 
 def terms_in_english(text: str) -> frozenset[str]:
-    """Return the meaningful stems of a text, or of its translation word by word if it is in another language."""
+    """Return the meaningful stems of a text, or of its word-by-word translation if it is in another language."""
     return _terms_in_english(text)
 
 
@@ -295,7 +294,7 @@ def _terms_in_english(text: str) -> frozenset[str]:
 
 
 def _differs_in_order(old: str, new: str) -> bool:
-    """Return whether the two statements put things in a different order. "Not without X" means "after X"."""
+    """Return whether the two statements order things differently. "Not without X" means "after X"."""
     left, right = order_words(old), order_words(new)
     if left == right:
         return False
@@ -305,7 +304,7 @@ def _differs_in_order(old: str, new: str) -> bool:
 def plainly_same(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
     """Return whether both statements have the same content in the same order.
 
-    Filler words, and a phrase that was moved to the front, are ignored.
+    Filler words and phrases moved to the front are ignored.
     """
     if language(old.text) != "en" or language(new.text) != "en" or not may_be_same(old, new, a, b):
         return False
@@ -318,7 +317,7 @@ def plainly_same(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool
 
 
 def _sorts(text: str) -> frozenset[str]:
-    """Return the nouns that only say what kind of thing the following name is."""
+    """Return the nouns that only classify the name that follows."""
     return frozenset(canonical(noun.casefold()) for match in _SORT.finditer(text) for noun in match.groups() if noun)
 
 
@@ -339,7 +338,7 @@ def _rearranged(a: Reading, b: Reading) -> bool:
 def _same_order(a: Reading, b: Reading, extra: frozenset[str] = frozenset()) -> bool:
     """Return whether statements with the same content also have it in the same order and relation.
 
-    "Run lint before tests" and "run tests before lint" do not.
+    "Run lint before tests" and "run tests before lint" don't.
     """
     english = language(a.statement.text) == language(b.statement.text) == "en"
     if english and (_guarded(a.statement.text) != _guarded(b.statement.text) or _differs_after_preposition(a, b)):
@@ -368,7 +367,7 @@ def _turned(a: Reading, b: Reading) -> bool:
 
 
 def relates_otherwise(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
-    """Return whether statements with words of their own relate them in another order or direction.
+    """Return whether statements with words of their own relate them in a different order or direction.
 
     "Before a release do X" and "After a release do Y" can both be valid, like "calls from A are X" and "calls to A are Y".
     """
@@ -397,7 +396,7 @@ def _bound(reading: Reading) -> dict[str, set[str]]:
 
 
 def _is_fronted(first: tuple[str, ...], second: tuple[str, ...], a: Reading, b: Reading) -> bool:
-    """Return whether one order is the other with a prepositional phrase at the front: "Before X, do Y" and "Do Y before X"."""
+    """Return whether one order is the other with a fronted prepositional phrase: "Before X, do Y" and "Do Y before X"."""
     fronted = any(reading.statement.tokens[0] in PREPOSITIONS for reading in (a, b) if reading.statement.tokens)
     return fronted and _is_rotation(first, second)
 
@@ -410,7 +409,7 @@ def _is_rotation(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 def _changed_word(old: Assertion, new: Assertion, a: Reading, b: Reading) -> Comparison:
     """Compare statements that differ in one run of words.
 
-    Unless a word says that something changed, the new words may name another thing of the same kind.
+    Unless a word indicates a change, the new words may name another thing of the same kind.
     """
     if other_choices(a.statement.tokens, b.statement.tokens):
         return Comparison(Relation.REPLACES, "another choice")
@@ -438,8 +437,8 @@ def relate(old: str, new: str, *, known_dont: bool = False, new_dont: bool = Fal
 def rephrases(old: Assertion, new: Assertion, least: float) -> bool:
     """Return whether one text rephrases the other.
 
-    Their words must overlap by at least `least`, and polarity, values and limits must agree. If one word was replaced by another,
-    it is not a rephrasing.
+    Their words must overlap by at least `least`, and polarity, values and limits must agree. A text with one word replaced by
+    another is not a rephrasing.
     """
     a, b = read(old.text), read(new.text)
     agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, old.dont) == speaks_for(b, new.dont)
@@ -447,6 +446,6 @@ def rephrases(old: Assertion, new: Assertion, least: float) -> bool:
 
 
 def shares_words(old: str, new: str) -> bool:
-    """Check quickly, by common words, whether `compare` or `rephrases` could find the two texts to be the same."""
+    """Check quickly, by shared words, whether `compare` or `rephrases` could find the two texts to be the same."""
     a, b = read(old), read(new)
     return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= MIN_SHARED)

@@ -1,7 +1,7 @@
 """Compare statements by rules and by a classifier trained on labelled pairs.
 
-The classifier can find relations that the rules miss, and overrides the rules where they were often wrong. With a reader (a
-cross-encoder), it judges both texts together, otherwise only their words. Statements are only merged if they pass checks that no
+The classifier finds relations that the rules miss, and overrides the rules where they proved unreliable. With a reader (a
+cross-encoder), it judges both texts together, otherwise only their words. Statements are merged only if they pass checks that no
 probability can outweigh: a negation, number, name, limit or direction must not occur on one side only.
 """
 
@@ -38,42 +38,43 @@ from memoryd.language.verdict import is_inversion, names_other_things, strong
 
 VECTORS_KEPT = 4_096
 SCORES_KEPT = 50_000
-# Where the words themselves name what is no longer valid, the classifier needs to be less certain.
+# If the words themselves say what is no longer valid, the classifier needs less certainty.
 MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
 # Statements that share neither meaning nor words are not the same, even if their form suggests so.
 NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
-# Pairs with less similar meanings are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
+# Pairs less similar in meaning are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
 READ_COSINE = 0.6
 MIN_WORDS = 4
 AGREES = 0.45
-# Without a word of change, a likely replacement is often about another thing: it is left to the user.
+# A likely replacement without any word of change is often about another thing, so the user decides.
 UNCUED = 0.66
 BOTH_USER = 0.55
 UNSURE = 0.3
 # A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
-# was glossed, the pair must hardly look like anything other than the same.
+# was glossed, "the same" must have nearly all of the probability.
 READ_GATE = 0.2
-# With a lower threshold, statements about different things were sometimes merged, on pairs by authors left out of training.
+# With a lower threshold, statements about different things were sometimes merged, as measured on pairs by authors left out of
+# training.
 SAME_THRESHOLD = 0.75
-CERTAIN = 0.86  # for statements that differ in a sign that something ended or is done
+CERTAIN = 0.86  # for statements that differ in a marker that something ended or is done
 FAR_WORDS = 4
 FAR_SAME = 0.8
 FAR_OVERLAP = 0.2
 FAR_LONGER = 4
 SOON = timedelta(days=1)
 ASKED = 0.2
-# The required odds for "the same". With lower ones, a detail could be lost or two opposites merged.
+# Required odds for "the same". Lower ones risk losing a detail or merging opposites.
 MORE_THAN_REFINES = 3.0
 MORE_THAN_CONFLICT = 2.5
 
 
 class Comparer:
-    """Compares statements by the rules and the classifier. Thread-safe.
+    """Compares statements using the rules and the classifier. Thread-safe.
 
     Args:
-        embedder: Compares the vectors of the statements, if given.
+        embedder: Compares the statements' vectors, if given.
         trained: Whether to use the classifier.
         reader: Judges statements with similar meanings together, if given.
     """
@@ -97,13 +98,13 @@ class Comparer:
     def compare_read(
         self, old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
     ) -> Comparison:
-        """Do the same as `compare` for statements that were already parsed.
+        """Compare two statements that were already parsed, as in `compare`.
 
         `cosine` is the cosine similarity of their vectors, if known. If `read` is False, only the words are judged, even where
         the reader would otherwise be used.
         """
         if self._trained and self._embedder is None:
-            cosine = None  # `compare` passes no cosine for an embedder that the classifier was not trained on
+            cosine = None  # `compare` passes no cosine for an embedder other than the one used in training
         rules = compare_read(old, new, a, b, cosine)
         if a.statement.norm == b.statement.norm or not self._trained:
             return rules
@@ -132,13 +133,13 @@ class Comparer:
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable)
 
     def _cosine(self, old: str, new: str) -> float | None:
-        """Return the cosine similarity, or None if the embedder only knows English and can't judge the texts."""
+        """Return the cosine similarity, or None if the embedder knows only English and can't judge the texts."""
         if self._embedder is None or is_foreign(old) or is_foreign(new):
             return None
         return float(self._vector(old) @ self._vector(new))
 
     def _read(self, old: str, new: str) -> FloatArray:
-        """Return what the reader adds to the score of each relation."""
+        """Return the reader's contribution to each relation's score."""
         assert self._reader is not None
         return load_reader().of_states(states_of(self._reader, old, new))
 
@@ -151,7 +152,7 @@ class Comparer:
 def is_brief(said: Assertion, read: Reading) -> bool:
     """Return whether a statement is too short for the reader.
 
-    To the reader, short fragments all look alike unless a word says that something changed.
+    Short fragments all look alike to the reader, unless a word indicates a change.
     """
     return len(read.statement.tokens) < MIN_WORDS and not CJK.search(said.text) and not has_correction(said.text)
 
@@ -159,7 +160,7 @@ def is_brief(said: Assertion, read: Reading) -> bool:
 def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
     """Return whether the statements are similar enough for the classifier to consider them the same.
 
-    Without vectors, the similarity of their words is used.
+    Without vectors, word similarity is used.
     """
     if cosine is not None:
         return cosine >= NEAR_COSINE
@@ -172,7 +173,7 @@ def stated_within_a_day(old: Assertion, new: Assertion) -> bool:
 
 
 def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
-    """Return whether the checks of a merge are passed and the reader's result allows that the statements are the same."""
+    """Return whether the merge checks pass and the reader's result allows the statements to be the same."""
     same = chances[Relation.SAME]
     if same < SAME_THRESHOLD or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
         return False
@@ -204,9 +205,8 @@ def weighed(
 ) -> Comparison:
     """Combine the relation found by the rules with the probabilities.
 
-    `mergeable` means that the checks of a merge are passed. `marked` means that both statements are the user's, or that the later
-    one mentions a change. If `replaceable` is False, the older statement stays valid, in doubt, however likely its replacement
-    is.
+    `mergeable` means that the merge checks pass. `marked` means that both statements are the user's, or that the later one
+    mentions a change. If `replaceable` is False, the older statement remains valid, in doubt, however likely its replacement is.
     """
     same, replaces = chances[Relation.SAME], chances[Relation.REPLACES]
     conflict = replaces + chances[Relation.CONTRADICTS]

@@ -1,4 +1,4 @@
-"""Words of nine languages for denial, limits, changes, endings and openings, with functions that find them.
+"""Words for denial, limits, changes, endings and openings in nine languages, with functions that find them.
 
 The languages are English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean. Every pattern has bounded
 repetitions, so matching takes linear time.
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from memoryd.language.patterns import later
 
-READ = 2_000  # in characters; a statement is one or two sentences, so only this much of it is searched
+READ = 2_000  # in characters; statements are one or two sentences, so no more of them is searched
 THING = r"[^\s,;:!?()\[\]{}<>\"'“”«»„，。；：！？、（）「」]{1,60}"
 PHRASE = rf"{THING}(?: {THING}){{0,5}}"
 
@@ -167,12 +167,12 @@ _ALSO_DENIES = later(r"\b(?:out of(?! (?:the box|habit))|stays? off|free of|off[
 
 
 def other_denials(text: str) -> int:
-    """Count denials such as "out of", which do not negate the whole clause."""
+    """Count denials such as "out of", which don't negate the whole clause."""
     return len(_ALSO_DENIES.findall(text[:READ]))
 
 
-# A prohibition starts with one of these words, or has one next to a modal verb. "Use A, never B" contains a denial but says what
-# to do.
+# A prohibition starts with one of these words, or has one next to a modal verb. "Use A, never B" contains a denial but is an
+# instruction.
 _PROHIBITION = later(
     r"^(?:please )?(?:you (?:should|must) )?(?:don'?t|do not|dont|never|avoid|stop|no\b|not\b|nobody|must not|niemals|"
     r"nie\b|nicht|kein|vermeide|ne |n'\w+ (?:pas|jamais)|jamais|évite|"
@@ -187,7 +187,7 @@ _PROHIBITION = later(
 
 
 def forbids(rule: str) -> bool:
-    """Return whether a rule says what not to do."""
+    """Return whether a rule is a prohibition."""
     return _PROHIBITION.search(rule[:READ]) is not None
 
 
@@ -224,7 +224,7 @@ _ORDER_WORDS = later(
 
 
 def order_words(text: str) -> frozenset[str]:
-    """Return the words that express an order in time."""
+    """Return the words expressing a temporal order."""
     return frozenset(match.group().casefold() for match in _ORDER_WORDS.finditer(text[:READ]))
 
 
@@ -310,7 +310,7 @@ _CORRECTION = _compiled(
 
 
 def has_correction(text: str) -> bool:
-    """Return whether the statement says that something changed or was wrong."""
+    """Return whether the statement reports a change or an error."""
     return _CORRECTION[language(text)].search(text[:READ]) is not None
 
 
@@ -330,12 +330,12 @@ _DONE = later(
 
 
 def is_open(text: str) -> bool:
-    """Return whether the statement is about something that is not done yet."""
+    """Return whether the statement is about unfinished work."""
     return _OPEN.search(text[:READ]) is not None
 
 
 def is_done(text: str) -> bool:
-    """Return whether the statement is about something that was done."""
+    """Return whether the statement is about completed work."""
     return _DONE.search(text[:READ]) is not None
 
 
@@ -366,11 +366,11 @@ _IDENTIFIER = later(r"\w{1,80}_\w{1,80}")
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Return names with an inner underscore, in which the order of the parts matters."""
+    """Return names with an inner underscore, whose parts have a significant order."""
     return frozenset(match.group().casefold() for match in _IDENTIFIER.finditer(text[:READ]))
 
 
-# Introductory words without content, and those that introduce a correction.
+# Introductory words without content, and words that introduce a correction.
 
 _OPENER = later(
     r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
@@ -412,11 +412,11 @@ def without_openers(text: str) -> str:
 
 
 def opens_as_correction(text: str) -> bool:
-    """Return whether a text starts by rejecting what was said before, as in "No, …" and "Actually, …"."""
+    """Return whether a text starts by rejecting a previous statement, as in "No, …" and "Actually, …"."""
     return _REVISES.match(text) is not None
 
 
-# What has ended. The group `old` matches the thing that is no longer valid.
+# Endings. The group `old` matches the thing that is no longer valid.
 
 _ART = r"(?:(?:the|a|an|our|using|use|any|that|this|those) ){0,2}"
 _GONE_EN = rf"""
@@ -524,7 +524,7 @@ _GONE: Mapping[str, str] = MappingProxyType(
 _GONE_PATTERNS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {code: later(pattern.strip(), re.IGNORECASE | re.VERBOSE) for code, pattern in _GONE.items()}
 )
-# A condition ("when a user is deleted") does not mean that something has ended.
+# A condition ("when a user is deleted") does not mean that anything has ended.
 _CASE = later(
     r"\b(?:when(?:ever)?|if|while|until|once|after|unless|as soon as|wenn|falls|sobald|si|cuando|quand|se|quando|если|когда)\b[^,.;:]*$",
     re.IGNORECASE,
@@ -547,7 +547,7 @@ def contrasts(text: str) -> list[re.Match[str]]:
 
 
 def ended(text: str) -> Iterator[str]:
-    """Yield what a statement says has ended. Each result is the thing and a few words after it."""
+    """Yield the things that a statement says have ended, each with a few of the following words."""
     head, code = text[:READ], language(text)
     for match in _GONE_PATTERNS[code].finditer(head):
         if not _CASE.search(head[max(0, match.start() - 60) : match.start()]):

@@ -1,7 +1,7 @@
 """Find names of things in a text: files, commands, packages, hosts, variables, flags, errors, identifiers.
 
-Names are found by patterns, without a model. Memories about the same thing share these names, so they become the entity nodes
-of the graph and the `entities` of an item.
+Names are found by patterns, without a model. Memories about the same thing share such names, which become the entity nodes of the
+graph and the `entities` of an item.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _WORDY_DOTS = re.compile(r"^(?:e\.g|i\.e|a\.m|p\.m|vs\.|etc\.)", re.IGNORECASE)
 
 
 def normalise_entity(name: str) -> str:
-    """Return the name without surrounding punctuation and with single spaces. Its case is kept."""
+    """Return the name without surrounding punctuation and with single spaces. Case is preserved."""
     text = " ".join(name.split()).lstrip(_LEADING).rstrip(_TRAILING)
     return text.rstrip("/\\") or text
 
@@ -80,9 +80,9 @@ def _starts_sentence(text: str, start: int) -> bool:
 
 
 def _is_relative_path(name: str) -> bool:
-    """Return whether the text is a path such as src/app, and not and/or, I/O or 3/4.
+    """Return whether the text is a path such as src/app, unlike and/or, I/O or 3/4.
 
-    A path has long parts, a file name, or three levels.
+    Paths have long parts, a file name, or three levels.
     """
     parts = re.split(r"[/\\\\]", name)
     wordy = any(part.casefold() in STOP_WORDS for part in parts) and "." not in parts[-1]
@@ -102,8 +102,8 @@ def _is_name(kind: str, name: str, text: str, start: int) -> bool:
 def find_entities(text: str, limit: int = 12) -> tuple[str, ...]:
     """Return the first `limit` names in the text, in order of appearance and without duplicates (ignoring case).
 
-    For a URL, only the host is returned. For a command in backticks, the whole command is returned. Only the first 20,000
-    characters are searched. This function never raises.
+    URLs yield only the host, commands in backticks the whole command. Only the first 20,000 characters are searched. This
+    function never raises.
     """
     head = text[:MAX_TEXT]
     found: dict[str, str] = {}

@@ -1,6 +1,6 @@
-"""Compute features of a pair of statements for the classifier from their words.
+"""Compute classifier features for a pair of statements from their words.
 
-Pure functions. The order of the numbers is that of NAMES, on which the weights were trained.
+Pure functions. The numbers are in the order of NAMES, on which the weights were trained.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def features(old: Assertion, new: Assertion, a: Reading, b: Reading, rules: Comp
 def speaks_of_another_part(a: Reading, b: Reading) -> bool:
     """Return whether the statements name different members of one class of things, in any language.
 
-    What is said about one member does not affect the other.
+    A statement about one member does not affect the other.
     """
     units = UNIT_TERMS if a.values and a.values == b.values else frozenset()  # "24 hours" is "one day"
     left, right = (terms_in_english(reading.statement.text) - units for reading in (a, b))
@@ -147,9 +147,10 @@ def speaks_of_another_part(a: Reading, b: Reading) -> bool:
 
 
 def _runs(a: Sequence[str], b: Sequence[str]) -> list[float]:
-    """Return statistics on the runs of words that were replaced.
+    """Return statistics on the replaced runs of words.
 
-    These are their number, whether one is at the start, the number of equal words before it, and the lengths of the longest runs.
+    These are the number of runs, whether one is at the start, the number of equal words before it, and the lengths of the longest
+    runs.
     """
     codes = [code for code in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if code[0] != "equal"]
     both = [code for code in codes if code[0] == "replace"]

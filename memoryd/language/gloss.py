@@ -1,4 +1,4 @@
-"""Translate a text word by word into English, for an embedder that only knows English.
+"""Translate a text word by word into English, for embedders that know only English.
 
 A gloss is not a translation. Word order and grammar stay unchanged, and function words are dropped. Unknown words are kept if
 they are in Latin script and omitted otherwise. This is enough to match a prompt with keys in English.
@@ -20,15 +20,15 @@ GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000
 LONGEST = 600
 LONGEST_WORD = 40
-# The minimum length of a prefix (shorter entries must match whole words, except in highly inflected languages), the maximum
-# length of the rest of the word, and the minimum lengths of a compound and of its parts.
+# Minimum length of a prefix (shorter entries must match whole words, except in highly inflected languages), maximum length of the
+# rest of the word, and minimum lengths of a compound and of its parts.
 SHORTEST_STEM = 4
 SHORTEST_INFLECTED, SHORT_ENDING = 3, 3
 LONGEST_ENDING = 6
 COMPOUND, PART = 8, 4
-# The maximum number of senses per word, and how many of them a gloss contains.
+# Maximum number of senses per word, and how many of them a gloss contains.
 MAX_SENSES, SENSES = 4, 2
-GLOSSES_KEPT = 8_192  # this is also the size of the cache of keys
+GLOSSES_KEPT = 8_192  # also the size of the cache of keys
 COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
 _ASKING = frozenset({"where", "when", "why", "how", "how many"})
 _INFLECTED = frozenset({"pl", "ru"})
@@ -45,16 +45,16 @@ Senses = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Glossary:
-    of: dict[str, dict[str, Senses]]  # by language; "" holds for any language
+    of: dict[str, dict[str, Senses]]  # by language; "" applies to any language
     little: dict[str, frozenset[str]]
-    longest: int  # for words of scripts without spaces
+    longest: int  # for words in scripts without spaces
 
 
 @lru_cache(maxsize=GLOSSES_KEPT)
 def gloss(text: str) -> str:
     """Return the text in English words.
 
-    The result is empty for an English text and for a text without any known word.
+    The result is empty for English text and for text without any known word.
     """
     return " ".join(english for of_word in senses(text) for english in of_word[:SENSES])[:LONGEST]
 
@@ -87,7 +87,7 @@ def senses(text: str) -> tuple[Senses, ...]:
 
 
 def in_english(key: str) -> str:
-    """Return the key in a form that an embedder for English can judge.
+    """Return the key in a form that an English embedder can judge.
 
     A key in an unknown script is replaced by its gloss, if there is one.
     """
@@ -95,12 +95,12 @@ def in_english(key: str) -> str:
 
 
 def is_readable(key: str) -> bool:
-    """Return whether an embedder for English can judge the key."""
+    """Return whether an English embedder can judge the key."""
     return not is_foreign(key) or bool(gloss(key))
 
 
 def _language_of(text: str) -> str:
-    """Detect the language by its script, or else by its function words. English is the default."""
+    """Detect the language by its script, or else by its function words. The default is English."""
     code = language(text)
     if code in _SCRIPTS:
         return code
@@ -156,7 +156,7 @@ def _folded(word: str) -> str:
 def _of_word(word: str, code: str, known: _Glossary, little: frozenset[str]) -> list[Senses]:
     """Return the senses of a word.
 
-    A function word yields one entry without senses. An unknown word yields no entry.
+    Function words yield one entry without senses. Unknown words yield no entry.
     """
     own, common = known.of.get(code, {}), known.of[""]
     found = own.get(word) or common.get(word) or ()
@@ -209,7 +209,7 @@ def _of_signs(run: str, code: str, known: _Glossary) -> list[Senses]:
         at += len(pieces[-1][0])
     unknown = [not found and piece not in little and _HAN.match(piece) is not None for piece, found in pieces]
     near = [before or after for before, after in zip([False, *unknown], [*unknown[1:], False], strict=False)]
-    # A single character next to an unknown one is probably part of a word that the glossary lacks.
+    # A single character next to an unknown one is probably part of a word missing from the glossary.
     doubted = [
         beside and len(piece) == 1 and _HAN.match(piece) is not None for (piece, _), beside in zip(pieces, near, strict=True)
     ]
@@ -217,7 +217,7 @@ def _of_signs(run: str, code: str, known: _Glossary) -> list[Senses]:
 
 
 def _longest(run: str, own: dict[str, Senses], common: dict[str, Senses], little: frozenset[str]) -> tuple[str, Senses]:
-    """Return the longest known piece at the start of the run, and its senses.
+    """Return the longest known piece at the start of the run, with its senses.
 
     Function words and unknown characters have no senses.
     """

@@ -1,6 +1,6 @@
-"""English words of software projects that are synonyms or opposites, or have little meaning.
+"""English words in software projects that are synonyms or opposites, or have little meaning.
 
-This is general knowledge and not learned from data. Words are given in their base form and looked up by stem.
+This is general knowledge, not learned from data. Words are given in their base form and looked up by stem.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ new current only real correct together fully properly automatically service serv
 during around about roughly approximately behind under
 """.split()
 
-# Words of one class that name different things, so that the statements are about another subject or another place.
+# Words of one class that name different things, so that the statements have different subjects or places.
 SUBJECTS = """
 staging production prod demo local development dev sandbox preview testing qa
 main master develop release hotfix feature staging
@@ -213,7 +213,7 @@ macos linux windows
 float integer decimal
 """
 
-# Opposites. A sentence with the other word means the contrary.
+# Opposites. Replacing a word with its opposite inverts the sentence.
 OPPOSITES = """
 enable disable
 allow forbid
@@ -341,7 +341,7 @@ big small
 true false
 """
 
-# Words that invert a statement. If only one of two statements contains one of them, they are not merged.
+# Words that invert a statement. Two statements are not merged if only one of them contains such a word.
 STATES = """
 disable enable slower faster lower higher fewer less optional unsafe hidden missing fail unable impossible idle
 shared reject refuse ignore deny lack lose corrupt blocked harmless

@@ -1,7 +1,7 @@
-"""Regular expressions that are compiled on first use.
+"""Regular expressions compiled on first use.
 
-Compiling the word tables of many languages takes some tenths of a second. Neither the start of the daemon nor commands that don't
-use the tables should pay for that.
+Compiling the word tables of many languages takes some tenths of a second. Daemon start and commands that don't use the tables
+should not pay for that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 
 class _LazyPattern:
-    """A proxy for a pattern, which is compiled when one of its attributes is first accessed."""
+    """A proxy for a pattern, compiled when one of its attributes is first accessed."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source = source
@@ -27,5 +27,5 @@ class _LazyPattern:
 
 
 def later(source: str, flags: int = 0) -> re.Pattern[str]:
-    """Return a pattern as `re.compile` does, but compile it on first use. Errors in it are only raised then."""
+    """Return a pattern like `re.compile`, but compile it on first use. Errors in it are raised only then."""
     return cast("re.Pattern[str]", _LazyPattern(source, flags))

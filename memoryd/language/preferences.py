@@ -1,7 +1,7 @@
 """Determine whether two statements of preferences contradict each other. Pure functions.
 
-"I prefer tabs over spaces" and "The user prefers spaces over tabs" contain the same words, and "in German" and "in
-English" look like limits of two statements. Comparing what is preferred distinguishes them.
+"I prefer tabs over spaces" and "The user prefers spaces over tabs" contain the same words, and "in German" and "in English" look
+like limits of two statements. Comparing the preferred things distinguishes them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """The preferred words in order, and the words they are preferred over, which may be empty."""
+    """The preferred words in order, and the words they are preferred over (may be empty)."""
 
     what: tuple[str, ...]
     over: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def reversed_order(known: str, new: str) -> bool:
 def another_choice(known: str, new: str) -> bool:
     """Return whether the statements prefer different things of one kind.
 
-    This holds if they differ in one run of up to two words and share other words.
+    This is the case if they differ in one run of up to two words and share other words.
     """
     a, b = preference(known), preference(new)
     if a is None or b is None or a.over or b.over:

@@ -1,6 +1,6 @@
 """Parse a memory's text for comparison, into clauses with polarity, canonical words and values. Pure functions.
 
-A statement may affirm some things and deny others ("pnpm, never npm"). Counting negations can't tell these apart, so the text is
+A statement may affirm some things and deny others ("pnpm, never npm"). Counting negations can't distinguish these, so the text is
 split into clauses, each with its own polarity.
 """
 
@@ -45,7 +45,7 @@ _PHRASES = (
     (re.compile(r"\b(?:turned|switched|is|are) off\b", re.IGNORECASE), " disabled "),
     (re.compile(r"\b(?:turned|switched|is|are) on(?=[.;,]|$)", re.IGNORECASE), " enabled "),
 )
-# After one of these words, the text is denied.
+# The text after one of these words is denied.
 _AGAINST = re.compile(
     r"\s*(?:[,;]\s*)?\b(?:instead of|rather than|in place of|as opposed to|without"
     r"|(?:and |but )?(?:not|never)(?= (?:with|in|to|on|by|as|for|the|a)\b))\s",
@@ -57,7 +57,7 @@ _BOUNDARY = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|for|on|at|under|inside|during|when|if)\s+(.{1,40})", re.IGNORECASE)
 _MARKER = re.compile(r"\b(before|after)\s+(.{1,40})", re.IGNORECASE)
-# Introduces the consequence of not following the statement. A "not" in it denies nothing of the statement itself.
+# Introduces the consequence of not following the statement. A "not" in it does not deny the statement itself.
 _ELSE = re.compile(
     r"(?:\b(?:otherwise|or else|sonst|sinon|de lo contrario|si no|senão|иначе)\b|否则|さもないと|아니면)[^.;。]{1,200}",
     re.IGNORECASE,
@@ -188,12 +188,12 @@ CHOICES: Mapping[str, frozenset[int]] = _classes(lexicon.CHOICES)
 OPPOSITES: Mapping[str, frozenset[int]] = _classes(lexicon.OPPOSITES)
 STATES = frozenset(canonical(word) for word in lexicon.STATES)
 ENDS: Mapping[str, frozenset[int]] = _classes(lexicon.ENDS)
-UNIT_TERMS = frozenset(map(canonical, _SECONDS))  # units of time; values hold what they count
+UNIT_TERMS = frozenset(map(canonical, _SECONDS))  # units of time; values hold the amounts
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A part of a statement, with its words and whether they are affirmed."""
+    """A part of a statement: its words, and whether they are affirmed."""
 
     terms: frozenset[str]
     affirmed: bool
@@ -261,14 +261,14 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
 
 
 def _phrase(thing: str, code: str) -> tuple[str, ...]:
-    """Return the words and values of a phrase that names what has ended, in order."""
+    """Return the words and values, in order, of a phrase that names something ended."""
     found = [(thing.find(value), canonical_value(value)) for value in read(thing).values]
     found += [(thing.find(word), canonical(word)) for word in _kept_words(mask_values(thing), code)]
     return tuple(entry for _, entry in sorted(found))
 
 
 def canonical_value(value: str) -> str:
-    """Normalise a number with its unit, so that "30seconds" and "30s" are the same."""
+    """Normalise a number with its unit, so that "30seconds" and "30s" are equal."""
     match = _VALUE.fullmatch(value)
     if match is None:
         return value
@@ -283,7 +283,7 @@ def _quantity(number: str, unit: str) -> str:
 
 
 def _date(year: str | None, month: str, day: str) -> str:
-    """Write a date as one value, without a year if none is given."""
+    """Format a date as one value, without a year if none is given."""
     written = f"{_MONTH_NAMES.index(month.casefold()) + 1:02}.{int(day):02}"
     return f"{year}.{written}" if year else written
 
@@ -294,8 +294,8 @@ def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
 
 
 def normalise_quantities(text: str) -> str:
-    """Normalise numbers and quantities in the text, so that "half a minute" and "30 sec" are the same."""
-    portuguese = language(text) == "pt"  # "dos" is "of the" there, and "two" in Spanish
+    """Normalise numbers and quantities in the text, so that "half a minute" and "30 sec" are equal."""
+    portuguese = language(text) == "pt"  # "dos" means "of the" in Portuguese and "two" in Spanish
     text = _WRITTEN_NUMBER.sub(
         lambda match: match[0] if portuguese and match[1].casefold() == "dos" else str(_NUMBER_WORDS[match[1].casefold()]), text
     )
@@ -311,7 +311,7 @@ def _plain(text: str) -> str:
 
 
 def canonical_terms(text: str, code: str = "en") -> frozenset[str]:
-    """Return the meaningful stems. Synonyms are replaced by the representative of their group.
+    """Return the meaningful stems, with synonyms replaced by the representative of their group.
 
     `code` is the code of the language.
     """
@@ -343,9 +343,9 @@ def _clauses(text: str, dont: bool, code: str) -> tuple[Clause, ...]:
 
 
 def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[Clause]:
-    """Join two denials that follow each other.
+    """Join two consecutive denials.
 
-    "Don't deploy without a backup" asks for the backup, so both parts are affirmed.
+    "Don't deploy without a backup" requires the backup, so both parts are affirmed.
     """
     skip = False
     for clause, following, piece in zip(clauses, [*clauses[1:], None], [*pieces[1:], None], strict=True):
@@ -359,7 +359,7 @@ def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[C
 
 
 def _segments(text: str) -> Iterable[tuple[str, bool]]:
-    """Yield the pieces of the text between clause boundaries, and whether each of them is affirmed."""
+    """Yield the pieces of the text between clause boundaries, each with whether it is affirmed."""
     over = _OVER.search(text)
     if over is not None:
         yield from _segments(text[: over.start("over")])
@@ -384,7 +384,7 @@ _NAME = re.compile(r"`([^`]+)`|(?<=[a-z,;] )([A-Z][\w+-]*[\w+])|\b([a-z]+_[a-z_]
 
 
 def _names(text: str, code: str) -> frozenset[str]:
-    """Return the words that are written like names.
+    """Return the words written like names.
 
     These are words in backticks, capitalised words within a sentence (except in German), and identifiers.
     """

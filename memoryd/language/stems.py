@@ -1,7 +1,7 @@
 """The stemmer, and the detection of texts that an English embedder can't judge. Pure functions.
 
-`stem` is for search and comparison, where "config" and "configure" are different words. `roots` is for checking whether
-two texts are about the same, in any language: statement and evidence, finding and fix, claim and retraction.
+`stem` is for search and comparison, where "config" and "configure" are different words. `roots` is for checking whether two texts
+have the same subject, in any language: statement and evidence, finding and fix, claim and retraction.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def stem(word: str) -> str:
 
 
 def root(word: str) -> str:
-    """Return the prefix that all forms of a lower-case word share, including derived forms, in any language."""
+    """Return the prefix shared by all forms of a lower-case word, including derived forms, in any language."""
     singular = word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
     return singular[:ROOT]
 
@@ -49,6 +49,6 @@ def roots(text: str) -> frozenset[str]:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether at least 30 % of the letters are in a script that an embedder for English can't judge."""
+    """Return whether at least 30 % of the letters are in a script that an English embedder can't judge."""
     letters = len(_LETTER.findall(text))
     return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters

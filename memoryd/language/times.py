@@ -3,8 +3,8 @@
 Examples are `in May 2023`, `yesterday`, `three weeks ago`, `since March` and `before 8 May`.
 
 The rules are for English. In other languages, only the words for today, yesterday, the day before and last week are known
-(`times_in_english`). Relative times, and times without a year, are counted from the time of the query. An open end is that of
-ANY_TIME. The named day is always included, whether the query asks for what was before or after it.
+(`times_in_english`). Relative times, and times without a year, are counted from the time of the query. An open end is the
+corresponding end of ANY_TIME. The named day is always included, whether the query asks for the time before or after it.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def asks_when(text: str) -> bool:
 
 
 def asks_past(text: str) -> bool:
-    """Return whether the query asks about the past, so that outdated memories answer it.
+    """Return whether the query asks about the past, so that outdated memories are valid answers.
 
     An example is `what did we use before X?`.
     """
@@ -152,10 +152,10 @@ def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
 
 
 def asked_span(text: str, now: datetime) -> Span | None:
-    """Return the start and end (exclusive, UTC) of the first time that the text names, or None.
+    """Return the start and end (exclusive, UTC) of the first time named in the text, or None.
 
-    For two consecutive times (`from March to May`, `in March and May`), the span reaches from the start of the first to the
-    end of the second.
+    For two consecutive times (`from March to May`, `in March and May`), the span extends from the start of the first to the end
+    of the second.
     """
     text = times_in_english(text)
     for pattern in _RANGES:
@@ -181,7 +181,7 @@ def _range(first: str, second: str, now: datetime) -> Span | None:
 
 
 def asked_event(text: str) -> tuple[bool, str] | None:
-    """Return the event that the query asks about, and whether it asks for what was before or after it.
+    """Return the event that the query asks about, and whether it asks for the time before or after it.
 
     An example is `before the migration`.
     """
@@ -194,13 +194,13 @@ def asked_event(text: str) -> tuple[bool, str] | None:
 
 
 def span_around(before: bool, at: datetime) -> Span:
-    """Return the span before or after a moment. The whole day of the moment is included."""
+    """Return the span before or after a moment, including the whole day of the moment."""
     midnight = at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return (ANY_TIME[0], midnight + DAY) if before else (midnight, ANY_TIME[1])
 
 
 def _single(text: str, now: datetime) -> tuple[Span, str, str] | None:
-    """Return one time, together with its own text and the text before it."""
+    """Return one time, its own text, and the text before it."""
     for pattern in _NAMED:
         if match := pattern.search(text):
             span = _named(match.groupdict(), now)
@@ -237,7 +237,7 @@ def _named(parts: dict[str, str | None], now: datetime) -> Span | None:
 
 
 def _months(month: int, count: int, parts: dict[str, str | None], now: datetime) -> Span:
-    """Return whole months.
+    """Return a span of whole months.
 
     A month without a year is the latest one in the past. With `last`, the months before the current one are returned.
     """
@@ -288,7 +288,7 @@ def _last(match: re.Match[str], midnight: datetime) -> Span:
 
 
 def _weekday(match: re.Match[str], midnight: datetime) -> Span:
-    """Return the latest such weekday before today. With `this`, it may also be today."""
+    """Return the latest such weekday before today. With `this`, today also counts."""
     back = (midnight.weekday() - _WEEKDAYS[match["day"].casefold()]) % 7
     same = match[0].casefold().startswith("this")
     return _span(midnight - (back if back or same else 7) * DAY, 1)

@@ -30,10 +30,10 @@ DOUBTFUL_COSINE = 0.86
 REBOUND = 3
 MAX_BOUND = 24
 MANY_DOTS = 3
-# These verbs don't exclude each other: "run lint" does not affect "run the tests".
+# These verbs are compatible: "run lint" does not affect "run the tests".
 _REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
 _OPENERS = frozenset("always never please also and then you we must should first".split())
-# The number after one of these words is one of several answers to a question: another number is another version.
+# The number after one of these words is one of several answers to a question. Another number is another version.
 _EXCLUSIVE = frozenset("use uses using used prefer prefers need needs require requires is are called named want wants".split())
 _SERIES = re.compile(r"(?P<name>[^\W\d_]{2,40}[_-]?)\d{1,6}$")
 _LABEL = re.compile(r"\b(?P<thing>[^\W\d_]{3,40}) (?P<label>[A-Z])\b")
@@ -41,7 +41,7 @@ _DIRECTIONS = frozenset({"than", "from", "over", "into", "calls", "sends", "als"
 
 
 class Verdict(StrEnum):
-    """The relation of the later of two memories to the earlier."""
+    """The relation of the later of two memories to the earlier one."""
 
     SAME = "same"
     REVERSED = "reversed"
@@ -100,7 +100,7 @@ def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
 
 
 def exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
-    """Return the pairs of words of one class where each word occurs in only one of the statements."""
+    """Return the pairs of words of one class that each occur in only one of the statements."""
     none: frozenset[int] = frozenset()
     return [(x, y) for x in sorted(left) for y in sorted(right) if classes.get(x, none) & classes.get(y, none)]
 
@@ -146,7 +146,7 @@ def _about_the_same(pair: _Pair) -> bool:
 def _narrower(pair: _Pair, *, places: bool = False) -> bool:
     """Return whether only one of the statements names a part, since then both may be valid.
 
-    With `places`, a place or a case counts, too.
+    With `places`, places and cases count as well.
     """
     couples = [*exchanged(pair.left, pair.right, OPPOSITES), *exchanged(pair.left, pair.right, CHOICES)]
     other = pair.a.gone | pair.b.gone | {term for couple in couples for term in couple}
@@ -158,7 +158,7 @@ def _narrower(pair: _Pair, *, places: bool = False) -> bool:
 
 
 def _known_relation(pair: _Pair) -> Verdict | None:
-    """Return the relation that the day dream's comparison of words finds."""
+    """Return the relation found by the day dream's comparison of words."""
     relation = differ(pair.a.statement, pair.b.statement)
     if relation is Wording.CORRECTED and pair.b.gone & pair.a.spoken_for:
         return Verdict.REPLACED
@@ -170,7 +170,7 @@ def _known_relation(pair: _Pair) -> Verdict | None:
 def _replaced(pair: _Pair) -> bool:
     """Return whether one statement ends the other.
 
-    This holds if the later one says that something affirmed by the earlier one has ended, or the other way round.
+    This is the case if either statement says that something affirmed by the other has ended.
     """
     return _ends(pair.a, pair.b, pair) or _ends(pair.b, pair.a, pair)
 
@@ -211,7 +211,7 @@ def _values_agree(pair: _Pair) -> bool:
 
 
 def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: float) -> bool:
-    """Return whether a clause that one reading denies is affirmed, and not also denied, by the other."""
+    """Return whether a clause denied by one reading is affirmed, and not also denied, by the other."""
     for clause in clauses:
         if clause.affirmed:
             continue
@@ -302,7 +302,7 @@ def _numbers_name(a: Reading, b: Reading) -> bool:
 def _other_object(a: Reading, b: Reading) -> bool:
     """Return whether one word is replaced by another object.
 
-    It is another member of a series ("shard1" and "shard2"), or the object of an instruction.
+    This may be another member of a series ("shard1" and "shard2"), or the object of an instruction.
     """
     tokens, others = a.statement.tokens, b.statement.tokens
     unlike = [place for place, (x, y) in enumerate(zip(tokens, others, strict=False)) if x != y]
@@ -332,7 +332,7 @@ def _identifies(value: str, pair: _Pair) -> bool:
 def _other_choice(pair: _Pair) -> bool:
     """Return whether the statements give different answers to the same question, such as "tabs" and "spaces".
 
-    Words that are the subjects of their sentences don't count.
+    Subjects of sentences don't count.
     """
     if not _same_sense(pair):
         return False
@@ -347,7 +347,7 @@ def _other_choice(pair: _Pair) -> bool:
 
 
 def _values_beside(reading: Reading, choice: str) -> list[str]:
-    """Return the values, without a number that belongs to the choice, as in "four spaces"."""
+    """Return the values, except a number that belongs to the choice, as in "four spaces"."""
     out = list(reading.values)
     tokens = [_NUMBER_WORDS.get(token, token) for token in reading.statement.tokens]
     for before, token in zip(tokens, tokens[1:], strict=False):
@@ -363,7 +363,7 @@ def other_choices(tokens: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _leads(x: str, y: str, pair: _Pair) -> bool:
-    """Return whether both words start their sentences and are thus the subjects."""
+    """Return whether both words start their sentences and so are the subjects."""
     return _first(pair.a) == x and _first(pair.b) == y
 
 
@@ -397,7 +397,7 @@ def _adds_little(extra: frozenset[str]) -> bool:
 
 
 def is_inversion(a: Reading, b: Reading) -> bool:
-    """Return whether one statement contains most of what the other one denies."""
+    """Return whether one statement contains most of the words denied by the other."""
     return _denies(a.clauses, b.clauses, CONTAINED) or _denies(b.clauses, a.clauses, CONTAINED)
 
 
@@ -442,7 +442,7 @@ def _directed(a: Reading, b: Reading) -> bool:
 
 
 def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str]]:
-    """Return, for each word that both texts share, the next shared word after it."""
+    """Map each word shared by both texts to the next shared word after it."""
     line = [term for term in order if term in common]
     out: dict[str, set[str]] = {term: set() for term in common}
     for term, following in zip(line, line[1:], strict=False):

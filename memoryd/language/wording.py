@@ -1,7 +1,7 @@
 """Determine how the wording of two statements differs. Pure functions.
 
 The wording may be the same, negated, different in one value, or different in other ways. The functions are deliberately cautious:
-sentences that differ by a number, a path or one noun look similar to any measure but mean different things. Only known kinds of
+sentences that differ in a number, a path or one noun look similar to any measure but mean different things. Only known kinds of
 differences count.
 """
 
@@ -29,7 +29,7 @@ NONE: frozenset[str] = frozenset()
 
 
 class Wording(StrEnum):
-    """How the words of a second statement differ from those of a first."""
+    """How the wording of a second statement differs from that of a first."""
 
     SAME = "same"
     NEGATED = "negated"
@@ -52,7 +52,7 @@ _NUMBER = re.compile(
 )
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]{0,100}(?:=\S{1,300})?")
 _HAS_DIGIT = re.compile(r"\b(?:[A-Za-z_]+\d\w*|0x[0-9A-Fa-f]{1,40})\b")
-# Words about a change or about the reader describe how something came about, not what is valid.
+# Words about a change or about the reader describe how a fact came about, not the fact itself.
 _PASSING_WORDS = frozenset(
     """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally
     correction update remember note again today nowadays currently please lets let""".split()
@@ -70,7 +70,7 @@ IDENTIFIED = frozenset(
 )
 _SKIPPED = ENGLISH_STOP_WORDS | _NEGATION_WORDS | _PASSING_WORDS
 _NAMES = frozenset(lexicon.CHOICES.split())
-# "No, X" denies what somebody else said but affirms X.
+# "No, X" rejects another person's statement but affirms X.
 _DENIAL = re.compile(r"^\W*(?:no|nope|wrong|nein|falsch|non|нет|不对|不)[,.:;!，。]\s*", re.IGNORECASE)
 
 
@@ -82,9 +82,8 @@ class Statement:
         stems: Meaningful stems.
         values: The values that must agree literally.
         tokens: The words in order.
-        replaced: The things that the statement says have ended.
+        replaced: The things that ended, according to the statement.
         negations: The number of negations.
-
     """
 
     text: str
@@ -98,7 +97,7 @@ class Statement:
 
 
 def values_of(text: str) -> tuple[str, ...]:
-    """Return paths, numbers, flags and names with digits, in order. Two statements are only the same if these agree."""
+    """Return paths, numbers, flags and names with digits, in order. Two statements can be the same only if these agree."""
     found: list[tuple[int, str]] = []
     rest = text
     for pattern in (_PATH, _FLAG, _NUMBER, _HAS_DIGIT):
@@ -124,7 +123,7 @@ def _without_contrasts(text: str) -> str:
 def _stem(word: str) -> str:
     """Return the stem of a word.
 
-    Names of tools are returned unchanged, as "PostgreSQL" and "PostGIS" would otherwise become the same.
+    Names of tools are returned unchanged, as "PostgreSQL" and "PostGIS" would otherwise become equal.
     """
     return word if word in _NAMES else stem(word)
 
@@ -133,7 +132,7 @@ def _stem(word: str) -> str:
 def read(text: str) -> Statement:
     """Parse a text for comparisons, and cache the result since one statement is compared with many.
 
-    A dream keeps the results for all memories. Therefore words are interned and empty sets are shared.
+    A dream keeps the results for all memories, so words are interned and empty sets are shared.
     """
     whole, text = text, _DENIAL.sub("", text[:READ])
     code = language(text)
@@ -153,7 +152,7 @@ def read(text: str) -> Statement:
 def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bool = False) -> Wording:
     """Return how `b` differs from `a`.
 
-    The `…_dont` arguments say that a statement is listed under "don't", which negates words without a negation of their own.
+    The `…_dont` arguments mean that a statement is listed under "don't", which negates words without a negation of their own.
     """
     flipped = speaks_for(a, known_dont) != speaks_for(b, new_dont)
     if a.norm == b.norm:
@@ -163,7 +162,7 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
     if _replaces(a, b):
         return Wording.CORRECTED
     if _replaces(b, a):
-        return Wording.CHANGED_WORD  # the correction is quoted, so the words do not say which one is valid
+        return Wording.CHANGED_WORD  # the correction is quoted, so the words don't show which one is valid
     alike = jaccard(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
@@ -184,7 +183,7 @@ def speaks_for(statement: Statement, dont: bool) -> bool:
 
 
 def _one_sided(a: Statement, b: Statement) -> bool:
-    """Return whether one statement only has additional words, and no word was replaced."""
+    """Return whether one statement only has additional words and no word was replaced."""
     return a.stems <= b.stems or b.stems <= a.stems
 
 
@@ -197,7 +196,7 @@ def _replaced_things(text: str) -> list[str]:
 
 
 def _replaces(a: Statement, b: Statement) -> bool:
-    """Return whether `b` says "X instead of Y", while `a` affirms Y and is otherwise about the same thing."""
+    """Return whether `b` says "X instead of Y" while `a` affirms Y and is otherwise about the same thing."""
     left, right = a.stems | set(a.values), b.stems | set(b.values)
     code = language(b.text)
     for old in b.replaced:
@@ -218,7 +217,7 @@ def _content(phrase: str, code: str) -> list[str]:
 
 
 def _changed(a: Statement, b: Statement) -> Wording:
-    """Determine whether exactly one run of words differs, and what kind of difference it is."""
+    """Determine whether exactly one run of words differs, and the kind of difference."""
     left, right = list(a.tokens), list(b.tokens)
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
