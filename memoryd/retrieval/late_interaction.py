@@ -27,14 +27,14 @@ from memoryd.retrieval.scoring import SMALLEST_SPREAD, ZERO_WHEN_MISSING, asked_
 
 WEIGHTS_FILE = Path(__file__).with_name("late.json")
 FORMAT = 1
-# These features are z-scored over the candidates. The other features are binary.
+# These features are z-scored over the candidates. All others are binary.
 SIMILARITIES = ("own", "pair", "around", "session")
 Z_FEATURES = (*SIMILARITIES, "cosine", "bm25", "coverage")
 _Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 TRAITS_KEPT = 6_000
-# Value of a turn's date if the span is open at one end, and of a statement that held in the span but began before it.
+# Date feature of a turn if the span is open at one end, and of a statement that held in the span but began before it.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
 # Share of the preceding turn's words that count for a turn, and value of a speaker named after another one: "What did Jo tell
@@ -42,7 +42,7 @@ HELD_SHARE = 1 / 3
 BEFORE_SHARE = 0.5
 LATER_NAMED = 0.7
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-# Matches a query that asks for something the assistant said.
+# Matches queries about something the assistant said.
 _ASKS_ASSISTANT = re.compile(
     r"\byou(?:'ve|'d|\s+have|\s+had)?\s+(?:just\s+|also\s+|previously\s+)?(?:said|told|suggested|recommended|advised|proposed|mentioned"
     r"|explained|described|gave|provided|listed|shared|showed|wrote|made|created)\b",
@@ -86,7 +86,7 @@ NO_TIME = QueryTime()
 
 
 def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
-    """Load the weights of late interaction from their file.
+    """Load the late-interaction weights from their file.
 
     Raises:
         ConfigError: The file is missing, has another format or unknown features.
@@ -203,7 +203,7 @@ class _QueryTraits:
         self._asks_assistant = _ASKS_ASSISTANT.search(query.text) is not None
 
     def of(self, item: MemoryItem) -> dict[str, float]:
-        """Return the features that apply to the item (1, or a share). Also record where the query names the item's speaker."""
+        """Return the features that apply to the item (1, or a share), and record where the query names the item's speaker."""
         speaker, short, asks = _traits(item.content)
         if named := [self._names[word] for word in speaker if word in self._names]:
             self.places[item.id] = min(named)
@@ -232,7 +232,7 @@ class _QueryTraits:
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
 
 
-@lru_cache(maxsize=TRAITS_KEPT)  # queries of a project mostly share their candidates
+@lru_cache(maxsize=TRAITS_KEPT)  # queries in a project mostly share their candidates
 def _traits(text: str) -> tuple[tuple[str, ...], bool, bool]:
     """Return the words of the speaker's name, whether the text is short, and whether it contains a question mark."""
     speaker = _SPEAKER.match(text)
@@ -240,7 +240,7 @@ def _traits(text: str) -> tuple[tuple[str, ...], bool, bool]:
 
 
 def question_share(text: str) -> float:
-    """Return the share of a text's words, from 0 to 1, that are in sentences ending with a question mark."""
+    """Return the share, from 0 to 1, of a text's words in sentences that end with a question mark."""
     words = [(len(sentence.split()), sentence.rstrip().endswith("?")) for sentence in _SENTENCE_END.split(text)]
     return sum(count for count, asks in words if asks) / max(1, sum(count for count, _ in words))
 

@@ -1,8 +1,8 @@
 """Search ranking: a query's route selects candidates, every index adds signals, and each hit gets one explained score.
 
-Candidates are ordered by the z-score sum of all signals (docs/design/router.md), squashed to 0..1 and combined with recency;
-`Hit.relevancy` is the calibrated estimate that recall compares with its floor. With `rank = maxsim`, late interaction orders
-the candidates instead (docs/design/late-interaction.md).
+Candidates are ordered by the z-score sum of all signals (docs/design/router.md), squashed to 0..1 and combined with recency.
+`Hit.relevancy` is the calibrated estimate that recall compares with its floor. With `rank = maxsim`, late interaction orders the
+candidates instead (docs/design/late-interaction.md).
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ SQUASH = 4.0
 LATE_SQUASH = 1.0
 # Minimum share of candidates with token vectors. If fewer have them, those few would rank first for that reason alone.
 ENCODED = 0.5
-# A statement that is less relevant than this without its keys has nothing to do with the query, whatever the keys say.
+# A statement less relevant than this without its keys has nothing to do with the query, whatever its keys say.
 KEY_ALONE = 0.25
-# A user's memory with at least this relevancy answers the query. The value is the floor of recall (see relevance.py).
+# A user's memory of at least this relevancy answers the query. The value is recall's floor (see relevance.py).
 ANSWERS = 0.5
-# Number of additional hits in which to look for a memory of the user if other hits are relevant only by their keys.
+# Number of additional hits to search for a memory of the user if other hits are relevant only by their keys.
 EXTRA_BEHIND_BORROWED = 8
-# The rule that routes a query to the graph because of the query's wording.
+# The rule that routes a query to the graph because of its wording.
 WORDED = "relationship_words"
-# Share of an event's words that a memory must contain to give the event its date.
+# Share of an event's words that a memory must contain to determine the event's date.
 EVENT_WORDS_SHARE = 0.6
 _LISTED = Route(Backend.MARKDOWN, "listing", "it asks for everything of a kind or time, without a subject")
 _FALLBACK = "the first route found nothing, so words and meaning were combined"
@@ -86,7 +86,7 @@ class WordSearch(Protocol):
         ...
 
     def holds(self, query: Query) -> bool:
-        """Return False if no item can pass the filters of the query."""
+        """Return False if no item can pass the query's filters."""
         ...
 
     def fetch(self, ids: Sequence[str], query: Query | None = None) -> Mapping[str, MemoryItem]:
@@ -118,11 +118,11 @@ class MeaningSearch(Protocol):
         ...
 
     def query_vector(self, text: str) -> FloatArray:
-        """Return the unit vector of a query. It is cached for later searches."""
+        """Return the unit vector of a query, cached for later searches."""
         ...
 
     def prepare(self, text: str) -> None:
-        """Start embedding a query that will be searched for."""
+        """Start embedding a query in advance of its search."""
         ...
 
 
@@ -134,7 +134,7 @@ class Tokens(Protocol):
         ...
 
     def prepare(self, text: str) -> None:
-        """Start encoding a query that will be passed to `matches`."""
+        """Start encoding a query in advance of `matches`."""
         ...
 
     def linked(self) -> bool:
@@ -142,7 +142,7 @@ class Tokens(Protocol):
         ...
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Return the ids of the preceding and the following item of each item. An id is empty if there is no such item."""
+        """Return the ids of each item's preceding and following items. An id is empty if there is no such item."""
         ...
 
 
@@ -153,7 +153,7 @@ Near = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class CandidateSources:
-    """Sources of candidates. `meaning` is None without an embedder, and `tokens` is None without late interaction."""
+    """Sources of candidates. `meaning` is None without an embedder, `tokens` is None without late interaction."""
 
     words: WordSearch
     meaning: MeaningSearch | None
@@ -164,7 +164,7 @@ class CandidateSources:
 class Ranker:
     """Searches along the route of a query and scores the results.
 
-    The relevance estimate is fitted to one embedder's cosines; cosines of other embedders only order the hits.
+    The relevance estimate is fitted to one embedder's cosines; cosines from other embedders only order the hits.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class Ranker:
         self._matching.close()
 
     def reload_router(self) -> None:
-        """Reload the learned router if there is one that may be used. `router` explains the choice."""
+        """Reload the learned router if a usable one exists. `router` explains the choice."""
         self.router = load_router(self._router_file, self._embedder)
 
     def search(self, query: Query, k: int, sources: CandidateSources) -> tuple[Route, list[Hit]]:
@@ -201,11 +201,11 @@ class Ranker:
         english = gloss(query.text) if self._judges_cosine else ""
         if sources.meaning is not None and chosen.backend is Backend.HYBRID:
             for text in _read_as(query.text, english):
-                sources.meaning.prepare(text)  # this runs while the candidates are looked up by words
+                sources.meaning.prepare(text)  # this runs while the word search looks up candidates
         query, time = _in_time(query, sources)
         search = _Search(query, sources, time, self._matching, english)
         lists = self._candidates(search, chosen.backend, max(CANDIDATES, k))
-        if chosen.rule == WORDED:  # a query with such a wording may also ask for a fact
+        if chosen.rule == WORDED:  # a query with such wording may also ask for a fact
             lists |= self._candidates(search, Backend.HYBRID, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
@@ -232,7 +232,10 @@ class Ranker:
         return LearnedRouter(self.router.model, sources.meaning.query_vector)(query)
 
     def _candidates(self, search: _Search, backend: Backend, n: int) -> Lists:
-        """Return the candidates of each index. Another thread searches by meaning while this one searches by words."""
+        """Return the candidates of each index.
+
+        The search by meaning runs in another thread, in parallel with the search by words.
+        """
         query, sources = search.query, search.sources
         if backend is Backend.GRAPH:
             return {Backend.GRAPH: {hit.item.id: hit.score for hit in sources.graph(query, n)}}
@@ -255,7 +258,7 @@ class Ranker:
             search.time = replace(search.time, successors=_take_in_predecessors(found, search.read(found)))
         late = self._late_tokens(search, backend)
         near = _take_in_neighbours(found, late) if late and late.linked() else {}
-        # Vectors and graph may be outdated. The Markdown files decide which items exist and pass the filters.
+        # Vectors and graph may be outdated. The Markdown files determine which items exist and pass the filters.
         items = search.items = search.read(found)
         search.signals = {id: row for id, row in found.items() if id in items}
         scores = self._late_scores(search, search.matches(late, found, near), near) if late else {}
@@ -286,7 +289,7 @@ class Ranker:
         """Return the k items with the best final scores."""
         now = query.now or datetime.now(UTC)
         kinds = asked_kinds(query.text)
-        # A turn of a conversation does not become stale. Only statements do.
+        # Only statements become stale, not turns of a conversation.
         timeless = replace(self._weights, recency=0.0)
         weights = {id: timeless if id in turns else self._weights for id in places}
         scores = {id: total_score(items[id], places[id], now, weights[id], kinds) for id in places}
@@ -323,7 +326,7 @@ class Ranker:
         return {id: max(value, out.get(search.time.successors.get(id, ""), 0.0)) for id, value in out.items()}
 
     def _borrowed(self, search: _Search, items: Sequence[MemoryItem], relevancies: Mapping[str, float]) -> dict[str, float]:
-        """Return the relevancy of the statement alone, for memories that are relevant only by keys that a model wrote."""
+        """Return the relevancy of the statement alone, for memories that are relevant only because of model-written keys."""
         written = [item.id for item in items if is_keyed_by_model(item) and relevancies[item.id] > KEY_ALONE]
         if not written:
             return {}
@@ -344,7 +347,7 @@ def is_keyed_by_model(item: MemoryItem) -> bool:
 def _demote_borrowed(hits: Sequence[Hit], relevancies: dict[str, float], borrowed: Mapping[str, float]) -> list[Hit]:
     """Rank hits that are relevant only by a model's keys behind all others if a memory of the user answers the query.
 
-    Such a hit then gets the relevancy of its statement. Otherwise a model could rank any statement above the user's words.
+    Such hits get the relevancy of their statement alone. Otherwise a model could rank any statement above the user's words.
     """
     answers = (hit.item.source is Source.USER and relevancies[hit.item.id] >= ANSWERS for hit in hits)
     if not any(answers):
@@ -359,13 +362,13 @@ class _Search:
     def __init__(
         self, query: Query, sources: CandidateSources, time: QueryTime, matching: WorkerThread, english: str = ""
     ) -> None:
-        """Create the state. `english` is the query's English gloss for an embedder that knows only English."""
+        """Create the state. `english` is the query's English gloss for embedders that know only English."""
         self.query, self.sources, self.time = query, sources, time
         self.english = english
         self.read_as = _read_as(query.text, english)
         self.meant = replace(query, text=self.read_as[0])
         self.worded = replace(query, text=f"{query.text} {english}") if english else query
-        self.spoken = english or query.text  # late interaction reads this text, in English as well
+        self.spoken = english or query.text  # read by late interaction: the English gloss, if there is one
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
         self._matching = matching
@@ -377,7 +380,7 @@ class _Search:
         self._size = cache(sources.words.size)
 
     def add_cosines(self, ids: Sequence[str]) -> None:
-        """Add the cosines of items that the search by meaning did not find."""
+        """Add the cosines of items not found by the search by meaning."""
         missing = [id for id in ids if "cosine" not in self.signals[id]]
         if self.sources.meaning is not None and missing:
             for id, cosine in self.sources.meaning.score(self.meant.text, missing).items():
@@ -458,13 +461,13 @@ def _read_as(text: str, english: str) -> tuple[str, ...]:
 
 
 def _readable(closeness: QueryCosines | None) -> tuple[float, ...]:
-    """Return the cosines of the keys that are in a language the embedder knows."""
+    """Return the cosines of the keys in languages that the embedder knows."""
     pairs = zip(closeness.texts, closeness.keys, strict=True) if closeness is not None else ()
     return tuple(cosine for key, cosine in pairs if is_readable(key))
 
 
 def _nearest(query: Query, n: int, meaning: MeaningSearch, late: Tokens | None, spoken: str) -> Mapping[str, float]:
-    """Return the nearest items by meaning, and start the token encoder afterwards. Two cores can't run both models at once."""
+    """Return the nearest items by meaning, then start the token encoder. Two cores can't run both models at once."""
     meaning.query_vector(query.text)
     if late:
         late.prepare(spoken)
@@ -510,7 +513,7 @@ def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> d
 
 
 def _finders(lists: Lists, backend: Backend) -> dict[str, Backend]:
-    """Return the name of the list that contained each item, or `backend` if several lists did."""
+    """Return the name of the list containing each item, or `backend` if several lists did."""
     out: dict[str, Backend] = {}
     for name, scores in lists.items():
         for id in scores:

@@ -1,11 +1,11 @@
 """Relevance: a calibrated probability, from 0 to 1, that an item answers a query.
 
-A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items with keys
-are judged by their keys and by how much of the query the item contains and lacks. The distance to the two nearest keys is more
-informative than the distance to the statement, because a question about another property of the same thing is close to it too.
-A query in a language other than English is compared with the keys by word pieces, and by words and meaning in an English gloss.
-If the query asks for a property that the item lacks, the question is about something else concerning the same thing.
-Ranks are deliberately ignored. The best of many wrong answers also ranks first, so ranks would prevent abstaining.
+A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items with keys are
+judged by their keys and by how much of the query the item contains and lacks. The distance to the two nearest keys is more
+informative than the distance to the statement, because a question about another property of the same thing is close to it too. A
+query in a language other than English is compared with the keys by word pieces, and by words and meaning in an English gloss. A
+query that asks for a property missing from the item is about another aspect of the same thing. Ranks are deliberately ignored.
+The best of many wrong answers also ranks first, so ranks would prevent abstaining.
 
 The weights in `relevance.json` are fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the threshold
 chosen there between keeping answers and returning nothing.
@@ -38,17 +38,17 @@ WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
 # Length of a prompt in words beyond which additional length carries no information.
 LONG_WORDS = 40
-# A prompt of this many words tells a story. It is close to every memory about its subject, whether or not it asks for the memory.
+# A prompt of this many words tells a story. It is close to every memory on its subject, whether or not it asks for that memory.
 STORY_WORDS = 30
 MAX_LACKING = 4
-# Characters per word piece (a shorter word is one piece), and the weight of a piece that only the key has, relative to an unknown
-# word. Most such pieces are fairly rare. A single CJK character counts half of the pair to which it belongs.
+# Characters per word piece (a shorter word is one piece), and the weight of a piece found only in the key, relative to an unknown
+# word. Most such pieces are fairly rare. A single CJK character counts as half of its pair.
 PIECE = 3
 OTHERS_WEIGHT = 0.8
 SINGLE_WEIGHT = 0.5
 KEYS_KEPT = 20_000
-# With fewer keys than usual, the two nearest keys are less near although they say as much: a memory with two keys was recalled in
-# 44 % of cases instead of 68 %. This bonus per missing key compensates, at the same false-positive rate.
+# With fewer keys than usual, the two nearest keys are less near although they are just as informative: a memory with two keys was
+# recalled in 44 % of cases instead of 68 %. This bonus per missing key compensates, at the same false-positive rate.
 USUAL_KEYS = 4
 FEWER_KEYS = 0.015
 _QUESTION = re.compile(
@@ -79,8 +79,8 @@ _TASK_WORDS = frozenset(
 )
 
 
-# What a prompt asks for: the noun after "which" or "how many", and the properties that most such questions ask about. A memory
-# with none of these properties answers another question about the same subject.
+# The property requested by a prompt: the noun after "which" or "how many", and the properties that most such questions ask about.
+# A memory with none of these properties answers another question about the same subject.
 _HOW_MUCH = re.compile(r"\bhow (many|much|long|often|large|big|fast|old|late|far)\b", re.IGNORECASE)
 _ASKED_NOUN = re.compile(r"\b(?:which|what|whose|how\s+(?:many|much))((?:\s+[A-Za-z-]{1,40}){1,3})", re.IGNORECASE)
 _CHOSEN_NOUN = re.compile(
@@ -107,7 +107,7 @@ _PROPERTIES = frozenset(
 
 
 def asked_properties(text: str) -> frozenset[str]:
-    """Return the stems of the properties that an English text asks for or names, such as a limit, an owner or `how many`."""
+    """Return the stems of the properties that an English text names or asks for, such as a limit, an owner or `how many`."""
     how = (f"how {word.lower()}" for word in _HOW_MUCH.findall(text))
     nouns = (_noun_of(words) for pattern in (_ASKED_NOUN, _CHOSEN_NOUN) for words in pattern.findall(text))
     return frozenset(how) | frozenset(filter(None, nouns)) | (_PROPERTIES & item_terms(text))
@@ -126,7 +126,7 @@ def asks_question(text: str) -> bool:
 
 
 def query_terms(text: str) -> dict[str, str]:
-    """Map the stems of a query's meaningful words to these words, in order of appearance."""
+    """Map the stems of a query's meaningful words to the words themselves, in order of appearance."""
     out: dict[str, str] = {}
     for word in keywords(text):
         if word not in _QUESTION_WORDS:
@@ -135,10 +135,10 @@ def query_terms(text: str) -> dict[str, str]:
 
 
 def term_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> dict[str, float]:
-    """Return the weight of each stem of the query, from 0 to 1. It is the stem's idf relative to that of an unknown word.
+    """Return the weight of each stem of the query, from 0 to 1: the stem's idf relative to that of an unknown word.
 
-    idf = log((N + P + 1) / (df + ½)) with P = 200 additional assumed documents, so that in a small store a word does not
-    seem common because two memories contain it.
+    idf = log((N + P + 1) / (df + ½)) with P = 200 additional assumed documents, so that in a small store a word does not seem
+    common because two memories contain it.
     """
     unknown = math.log((documents + PRIOR_DOCUMENTS + 1) / 0.5)
     out = {}
@@ -150,7 +150,7 @@ def term_weights(text: str, document_frequency: Callable[[str], int], documents:
 
 
 def _share_of(term: str) -> float:
-    """Return the factor by which a term counts besides its idf. CJK character pairs overlap, and task words say little."""
+    """Return a term's weight factor in addition to its idf. CJK character pairs overlap, and task words carry little meaning."""
     if CJK.search(term):
         return WIDE_WEIGHT
     return TASK_WEIGHT if term in _TASK_WORDS else 1.0
@@ -172,7 +172,7 @@ def sense_weights(text: str, document_frequency: Callable[[str], int], documents
 def overlap_of_senses(words: Sequence[Sense], terms: frozenset[str]) -> Overlap:
     """Compute the overlap of words with an item's terms.
 
-    A word matches if one of its senses does, and counts by the rarest common term.
+    A word matches if any of its senses does, and counts with the weight of its rarest common term.
     """
     matched = missed = 0.0
     for of_word in words:
@@ -214,7 +214,7 @@ class KeyMatch:
         best: Coverage of the best single key.
         pieces: Cosine of word pieces, averaged over the two nearest keys; 0 where only meaning, which is more
             informative, is compared.
-        cosine: The same by meaning. It is None without an embedder or in a script that the embedder does not know.
+        cosine: The same by meaning, or None without an embedder or in a script that the embedder does not know.
         translated: The same for the query's English gloss, if that is closer. It is None for a query in English.
         asks: Whether the query is a question; most keys are, so a question is closer to them than an instruction.
         length: Logarithm of the number of words (at most LONG_WORDS), since less of a long query is found.
@@ -236,8 +236,8 @@ class KeyMatch:
     foreign: bool
 
 
-# The features: how each is read from a comparison, and which sets of weights use it. A new feature of items with keys is a field
-# of KeyMatch and a row here; benchmarks/fit_keys.py then fits its weights. A missing cosine is read as 0.
+# Features: how to compute each from a comparison, and which sets of weights use it. To add a feature for items with keys, add a
+# field to KeyMatch and a row here; benchmarks/fit_keys.py then fits its weights. A missing cosine is read as 0.
 
 Feature = tuple[Callable[[KeyMatch], float], tuple[str, ...]]
 KEY_FEATURES: Mapping[str, Feature] = MappingProxyType(
@@ -255,7 +255,7 @@ KEY_FEATURES: Mapping[str, Feature] = MappingProxyType(
         "lacking": (lambda match: match.lacking, ("keys", "key_words", "key_other")),
     }
 )
-# The same for items without keys, from the overlap and the cosine. benchmarks/fit_relevance.py fits the weights.
+# The same for items without keys, from the overlap and the cosine. Their weights are fitted by benchmarks/fit_relevance.py.
 PLAIN_FEATURES: Mapping[str, tuple[Callable[[Overlap, float], float], tuple[str, ...]]] = MappingProxyType(
     {
         "cosine": (lambda _, cosine: cosine, ("meaning",)),
@@ -296,7 +296,7 @@ class KeyMatcher:
     def _pieces(self) -> dict[str, float]:
         """Return the weights of the pieces of the query's words, by the rarity of each word.
 
-        A CJK pair counts like any word here.
+        CJK pairs count like any word here.
         """
         out: dict[str, float] = {}
         for word in _asked_words(self._text):
@@ -357,7 +357,7 @@ def _mean_of_nearest(cosines: Sequence[float]) -> float | None:
 def _pieces_of(word: str) -> dict[str, float]:
     """Return the pieces of a word, each with its share of the word's weight.
 
-    Single kana are excluded, because nearly every text has them.
+    Single kana are excluded, because nearly every text contains them.
     """
     if CJK.search(word):
         return {word: 1.0} | {sign: SINGLE_WEIGHT for sign in word if not _KANA.match(sign)}
@@ -372,7 +372,7 @@ def _asked_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=KEYS_KEPT)
 def _key_pieces(key: str) -> Mapping[str, float]:
-    """Return the weights of a key's word pieces that the query lacks. Document frequencies are not looked up for these."""
+    """Return the weights of a key's word pieces that the query lacks. Their document frequencies are not looked up."""
     out: dict[str, float] = {}
     for word in _asked_words(key):
         for piece, share in _pieces_of(word).items():
@@ -436,7 +436,7 @@ class RelevanceModel:
     def estimate_by_keys(self, match: KeyMatch) -> float:
         """Estimate the probability, from 0 to 1, that an item with keys answers the query.
 
-        Exactly 0.0 means that there is no common term, no common piece and no cosine.
+        Exactly 0.0 means no common term, no common piece and no cosine.
         """
         if match.translated is not None:
             return _estimate(self.key_other, match)

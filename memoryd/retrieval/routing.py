@@ -27,11 +27,11 @@ from memoryd.language.stems import is_foreign
 from memoryd.language.times import ANY_TIME, Span, asked_span, times_in_english
 from memoryd.retrieval.relevance import asks_question
 
-# Listings: questions for all memories of a kind or time, or for where work stopped, such as `what is still open?` and `where
-# were we?`.
+# Listings: questions for all memories of a kind or time, or for the point where work stopped, such as `what is still open?` and
+# `where were we?`.
 #
 # A listing question consists only of words for kinds and times. A question that names a subject is searched instead. Questions
-# about where work stopped use set phrases, with which any prompt may begin.
+# about where work stopped use set phrases, which may begin any prompt.
 
 MAX_WORDS = 12
 _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
@@ -88,7 +88,7 @@ _TIME_WORDS = frozenset(
     january february march april may june july august september october november december""".split()
 )
 _WORD = re.compile(r"[^\W_]+")
-# This is matched only at the start of a prompt. Later, "where we left off" is more likely a statement than a question.
+# Matched only at the start of a prompt. Later, "where we left off" is more likely a statement than a question.
 LEFT_OFF_CHARACTERS = 200
 _END = r"\s*(?:[?!,;:]|\.(?!\w)|$)"
 _LAST_TIME = r"(?:(?:in\s+)?(?:the\s+|our\s+)?(?:last|previous)\s+(?:time|session)|yesterday|before|again|last)"
@@ -144,7 +144,7 @@ _LEFT_OFF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A request for a list of memories of these kinds (all kinds if empty) that were learnt in this time (any time if None)."""
+    """A request to list memories of these kinds (all kinds if empty) that were learnt in this time (any time if None)."""
 
     kinds: tuple[Kind, ...] = ()
     span: Span | None = None
@@ -156,9 +156,9 @@ def asks_left_off(text: str) -> bool:
 
 
 def span_of_handoffs(text: str, now: datetime) -> Span | None:
-    """Return the time from which handoffs are requested, or None if the text requests none. ANY_TIME means the latest handoff.
+    """Return the period for which handoffs are requested, or None if the text requests none. ANY_TIME means the latest handoff.
 
-    Handoffs, like memories, record what is open and what was done in a period.
+    Handoffs, like memories, record open and completed work in a period.
     """
     listing = asked_listing(text, now)
     if listing is not None and listing.kinds in ((), (Kind.TODO,)):
@@ -167,7 +167,7 @@ def span_of_handoffs(text: str, now: datetime) -> Span | None:
 
 
 def asked_listing(text: str, now: datetime) -> Listing | None:
-    """Return the kinds and the time that a question asks for, or None if it names a subject or asks for neither."""
+    """Return the kinds and time that a question asks for, or None if it names a subject or asks for neither."""
     folded = text[: 40 * MAX_WORDS].casefold()
     if len(folded.split()) > MAX_WORDS or len(text) > len(folded) + 40:
         return None
@@ -209,7 +209,7 @@ _QUOTED = re.compile(r"""["“«„「『](?P<text>[^"”»“」』]{2,})["”�
 
 @dataclass(frozen=True, slots=True)
 class RoutingRule:
-    """A condition and the backend to which it leads. `reason` completes the sentence 'because …'."""
+    """A condition and the backend it selects. `reason` completes the sentence 'because …'."""
 
     name: str
     fits: Callable[[Query], bool]
@@ -262,7 +262,7 @@ RULES = (
 
 
 def route(query: Query) -> Route:
-    """Return the backend for a query and the rule that chose it. A backend that the query names always wins."""
+    """Return the backend for a query and the rule that chose it. A backend named in the query always wins."""
     if query.backend is not None:
         return Route(query.backend, "given", "the caller named the backend")
     rule = next(rule for rule in RULES if rule.fits(query))
@@ -276,8 +276,8 @@ def explain(route: Route) -> str:
 
 # Learned router: multinomial logistic regression over the query's embedding and the rules' features.
 #
-# It is trained by `memoryd router train` (see `training`) and stored as JSON in the home folder. It only decides where the text
-# of a query matters: explicit flags and backends, ids and empty texts are left to the rules.
+# It is trained by `memoryd router train` (see `training`) and stored as JSON in the home folder. It decides only queries whose
+# text matters: explicit flags and backends, ids and empty texts are left to the rules.
 
 FORMAT = 1
 CERTAIN = frozenset({"given", "empty", "relationship_flag", "semantic_flag", "memory_id"})
@@ -316,7 +316,10 @@ class RouterModel:
 
 @dataclass(frozen=True, slots=True)
 class RouterChoice:
-    """The active router and the reason for it. Without a `model`, the rules decide. `problem` says why the file is unusable."""
+    """The active router and the reason for choosing it.
+
+    Without a `model`, the rules decide. `problem` says why the file is unusable.
+    """
 
     model: RouterModel | None
     reason: str
@@ -361,7 +364,7 @@ def features(text: str, vector: FloatArray) -> FloatArray:
 
 
 def load_router(path: Path, embedder: str) -> RouterChoice:
-    """Load the learned router. Fall back to the rules if it is missing, outdated, damaged or no better than the rules."""
+    """Load the learned router. Falls back to the rules if it is missing, outdated, damaged or no better than the rules."""
     try:
         model = _read(path)
         scores = _summary(model.scores)

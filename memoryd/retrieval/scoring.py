@@ -1,7 +1,7 @@
 """The final score of a hit: w_r·recency + w_s·relevancy plus small named boosts.
 
-recency = exp(-Δt / τ), where Δt is the age of the memory and τ is in days. Each summand is a part of the hit, and parts add up to
-the score.
+recency = exp(-Δt / τ), where Δt is the age of the memory and τ is in days. Each summand is one of the hit's parts, which add up
+to the score.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from memoryd.core.types import Backend, Hit, Kind, MemoryItem, Status
 
 # Fusion of several lists by the weighted sum of z-scores over the union of the candidates.
 #
-# It measured better than reciprocal rank fusion, which discards distances. The signals of an item come from different indexes:
-# bm25, coverage, cosine, graph (higher is better for all).
+# It measured better than reciprocal rank fusion, which discards distances. An item's signals come from different indexes: bm25,
+# coverage, cosine, graph (higher is better for all).
 
 Signals = Mapping[str, Mapping[str, float]]
 WEIGHTS: Mapping[str, float] = MappingProxyType({"cosine": 1.0, "bm25": 0.5, "coverage": 0.5, "graph": 0.3})
@@ -26,7 +26,7 @@ MAIN_SIGNAL = MappingProxyType(
 )
 # A missing value of these signals is truly zero (no common word, no connection). A cosine that was not computed is unknown.
 ZERO_WHEN_MISSING = frozenset({"bm25", "coverage", "graph"})
-# This is relative to the largest value. A smaller spread is rounding error between equal values.
+# Relative to the largest value. A smaller spread is rounding error between equal values.
 SMALLEST_SPREAD = 1e-9
 
 
@@ -55,7 +55,7 @@ def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused
 
 
 def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
-    """Return the z-score of each id in order, or nothing if no item has the signal. Missing values are handled as in `fuse`."""
+    """Return the z-score of each id in order, or nothing if no item has the signal. Missing values are treated as in `fuse`."""
     present = [value for id in ids if math.isfinite(value := signals[id].get(name, math.nan))]
     if not present:
         return []
@@ -69,7 +69,7 @@ def z_scores(signals: Signals, ids: Sequence[str], name: str) -> list[float]:
 
 
 def signals_of(lists: Mapping[Backend, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    """Convert each backend's scores by id to signals by item id, using the main signal of the backend."""
+    """Convert each backend's scores by id to signals by item id, using the backend's main signal."""
     out: dict[str, dict[str, float]] = {}
     for backend in sorted(lists):
         name = MAIN_SIGNAL[backend]
@@ -117,7 +117,7 @@ def recency(created_at: datetime, now: datetime, days: float) -> float:
 
 
 def asked_kinds(text: str) -> tuple[Kind, ...]:
-    """Return the kinds that a query's wording points to, or none if it points to too many."""
+    """Return the kinds suggested by a query's wording, or none if it suggests too many."""
     asked = set(text.casefold().replace("?", " ").split())
     kinds = tuple(
         kind for kind, words in _KIND_WORDS.items() if asked & words or any(not w.isascii() and w in text for w in words)

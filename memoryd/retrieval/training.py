@@ -1,4 +1,4 @@
-"""Training of the query router on labelled queries, and its comparison with the rules on held-out queries."""
+"""Train the query router on labelled queries, and compare it with the rules on held-out queries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SEED = 7
 PENALTY = 0.003
 STEPS = 300
 SURE = 0.05
-# Weight of a session's prompt relative to a labelled query. The best backend for a prompt was inferred, not judged.
+# Weight of a session prompt relative to a labelled query. The best backend for a prompt was inferred, not judged.
 FEEDBACK_WEIGHT = 0.5
 # Maximum total weight of all prompts relative to the labelled queries.
 FEEDBACK_SHARE = 0.25
