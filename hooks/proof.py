@@ -52,7 +52,7 @@ def _line(link: "socket", deadline: float) -> bytes:
 
 
 def own_answer(answer: bytes, event: str) -> bytes:
-    """Reduce an answer to what memoryd may send for this event: the context, a line for the user, a question or a refusal."""
+    """Reduce an answer to the permitted parts for this event: the context, a line for the user, a question or a refusal."""
     value = json.loads(answer)
     kept = {}
     output = value.get("hookSpecificOutput")

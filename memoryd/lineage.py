@@ -1,10 +1,10 @@
-"""Lineage of memories: merged, corrected, forgotten, repeated. Only this module interprets links and dates for this purpose.
+"""Lineage of memories: merged, corrected, forgotten, repeated. No other module interprets links and dates for this purpose.
 
-- MERGED: the target said the same as this memory, which replaced it and inherited its sessions and uses.
+- MERGED: the target made the same statement as this memory, which replaced it and inherited its sessions and uses.
 - SUPERSEDES: the target was true until this memory corrected it or gave a new answer. It keeps its own sessions.
 - SUPERSEDES with CONTRADICTS: the target contradicted this memory and was dropped in its favour.
 
-Files written before version 0.9 use SUPERSEDES for merges and corrections. `with_merges` tells them apart by their dates.
+Files written before version 0.9 use SUPERSEDES for merges and corrections. `with_merges` distinguishes them by their dates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def merge_links(sources: Iterable[str]) -> tuple[Link, ...]:
 
 
 def merged_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Return the ids of the memories that were merged into this one because they said the same."""
+    """Return the ids of the memories that were merged into this one as duplicates."""
     return tuple(dict.fromkeys(link.target for link in item.links if link.type is LinkType.MERGED))
 
 

@@ -301,7 +301,7 @@ class Orchestrator:
         return ids
 
     def _touch_known(self, ids: Sequence[str]) -> None:
-        """Touch the projects of memories before they are changed."""
+        """Mark the projects of memories as touched, before the memories are changed."""
         try:
             self._touch(self._markdown.fetch(ids).values())
         except DatabaseUnavailable as error:
@@ -431,7 +431,7 @@ class Orchestrator:
                 self._late.delete(id)
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, best first. Use `explain` to get the route as well."""
+        """Return at most k hits, best first. Use `explain` to get the route too."""
         return self.explain(query, k)[1]
 
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:

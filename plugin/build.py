@@ -1,8 +1,8 @@
 """Build memoryd's environment, once and under a lock.
 
 The environment is created in its final folder and counts as ready only once its marker file exists, which is
-written last. The kernel releases the lock of a killed build, and the next build deletes what was left behind. A failed
-build is only repeated after a back-off. The plugin's folder is not modified: sources are copied before the build.
+written last. The kernel releases the lock of a killed build, and the next build deletes the remains. A failed build is only
+repeated after a back-off. The plugin's folder is not modified: sources are copied before the build.
 """
 
 import glob

@@ -55,7 +55,7 @@ class Message:
 
     @property
     def params(self) -> "dict[str, Any]":
-        """The parameters of the message. They are empty if the message has none."""
+        """The parameters of the message, empty if it has none."""
         params = self.value.get("params")
         return params if isinstance(params, dict) else {}
 
@@ -81,7 +81,7 @@ class Message:
 
 
 class Handshake:
-    """The client's handshake, which is stored so that it can be replayed to each new daemon."""
+    """The client's handshake, stored for replaying it to each new daemon."""
 
     def __init__(self) -> None:
         self._request: Message | None = None

@@ -1,4 +1,4 @@
-"""Clients whose hooks memoryd does not use. They connect by MCP, and a rules file tells their model when to use memory.
+"""Clients that connect by MCP, without hooks. A rules file tells their model when to use memory.
 
 Nothing is injected into their sessions, and their logs are not read.
 """

@@ -64,7 +64,7 @@ class Context:
 
     @property
     def project(self) -> str:
-        """The selected project, which is an id or "all". Pass it to each call as `project`."""
+        """The selected project: an id or "all". Pass it to each call as `project`."""
         return self.session.project
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The HTTP server on loopback, which runs in the daemon's event loop. No other module imports uvicorn.
+"""The HTTP server on loopback, in the daemon's event loop. No other module imports uvicorn.
 
-Any local user can connect, so unauthenticated clients are limited: a request must be complete in time, and above a maximum
-number of connections a new one replaces the one that has been waiting longest.
+Any local user can connect, so unauthenticated clients are limited: a request must be complete in time, and once there are too
+many connections, a new one replaces the one that has been waiting longest.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def load(found: Iterable[EntryPoint], own: Sequence[Page]) -> tuple[list[Page], 
 
 
 def _foreign(work: Callable[[], object], name: str) -> object:
-    """Import another package's code, which may fail in any way."""
+    """Import another package's code. This may fail in any way."""
     try:
         return work()
     except Exception as error:

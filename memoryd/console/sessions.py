@@ -75,7 +75,7 @@ class _Ticket:
 
 
 class Sessions:
-    """The tickets and sessions, which are keyed by digests to avoid timing leaks. `clock` returns monotonic seconds."""
+    """Tickets and sessions, keyed by digests to avoid timing leaks. `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""Checks: the part of a rule that can be decided from a tool call alone. They are stored in the memory's file.
+"""Checks: the parts of rules that can be decided from a tool call alone. They are stored in the memory's file.
 
 A check forbids something or requires something. It is plain data: evaluating it runs no command, opens no file and calls no
 model. Words are compared literally; regular expressions are not supported.
@@ -6,7 +6,7 @@ model. Words are compared literally; regular expressions are not supported.
 | kind | forbids | fields |
 |---|---|---|
 | command | running a command | `words`, `unless` (flags that make it acceptable), `branch` (only on these), `instead` |
-| path | changing files (with `access: read`, reading them as well) | `paths` |
+| path | changing files, or also reading them (with `access: read`) | `paths` |
 | content | adding words, calls or imports to files | `words`, `call`, `imports`, `near`, `files`, `paths` |
 | companion | running a command before another command has run | `words`, `first` (one of these) |
 | message | commit messages that break a form or contain a word | `form`, `example`, `words` |

@@ -28,7 +28,7 @@ class SystemClock:
 
 
 class SimulatedClock:
-    """Clock that runs from a given time, so that a replayed session is remembered as of its own date."""
+    """Clock that starts at a given time, so that memories of a replayed session carry its original dates."""
 
     def __init__(self, start: datetime) -> None:
         self._restart(start)
@@ -61,7 +61,7 @@ class FileClock(SimulatedClock):
 
 
 def clock_from(environ: Mapping[str, str]) -> SystemClock | SimulatedClock:
-    """Return the machine's clock, or the simulated one that the environment asks for. Raises InputError."""
+    """Return the system clock, or the simulated clock requested by the environment. Raises InputError."""
     start = environ.get(CLOCK_ENV, "")
     if start.startswith(FILE_MARK):
         try:
@@ -74,7 +74,7 @@ def clock_from(environ: Mapping[str, str]) -> SystemClock | SimulatedClock:
 
 
 def to_iso(moment: datetime) -> str:
-    """Format a time as ISO 8601 in UTC with a trailing Z. Microseconds are included only if they are not zero."""
+    """Format a time as ISO 8601 in UTC with a trailing Z. Microseconds are omitted if they are zero."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 

@@ -20,7 +20,7 @@ KEPT_VIOLATIONS = 5_000
 
 
 class Outcome(StrEnum):
-    """Outcome of a call to which a rule applied."""
+    """Outcome of a call covered by a rule."""
 
     OBEYED = "obeyed"
     VIOLATED = "violated"  # the call went ahead, with a note

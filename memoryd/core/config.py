@@ -33,10 +33,10 @@ CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
 READERS = ("auto", ENDPOINT, CLAUDE, SESSION, OFFLINE)
-# Readers that call a model of their own for each piece. The others are rule-based and free.
+# Readers that call their own model for each piece. All other readers are rule-based and free.
 ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
 READS_BY_RULES = frozenset(READERS) - ASKS_A_MODEL - {"auto"}
-# Former names of settings and values. They are still accepted.
+# Former names of settings and values, which are still accepted.
 OLD_NAMES: Mapping[str, str] = {"extractor": "reader"}
 OLD_READERS: Mapping[str, str] = {"openai": ENDPOINT, "heuristic": OFFLINE}
 RANKS = ("maxsim", "hybrid", "bm25")
@@ -358,7 +358,7 @@ def _from_toml(text: str, where: str) -> dict[str, Any]:
 
 
 def current_name(name: str) -> str:
-    """Return the current name of a setting, which may be given by a former name."""
+    """Return the current name of a setting, given its current or a former name."""
     return OLD_NAMES.get(name, name)
 
 

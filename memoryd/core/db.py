@@ -34,15 +34,15 @@ READ_WAIT_MS = 2_000
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
 # application_id of a database with page checksums, because the header byte that indicates them may itself be damaged.
-CHECKSUMMED = 0x6D656D64  # the mark of earlier versions, which did not depend on the file's location
+CHECKSUMMED = 0x6D656D64  # mark used by earlier versions, independent of the file's location
 _HEADER_BYTES = 100
 # Raised by code that reads rows with unexpected content, but also by bugs in that code.
 ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-# Databases up to this size are vacuumed when they are scrubbed, which takes at most a second.
+# Maximum size of a database that is vacuumed when it is scrubbed, which takes at most a second.
 VACUUM_BYTES = 100_000_000
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
-# All statements on derived files are ours, so these errors mean that the schema or the rows are not what we wrote.
+# All statements on derived files are ours, so these errors mean that the schema or the rows are not as written.
 _DERIVED_DAMAGE = (apsw.ConstraintError, apsw.MismatchError)
 _SCHEMA_DAMAGE = ("no such table", "no such column", "has no column named", "no such module", "malformed", "vtable constructor")
 _REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."

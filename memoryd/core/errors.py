@@ -85,7 +85,7 @@ class BrokenFileError(StoreError):
 
 
 class IndexDamagedError(StoreError):
-    """A derived index is unusable and has to be deleted and rebuilt."""
+    """A derived index is unusable and must be deleted and rebuilt."""
 
     code = "index_damaged"
 

@@ -1,4 +1,4 @@
-"""Records about individual memories: their uses by sessions, manual edits of their files, and the files that they refer to.
+"""Records about individual memories: uses by sessions, manual edits of their files, and referenced files.
 
 Stored in the state database (see `state`). Times are ISO strings.
 """

@@ -1,4 +1,4 @@
-"""Child processes that run in a process group of their own and leave nothing behind."""
+"""Child processes that run in their own process group and leave nothing behind."""
 
 from __future__ import annotations
 

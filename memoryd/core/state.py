@@ -76,7 +76,7 @@ _NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": Non
 
 @SCHEMA.step
 def m005_no_text_in_cursors(db: Database) -> None:
-    """Erase the prompts and answers stored in cursors. They are read from the log again when they are needed."""
+    """Erase the prompts and answers stored in cursors. When needed, these are read from the log again."""
     for transcript, context in db.execute("SELECT transcript, context FROM cursor WHERE context != ''"):
         try:
             values = orjson.loads(context)
@@ -89,7 +89,7 @@ def m005_no_text_in_cursors(db: Database) -> None:
 
 @SCHEMA.step
 def m006_no_text_in_verdicts(db: Database) -> None:
-    """Erase the texts of decisions. They are read from the log when they are shown."""
+    """Erase the texts of decisions. For display, these are read from the log."""
     decision_log.drop_text(db)
     db.scrub_at_end()
 

@@ -23,7 +23,7 @@ def create_table(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch. `place` is the folder or the project id to which the switch applies."""
+    """A switch. `place` is the folder or the project id that it applies to."""
 
     off: bool
     place: str

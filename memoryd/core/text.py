@@ -25,7 +25,7 @@ STOP_WORDS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Normalise a statement for comparison with others: NFKC, casefolded, single spaces, no final full stop."""
+    """Normalise a statement for comparison: NFKC, casefolded, single spaces, no final full stop."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return _SPACE.sub(" ", folded).strip().rstrip(".!。！ ")
 

@@ -1,4 +1,4 @@
-"""A client of the daemon, which starts one if necessary."""
+"""Client of the daemon. Starts a daemon if necessary."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def error_from(code: str, message: str, fix: str) -> MemorydError:
 def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
     """Wait until a daemon answers, starting one if necessary.
 
-    The daemon runs detached. It outlives the caller, keeps none of its files open and inherits nothing of Claude Code's login.
+    The daemon runs detached. It outlives the caller, keeps none of its files open and does not inherit Claude Code's login.
 
     Args:
         settings: Settings with the home folder.

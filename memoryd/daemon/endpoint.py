@@ -34,7 +34,7 @@ BACKLOG = 1024  # large enough for a burst of hooks
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of a daemon, which is either `path`, or `port` and `token`."""
+    """Address of a daemon: either `path`, or `port` and `token`."""
 
     path: str = ""
     port: int = 0
@@ -72,9 +72,9 @@ def read_endpoint(paths: Paths) -> Endpoint | None:
 
 
 def proof(token: str, side: str, port: int, ours: str, theirs: str) -> str:
-    """Compute the proof by which `side` ("daemon" or "client") shows over TCP that it knows the token, which is never sent.
+    """Compute the proof that `side` ("daemon" or "client") knows the token. Used over TCP, where the token itself is never sent.
 
-    `ours` and `theirs` are the nonces of client and daemon. hooks/proof.py computes the same on bytes.
+    `ours` and `theirs` are the nonces of client and daemon. hooks/proof.py computes the same proof on bytes.
     """
     message = f"memoryd/1 {side} {port} {ours} {theirs}"
     return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()

@@ -18,7 +18,7 @@ from memoryd.core.files import make_private_dir
 
 LIMIT_BYTES = 1_000_000
 KEPT_FILES = 3
-# The maximum number of lines of a kind per interval. Further lines are only counted, so that they don't crowd out others.
+# Maximum number of lines of a kind per interval. Further lines are only counted, so that they don't crowd out the rest.
 FLOOD_LINES = 20
 FLOOD_SECONDS = 60.0
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -50,7 +50,7 @@ HOME_CHECK_SECONDS = 1.0
 PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
 PAUSE_SECONDS = 0.02
 SHORTAGE_SECONDS = 5.0
-NOTHING_TO_RETRY = 2  # the same exit code as for an invalid setting, since another start would fail in the same way
+NOTHING_TO_RETRY = 2  # same as for an invalid setting, since another start would fail in the same way
 MIN_FILES = 64  # an idle daemon has about 30 files open
 MANY_FILES = 4_096
 # Models and libraries are memory-mapped. An idle daemon maps 1,400 MB, of which 200 MB are resident.
@@ -291,7 +291,7 @@ class _Daemon:
                 return
 
     async def _watch_home(self) -> None:
-        """Shut down when the home folder or the installation is gone, because clients can't find this daemon any more."""
+        """Shut down when the home folder or the installation is gone, because clients can no longer find this daemon."""
         while not (why := self._why_displaced()):
             await asyncio.sleep(HOME_CHECK_SECONDS)
             if self._scheduler.follow_clock():
@@ -363,7 +363,7 @@ class _Daemon:
 
 
 def _is_shortage(error: Exception) -> bool:
-    """Return whether the error is a shortage of files, memory or threads, which may be temporary."""
+    """Return whether the error is a possibly temporary shortage of files, memory or threads."""
     no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
     return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 

@@ -1,7 +1,7 @@
 """Run recurring work at fixed times with APScheduler, which is idle in between.
 
-Work that was due while the machine slept runs once on wake-up. Work that was due while no daemon was running runs once at
-the next start, for which the caller passes the time of the last run.
+Work that became due while the machine slept runs once on wake-up. Work that became due while no daemon was running runs once at
+the next start, based on the time of its last run as passed by the caller.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The spool: events that hooks wrote to disk for the daemon.
 
 A record's file is deleted only after the event was recorded durably. Records that can't be parsed or fail too often are moved
-to `spool/bad/`, so that they neither block others nor get lost. There, only the event and its session are kept; prompts and
-answers are removed.
+to `spool/bad/`, so that they neither block other records nor get lost. Only the event and its session are kept there; prompts
+and answers are removed.
 """
 
 from __future__ import annotations

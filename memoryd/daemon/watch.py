@@ -63,7 +63,7 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Renew the watch if necessary. Return whether the folder appeared or vanished, in which case events may be missing."""
+        """Renew the watch if necessary. Return whether the folder appeared or vanished, because events may then be missing."""
         identity = _identity(self._folder)
         if identity == self._watched and not self._lost.is_set():
             return False
@@ -101,7 +101,7 @@ class MemoryWatcher:
         if event.event_type in ("deleted", "moved") and paths[0] == self._folder:
             self._lost.set()  # a new folder may have the same inode, but would produce no events
         wanted = [path for path in paths if not path.name.startswith(TEMPORARY_PREFIX)]
-        # Ignore modified folders, since the file inside them has an event of its own.
+        # Ignore modified folders, since each changed file has its own event.
         if event.is_directory and event.event_type == "modified" or not wanted:
             return
         self._add(*wanted)
@@ -141,7 +141,7 @@ class MemoryWatcher:
 
 
 def _wanted_events() -> list[type[FileSystemEvent]]:
-    """Return all event types except opening and reading, with which a scan of 10,000 folders would overflow the queue."""
+    """Return all event types except opening and reading, whose events would overflow the queue in a scan of 10,000 folders."""
     from watchdog import events
 
     files = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]

@@ -1,1 +1,1 @@
-"""The demo (`make demo`), which remembers three sample sessions and answers questions about them."""
+"""Demo (`make demo`): remembers three sample sessions and answers questions about them."""

@@ -30,17 +30,17 @@ class DemoStep:
 
 
 def user(text: str) -> DemoStep:
-    """Return a step in which the user types a prompt."""
+    """Create a step in which the user types a prompt."""
     return DemoStep("user", text)
 
 
 def assistant(text: str) -> DemoStep:
-    """Return a step in which the assistant answers."""
+    """Create a step in which the assistant answers."""
     return DemoStep("assistant", text)
 
 
 def bash(command: str, result: str, *, error: bool = False) -> DemoStep:
-    """Return a step in which the assistant runs a command, with the command's output."""
+    """Create a step in which the assistant runs a command, with the command's output."""
     return DemoStep("tool", command, "Bash", result, error)
 
 

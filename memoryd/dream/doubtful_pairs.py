@@ -146,7 +146,7 @@ def _may_merge(pair: CandidatePair) -> bool:
 
 
 def parse(text: str, count: int) -> list[Relation | None] | None:
-    """Parse a response into the relation of each pair, which is None if the model is unsure.
+    """Parse a response into the relation of each pair, or None for a pair if the model is unsure.
 
     Returns None if the response violates the schema, omits pairs, or would close nearly all of them.
     """

@@ -260,7 +260,7 @@ class Journal:
         of: str = "",
         target: Mapping[str, bytes] | None = None,
     ) -> str:
-        """Write the plan and the snapshot durably, and return the name of the new entry, which is then ready to be applied."""
+        """Write the plan and the snapshot durably. Return the name of the new entry, which is then ready to be applied."""
         number = max((int(name.rpartition("-")[2]) for name in self.names()), default=0) + 1
         head = EntrySummary(
             f"{kind.value}-{number:04d}", kind, to_iso(at), trigger, EntryStep.READY, of, len(records), _counts(records)

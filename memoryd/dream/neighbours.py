@@ -30,8 +30,8 @@ log = logging.getLogger(__name__)
 #   sets of words have Jaccard similarity s meet with probability 1 - (1 - s³)²⁴; groups of a few rows need no bands
 # - meaning: nearest unit vectors. Small groups are compared exhaustively; large ones are split at the median of
 #   random projections until a leaf is small (random projection trees, Dasgupta and Freund 2008)
-# Within a block a row is paired with a limited number of others, so a thousand copies of one sentence cost a thousand times that
-# limit rather than a million comparisons.
+# Within a block, each row is paired with a limited number of rows, so a thousand copies of one sentence cost a thousand times
+# that limit rather than a million comparisons.
 
 BANDS = 24
 ROWS = 3
@@ -50,7 +50,7 @@ Hashes = NDArray[np.uint64]
 
 
 def no_pairs() -> Pairs:
-    """Return an empty array of pairs, which has the shape (0, 2)."""
+    """Return an empty array of pairs, with shape (0, 2)."""
     return np.zeros((0, 2), dtype=np.int64)
 
 

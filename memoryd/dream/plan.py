@@ -66,7 +66,7 @@ class Action(StrEnum):
     FORGET = "forget"
 
 
-# Actions that remove a memory from recall. The shrink guard counts them, and they never apply to the user's own notes.
+# Actions that remove a memory from recall. The shrink guard counts these, and they never apply to the user's own notes.
 DROPPING = frozenset({Action.SUPERSEDE, Action.ARCHIVE, Action.EXPIRE})
 
 
@@ -132,7 +132,7 @@ def partition(item: MemoryItem) -> tuple[str, str]:
 
 
 def said_at(item: MemoryItem) -> datetime:
-    """Return the time when the memory was stated, as far as it is known."""
+    """Return the time when the memory was stated, if it is known, or else the time when it was recorded."""
     return item.valid_from or item.created_at
 
 

@@ -103,7 +103,7 @@ def _plan(builder: PlanBuilder, undecided: Sequence[UndecidedConflict], adviser:
     return Plan(changes, tuple(ordered), MappingProxyType(dict(counts)))
 
 
-# The inputs of the planner besides the memories: vectors, uses, limits and a model.
+# Inputs of the planner in addition to the memories: vectors, uses, limits and a model.
 
 # The maximum wait for the vectors of new memories. A memory without a vector is only compared by its words.
 SETTLE_SECONDS = 30.0

@@ -62,7 +62,7 @@ def id_of(group: Iterable[Change]) -> str:
 
 
 class Proposals:
-    """Reads and writes the file of proposals, which is replaced atomically."""
+    """Reads and writes the file of proposals. Each write replaces it atomically."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -109,7 +109,7 @@ class Proposals:
         return [known[id] for id in dict.fromkeys(ids)]
 
     def replace(self, found: Iterable[Proposal], undecided: Sequence[UndecidedConflict]) -> None:
-        """Replace the pending proposals with those of a new dream. Known proposals keep their `since`."""
+        """Replace the pending proposals with the new dream's. Known proposals keep their `since`."""
         stored = self._load()
         old = stored["waiting"]
         waiting = {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}

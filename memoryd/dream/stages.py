@@ -147,7 +147,7 @@ def _evidence(best: MemoryItem, members: Iterable[MemoryItem]) -> Evidence:
 # 1. the more authoritative source (user, then import and reconciled, agent, tool): always for instructions; for facts unless
 #    the lesser source is newer and not a tool, since a fact may have changed: then the user decides
 # 2. for equal sources, the newer one if it is the user's, announces a change, or has enough weight:
-#    weight = confidence × (1 + ½ for each further session that says the same); the older one if it weighs twice as
+# weight = confidence × (1 + ½ for each further session with the same statement); the older one if it weighs twice as
 #    much; otherwise undecided
 # 3. for equal times, the user's statements are undecided; else the clearly more confident one
 # The loser remains available to `as_of`. A pinned or user-maintained memory never loses without consent.
@@ -243,7 +243,7 @@ def _close(builder: PlanBuilder, winner: Claim, loser: Claim, reason: str) -> No
 
 
 def _sessions(relations: Relations) -> dict[int, frozenset[str]]:
-    """Return the sessions in which each claim was made, regardless of its wording."""
+    """Return the sessions that contain each claim, in any wording."""
     own = {id(claim): claim.sessions for claim in relations.claims}
     out = dict(own)
     for pair in relations.of(Relation.SAME):

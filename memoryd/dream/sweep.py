@@ -219,7 +219,7 @@ class Sweep:
             return chosen
 
     def forget(self, items: Sequence[MemoryItem], trigger: str) -> str:
-        """Hide memories in one entry that can be undone. Return its name, which is empty if there is nothing to hide."""
+        """Hide memories in one undoable entry. Return its name, which is empty if there is nothing to hide."""
         now = self._clock.now()
         hidden = [replace(item, status=Status.BLACKLISTED, expired_at=now, pinned=False) for item in items]
         changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
@@ -328,7 +328,7 @@ def _takes_away(change: Change) -> bool:
 
 
 def _with_marks(plan: Plan, items: Mapping[str, MemoryItem], inspection: stages.Inspection) -> Plan:
-    """Add the marks of code-anchored memories to the plan, merging them with other changes of the same memory."""
+    """Add the marks for changed code anchors to the plan, merging them with other changes of the same memory."""
     marks = {change.id: change for change in stages.changes(items, inspection)}
     out = []
     for change in plan.changes:

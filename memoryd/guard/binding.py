@@ -43,7 +43,7 @@ def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]
 
 
 def _wanted(check: Check) -> Iterator[str]:
-    """Yield the requirements of a rule in the form in which another rule would forbid them."""
+    """Yield the requirements of a rule, formatted like another rule's prohibitions of the same things."""
     if check.instead:
         yield f"{CheckKind.COMMAND}:{check.instead}"
     for flag in check.unless:

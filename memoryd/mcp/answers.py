@@ -1,4 +1,4 @@
-"""Shorten the result of a tool to a token budget, and note what was left out."""
+"""Shorten the result of a tool to a token budget, and note omissions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DETAILS_NOTE = "Details were left out; get_memory shows them."
 
 
 def render(answer: dict[str, Any]) -> str:
-    """Render the result for the model as compact JSON, which is identical to the structured content."""
+    """Render the result for the model as compact JSON, identical to the structured content."""
     return orjson.dumps(answer, default=str).decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The MCP server of one daemon connection. Only this module imports `mcp`, which takes most of a second, so import it late."""
+"""MCP server of one daemon connection. Import this module late: no other module imports `mcp`, which takes most of a second."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _Handlers:
 
 
 class _translated:  # noqa: N801 - used as a statement
-    """Convert our errors to protocol errors, for requests that have no tool result in which to report them."""
+    """Convert our errors to protocol errors, for requests without a tool result to report them in."""
 
     def __enter__(self) -> None:
         pass

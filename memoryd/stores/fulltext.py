@@ -175,7 +175,7 @@ class FullText:
         self._gone |= runs_of(text)
 
     def sweep(self) -> None:
-        """Remove the runs that no text contains any more. Call this after all texts have been written."""
+        """Remove the runs that no longer occur in any text. Call this after all texts have been written."""
         for run in sorted(self._gone):
             if not self._db.execute("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1", (f"body : {phrase(run)}",)):
                 for (number,) in self._db.execute("DELETE FROM runs WHERE run = ? RETURNING number", (run,)):
@@ -432,7 +432,7 @@ class FullTextSearch:
         return dict(sorted(merged.items(), key=lambda found: (-found[1], found[0]))[:k])
 
     def _inside(self, query: Query, word: str) -> dict[int, str]:
-        """Return the newest items in which the word is part of a longer one. The result maps positions to ids."""
+        """Return the newest items that contain the word inside a longer word, as a mapping from positions to ids."""
         runs = runs_with(self._db, word)
         if not runs:
             return {}
@@ -733,7 +733,7 @@ class FullTextIndex:
         return {row[0]: IndexedRecord(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def known_of(self, paths: Sequence[str]) -> dict[str, IndexedRecord]:
-        """Return the records of these files, of which there may be at most a thousand."""
+        """Return the records of these files. At most a thousand may be passed."""
         marks = ", ".join("?" * len(paths))
         found = self.db.execute(f"SELECT path, mtime_ns, size, inode FROM broken WHERE path IN ({marks})", paths)
         found += self.db.execute(f"SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE path IN ({marks})", paths)
@@ -881,7 +881,7 @@ def count_of(db: Database, query: Query) -> int:
 
 
 class ScanCache:
-    """Cache of answers that require a scan of all rows. They are kept until the index changes."""
+    """Cache of answers that require a scan of all rows. Answers are kept until the index changes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

@@ -171,7 +171,7 @@ NEAR_SHARE = 0.6
 
 @dataclass(frozen=True, slots=True)
 class SubgraphNode:
-    """A displayed node, which is a memory (`item`) or an entity (`item` is None).
+    """A displayed node: a memory (`item`) or an entity (`item` is None).
 
     `distance` is the number of edges from the centre. `links` counts all edges of the node.
     """
@@ -535,7 +535,7 @@ def _end(type: LinkType, target: str) -> str:
 
 
 def aliases(name: str) -> dict[str, float]:
-    """Return the names by which queries may refer to an entity, with weights from 0 to 1.
+    """Return the names that queries may use for an entity, with weights from 0 to 1.
 
     These are its name, a path's file name, and single words.
     """

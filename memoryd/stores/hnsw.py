@@ -131,7 +131,7 @@ def save_hnsw(index: HnswIndex, path: Path, identity: Identity) -> None:
 
 
 def load_hnsw(path: Path, identity: Identity) -> HnswIndex | None:
-    """Load the index of these vectors. Return None if the file is missing, damaged or holds other vectors."""
+    """Load the index of these vectors. Return None if the file is missing, damaged or contains other vectors."""
     sidecar = _read_sidecar(path)
     if sidecar is None or Identity(sidecar.table, sidecar.model, sidecar.dimensions) != identity:
         return None

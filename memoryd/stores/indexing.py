@@ -72,7 +72,7 @@ class IndexHealth:
 class BackgroundIndexer:
     """Calls `work` with batches of ids. Its thread starts with the first id and ends when idle.
 
-    Waiting ids are not stored: at the next start the indexes are compared with the Markdown, which finds them again.
+    Waiting ids are not stored: comparing the indexes with the Markdown at the next start finds them again.
     """
 
     def __init__(self, work: Callable[[Sequence[str]], None], on_error: Callable[[EmbeddingError], None]) -> None:
@@ -154,7 +154,7 @@ class BackgroundIndexer:
 
 
 class DerivedIndex(Generic[StoreT]):
-    """A store derived from the Markdown files, which is recreated and filled again when it turns out to be damaged.
+    """A store derived from the Markdown files. If it turns out to be damaged, it is recreated and refilled.
 
     `refill` is called with the new store, and the index's name is appended to `rebuilt`. Thread-safe: work on a store that
     another thread has just replaced is retried on the new one.
@@ -237,7 +237,7 @@ class Vectors(Protocol):
     """Vectors of memories, as used by the Orchestrator and ranking. Methods raise EmbeddingError if embedding fails."""
 
     def catch_up(self) -> None:
-        """Find the memories whose vectors are missing or outdated, and have them embedded in the background."""
+        """Find the memories without current vectors, and queue them for embedding in the background."""
         ...
 
     def write_many(self, items: Sequence[MemoryItem]) -> None:
@@ -293,7 +293,7 @@ class MeaningIndex(DerivedIndex[VectorStore]):
     """The vector store behind the interface used by ranking. Its methods raise EmbeddingError if embedding fails."""
 
     def catch_up(self) -> None:
-        """Delete extra vectors, and have missing and outdated ones embedded."""
+        """Delete surplus vectors, and queue memories without current vectors for embedding."""
         self.use(self._refill)
 
     def write_many(self, items: Sequence[MemoryItem]) -> None:

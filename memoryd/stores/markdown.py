@@ -1,6 +1,6 @@
 """Markdown store: one file per memory, the source of truth, with a full-text index next to it.
 
-Each write first goes to the file, durably, and then to the index. `sync` repairs what a crash leaves in between. Any number
+Each write first goes to the file, durably, and then to the index. `sync` repairs the index after a crash in between. Any number
 of processes may use one home folder: changes are made under a file lock, and all processes read the same index.
 """
 
@@ -181,7 +181,7 @@ class FileWriter:
     def _plan(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord | None) -> _Plan | None:
         """Prepare a simple write.
 
-        Return None if the file has to be moved or can't be read, because `write` handles these cases.
+        Return None if the file must be moved or can't be read, because `write` handles these cases.
         """
         if known is None:
             named = item if item.id else replace(item, id=self._free_id(index))
@@ -606,7 +606,7 @@ class MarkdownStore:
         return self._root / known.path if known else None
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of each item by id. They are used to find outdated entries in other indexes."""
+        """Return the digest of each item by id, for finding outdated entries in other indexes."""
         return self._use(lambda index: index.digests())
 
     def broken(self) -> list[BrokenFileError]:

@@ -152,7 +152,7 @@ def _item(values: dict[str, Any], defaults: MemoryItem, document: Document, path
 
 
 def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
-    """Build the item of another tool's note. Keys that share our names but hold unsuitable values are ignored."""
+    """Build the item of another tool's note. Keys with our names but unsuitable values are ignored."""
     while True:
         try:
             return codec.item_from_dict(values, defaults)

@@ -1,7 +1,7 @@
-"""Items as database rows: the item table of the SQLite-backed stores, and the query filter that all stores share.
+"""Items as database rows: the item table of the SQLite-backed stores, and the query filter shared by all stores.
 
-A store creates its table with `create_table_sql`, writes `to_row` and filters with `where`. The columns besides
-`payload` exist only so that SQLite can evaluate the filters.
+A store creates its table with `create_table_sql`, writes `to_row` and filters with `where`. All columns except `payload`
+exist only so that SQLite can evaluate the filters.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def upsert_sql(table: str, extra: Sequence[str] = ()) -> str:
 
 
 def seconds(moment: datetime | None) -> float | None:
-    """Convert a time to seconds since 1970, the form in which rows store times."""
+    """Convert a time to seconds since 1970, as stored in rows."""
     return None if moment is None else moment.timestamp()
 
 

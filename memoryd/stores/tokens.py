@@ -73,8 +73,8 @@ class TokenEntry:
     Attributes:
         digest: Digest of the item (see `item_digest`).
         before: Id of the preceding memory of the session.
-        context: Preceding text, ending with that of `before`.
-        keys: Keys of the memory. They are encoded separately, and their tokens are appended to those of the text.
+        context: Preceding text, ending with the text of `before`.
+        keys: Keys of the memory. They are encoded separately, and their tokens follow the tokens of the text.
     """
 
     id: str

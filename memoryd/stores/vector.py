@@ -1,7 +1,7 @@
 """Vector store: memories with their embeddings in one SQLite file, searched by cosine similarity.
 
-A memory is as close as the closest of its vectors: that of its statement or that of a key (`MemoryItem.asked_as`). Keys are
-embedded as queries, because a differently worded prompt is closer to a key than to the statement.
+A memory's similarity is that of its closest vector, for the statement or a key (`MemoryItem.asked_as`). Keys are embedded as
+queries, because a differently worded prompt is closer to a key than to the statement.
 
 Derived from the Markdown files. Exact search has two implementations with identical results: an in-memory matrix while the
 vectors fit, else sqlite-vec on the table (measurements in docs/design/vector-index.md). Above `ann_threshold` an HNSW index
@@ -468,7 +468,7 @@ class VectorStore:
     def vectors(self) -> dict[str, FloatArray]:
         """Return the vectors of the statements embedded by this model, by memory id. Damaged ones are skipped.
 
-        Vectors in memory are not copied, and others are read in pages.
+        Vectors that are already in memory are not copied; the rest are read in pages.
         """
         size = read_dimensions(self._db, self._model)
         with self._lock:

@@ -158,7 +158,7 @@ class VectorCaches:
         self._building = threading.Lock()
 
     def _state(self) -> TableState:
-        """Return the state of the table. Rows are counted once per version, which deletions increase too."""
+        """Return the state of the table. Rows are counted once per version, which also increases with deletions."""
         version = int(self._db.value("SELECT value FROM counter WHERE name = 'version'"))
         if version != self._last.version:
             count = int(self._db.value(f"SELECT count(*) FROM {self._table}"))

@@ -60,7 +60,7 @@ async def switch(ctx: Context) -> Reply:
 
 
 async def changes(ctx: Context) -> Reply:
-    """Show what memory learnt, replaced and forgot, day by day."""
+    """Show the memories learnt, replaced and forgotten on each day."""
     topic, after, before = ctx.query.text("topic", limit=1_000), _day(ctx, "after"), _day(ctx, "before")
     found = await ctx.call("timeline", project=ctx.project, k=EVENTS, topic=topic, after=after, before=before)
     days = [(day, list(events)) for day, events in groupby(found["events"], key=lambda event: str(event["at"])[:10])]
