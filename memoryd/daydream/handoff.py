@@ -87,7 +87,7 @@ def is_test_run(turn: Turn) -> bool:
 def holds(handoff: str, memory: str) -> bool:
     """Return whether a handoff may contain a memory's content.
 
-    A shared name or value, enough of the memory's words, or most words of one clause of the handoff is sufficient.
+    A shared name or value, enough of the memory's words, or half the words of one clause of the handoff is sufficient.
     """
     if not rare_tokens(memory).isdisjoint(rare_tokens(handoff)):
         return True

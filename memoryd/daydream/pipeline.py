@@ -622,7 +622,7 @@ class DayDream:
     # Dry runs
 
     def dry_run(self, path: Path, extractor: Extractor | None = None) -> dict[str, Any]:
-        """Return what a day dream of the whole log would propose, as plain values. Nothing is written or recorded.
+        """Return the proposals of a day dream of the whole log as plain values. Nothing is written or recorded.
 
         Statements superseded later in the same log are omitted.
         """

@@ -116,7 +116,7 @@ def models_of(settings: Settings) -> tuple[str, ...]:
 
 
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
-    """Return how much of a log a reader receives at once.
+    """Return the limits on the part of a log that a reader receives at once.
 
     The size of a model's pieces is limited by the cost of a call. Rules cost nothing and judge better with more context, as
     measured on whole logs against chunks of 6,000 tokens.

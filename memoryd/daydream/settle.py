@@ -75,7 +75,7 @@ class SessionOrigin:
 
 
 class Settler:
-    """Applies the answers of one call of `settle`."""
+    """Applies the answers from one `settle` call."""
 
     def __init__(self, service: Orchestrator, state: State, keeper: Reconciler) -> None:
         self._service = service

@@ -356,7 +356,7 @@ def _client_tags(text: str) -> list[re.Match[str]]:
 
 
 def _typed_in(text: str) -> str:
-    """Return the typed text in one text of the log. The result is empty if its parts can't be distinguished."""
+    """Return the typed part of a text in the log, or an empty string if its parts can't be distinguished."""
     rest, stray = _scan(text, unclosed=True)
     return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
 

@@ -1,6 +1,6 @@
 """Language: words, stems, negation and quantities, and the only implementation of statement comparison.
 
-The similarity of two sets of words is measured by one of four measures of `memoryd.core.text`, depending on the purpose:
+The similarity of two sets of words is computed by one of four measures in `memoryd.core.text`, depending on the purpose:
 
 | purpose | measure |
 |---|---|

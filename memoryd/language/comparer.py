@@ -53,7 +53,7 @@ UNCUED = 0.66
 BOTH_USER = 0.55
 UNSURE = 0.3
 # A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
-# was glossed, "the same" must have nearly all of the probability.
+# was glossed, "the same" must be considerably more certain.
 READ_GATE = 0.2
 # With a lower threshold, statements about different things were sometimes merged, as measured on pairs by authors left out of
 # training.
@@ -168,7 +168,7 @@ def is_near(a: Reading, b: Reading, cosine: float | None) -> bool:
 
 
 def stated_within_a_day(old: Assertion, new: Assertion) -> bool:
-    """Return whether both statements were made within a day."""
+    """Return whether the statements were made within a day of each other."""
     return old.at is not None and new.at is not None and abs(new.at - old.at) < SOON
 
 
