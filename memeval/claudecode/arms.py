@@ -1,4 +1,4 @@
-"""Define the arms of a comparison and the conditions that they share."""
+"""Define the arms of a comparison and the conditions they share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 
 @dataclass(frozen=True, slots=True)
 class ArmSetup:
-    """The flags and variables that an arm adds to those of all arms."""
+    """The flags and variables that an arm adds to the common ones."""
 
     arm: Arm
     plugin: Path | None = None
@@ -52,14 +52,14 @@ class ArmSetup:
 
     @property
     def variables(self) -> dict[str, str]:
-        """Return the environment variables.
+        """Return the environment variables of the arm.
 
         The built-in memory is on by default. The value `0` keeps it on even if the user has disabled it.
         """
         return {AUTO_MEMORY_OFF: "0" if self.arm.has_builtin else "1"}
 
     def differences(self, replayed: str) -> dict[str, Any]:
-        """Describe how the arm differs from the others. The text goes into the result and to the user."""
+        """Describe the arm's settings for the result and for the user."""
         return {
             "memory": MEANINGS[self.arm],
             "built_in_memory": self.arm.has_builtin,
@@ -77,7 +77,7 @@ def arms_of(mode: str) -> tuple[Arm, ...]:
         if part not in MODES:
             raise ConfigError(f"There is no mode {part!r}.", fix=f"Known: {', '.join(MODES)}.")
         chosen += [arm for arm in MODES[part] if arm not in chosen]
-    chosen.sort(key=lambda arm: arm is Arm.PLACEBO)  # its texts are as long as those that the plugin's arm injected
+    chosen.sort(key=lambda arm: arm is Arm.PLACEBO)  # its length depends on the text that the plugin's arm has injected
     return tuple(chosen)
 
 
@@ -127,7 +127,7 @@ def setting_value(value: str, environ: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions that all arms share. Times are in seconds. `ingest` says how the history gets into the memory."""
+    """The conditions that all arms share. Times are in seconds. `ingest` is the way in which the history enters the memory."""
 
     ingest: str = REPLAY
     max_turns: int = 30
@@ -145,12 +145,12 @@ class Conditions:
 
     @property
     def prompt_tokens(self) -> int:
-        """Return how much the plugin may inject with a prompt."""
+        """Return the maximum number of tokens that the plugin may inject with a prompt."""
         return int(self.plugin_settings.get("prompt_budget", Settings(home=Path()).prompt_budget))
 
     @property
     def injected_tokens(self) -> int:
-        """Return how much the plugin may inject at the start of a session and with its first prompt."""
+        """Return the maximum number of tokens that the plugin may inject at session start and with the first prompt together."""
         return self.prompt_tokens + int(self.plugin_settings.get("session_budget", Settings(home=Path()).session_budget))
 
     def to_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Build the environment of a session. It has nothing of the user's configuration and only the requested login."""
+"""Build the environment of a session: none of the user's configuration, and only the requested login."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # the runner does its own back-off and must not hang for minutes
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # the runner has its own back-off and must not hang for minutes
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
 
 
 class AuthKind(StrEnum):
-    """The kind of login, which decides who pays."""
+    """The kind of login, which determines who pays."""
 
     SUBSCRIPTION = "subscription"
     API_KEY = "api-key"
@@ -44,7 +44,7 @@ class AuthKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """The kind of login and the address of the gateway, if there is one."""
+    """The kind of login and the address of the gateway, if any."""
 
     kind: AuthKind
     base_url: str = ""
@@ -62,7 +62,7 @@ class Auth:
         return kept | QUIET
 
     def check(self, environ: Mapping[str, str]) -> None:
-        """Check the login and the address. Raises ConfigError when there is no login, or the address does not answer."""
+        """Check the login and the address. Raises ConfigError if there is no login or the address does not respond."""
         if self.kind is AuthKind.SUBSCRIPTION and not environ.get(TOKEN):
             raise ConfigError(
                 f"No login: {TOKEN} is not set, and sandboxes don't read your own configuration folder.",
@@ -75,9 +75,9 @@ class Auth:
 
 
 def make_auth(kind: str | None, base_url: str) -> Auth:
-    """Return the login that the flags ask for.
+    """Return the login selected by the flags.
 
-    It is an API key if an address is given, and the subscription otherwise. Raises ConfigError.
+    The default is an API key if an address is given, and the subscription otherwise. Raises ConfigError.
     """
     if base_url and kind == AuthKind.SUBSCRIPTION:
         raise ConfigError(

@@ -4,7 +4,7 @@
 plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and one
 `result` line at the end. That line has `is_error` set if the model gave no answer, and has no `result` text after too many turns.
 `system/api_retry` says how long the client waits after a fault of the server, and `rate_limit_event` when the usage limit of a
-subscription ends. The client does not report a Retry-After of more than a minute and gives up at once; only its debug log has it.
+subscription ends. On a Retry-After of over a minute, the client gives up at once and reports the time only in its debug log.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def text_of(content: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The reason that a run failed, in the client's words, and how to fix it."""
+    """The reason for a failed run, in the client's words, and a fix."""
 
     kind: ErrorKind
     message: str
@@ -139,7 +139,7 @@ FIXES = {
 
 
 def fault_of(stream: Stream, code: int, stderr: str) -> Fault | None:
-    """Return the fault of a run, or None if the run gave an answer."""
+    """Return the fault of a run, or None if the run produced an answer."""
     result = stream.result
     if result is None:
         return _no_result(code, stderr)
@@ -205,9 +205,9 @@ def short(text: str) -> str:
 
 
 HANG_SECONDS, HANG_SHARE = 90.0, 0.5
-"""A session that runs out of time hung if no tool ran and nothing came for so long, or for this share of a shorter time.
+"""Silence, in seconds or as a share of a shorter time limit, after which a timed-out session without a running tool has hung.
 
-Every piece of an answer is an output line, so a model that is at work is not silent for as long.
+Answers are streamed piece by piece, so a working model is never silent for that long.
 """
 OLDEST = (2, 1, 300)
 """Oldest version whose flags and hooks are known to fit."""
@@ -227,7 +227,7 @@ def find_client(named: str) -> str:
 
 
 class ClaudeCode:
-    """The client that is installed at a path. `run` is thread-safe."""
+    """A Claude Code client installed at a given path. `run` is thread-safe."""
 
     def __init__(self, command: str, processes: Processes | None = None) -> None:
         self._command = command
@@ -239,7 +239,7 @@ class ClaudeCode:
         return self._command
 
     def version(self, environment: Mapping[str, str], cwd: Path) -> str:
-        """Return the version the client reports. Raises DependencyError if it is too old or not a client."""
+        """Return the version that the client reports. Raises DependencyError if it is too old or the program is not a client."""
         done = self.processes.run([self._command, "--version"], cwd, environment, VERSION_SECONDS)
         match = re.search(r"(\d+)\.(\d+)\.(\d+)", done.stdout)
         if done.code != 0 or match is None:
@@ -300,7 +300,7 @@ def _fault(spec: SessionSpec, done: Finished, stream: Stream) -> Fault | None:
 
 
 def _retry_after(stream: Stream) -> float | None:
-    """Return how long the server asked to wait, in seconds from now, or how long the client waited after the last fault."""
+    """Return the wait requested by the server, in seconds from now, or else the client's own wait after the last fault."""
     return stream.delay if stream.resets_at is None else max(0.0, stream.resets_at - time.time())
 
 
@@ -316,7 +316,7 @@ PROBE_FLAGS = ("--tools", "", "--system-prompt", "Answer with OK.", "--no-sessio
 
 @contextmanager
 def scratch(root: Path) -> Iterator[State]:
-    """Yield a state that is removed afterwards."""
+    """Yield a temporary state, which is removed afterwards."""
     state = State(root / f"probe-{secrets.token_hex(4)}").make()
     try:
         yield state
@@ -334,9 +334,9 @@ _RETRY_AFTER = re.compile(r'"?retry-after"?: "([^"\n]{1,80})"', re.IGNORECASE)
 
 
 def limit_left(client: ClaudeCode, environment: Mapping[str, str], model: str, root: Path) -> float | None:
-    """Return for how many seconds a rate limit lasts, by a session of a few tokens.
+    """Return the remaining seconds of a rate limit, determined by a session of a few tokens.
 
-    It is None if the limit is over or the server doesn't say.
+    Return None if the limit is over or the server does not report its end.
     """
     with scratch(root) as state:
         variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
@@ -350,7 +350,7 @@ def limit_left(client: ClaudeCode, environment: Mapping[str, str], model: str, r
 
 
 def _seconds(text: str) -> float | None:
-    """Parse a Retry-After, which is a number of seconds or a date."""
+    """Parse a Retry-After value, which is a number of seconds or a date."""
     try:
         return max(0.0, float(text))
     except ValueError:
@@ -370,7 +370,7 @@ def probe_models(
 ) -> None:
     """Check that each model works by running a session of a few tokens. Raises ConfigError with the client's message.
 
-    `wait` awaits the end of a limit.
+    `wait` is called to wait for the end of a limit.
     """
     for model in dict.fromkeys(models):
         result = _probe(client, environment, model, root)

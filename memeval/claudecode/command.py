@@ -1,6 +1,6 @@
-"""The parameters of a run_bench command. They are read from its flags, stored with it, and expanded into cells.
+"""The parameters of a run_bench command, which are read from flags, stored, and expanded into cells.
 
-Invalid flags are reported before anything is spent.
+Invalid flags are reported before any money is spent.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class GridRow:
 
     @property
     def baseline(self) -> GridRow:
-        """Return the same row without memory."""
+        """Return the corresponding row without memory."""
         return replace(self, arm=Arm.OFF)
 
     @property
@@ -62,9 +62,9 @@ class GridRow:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Everything that affects the results of a command.
+    """All parameters that affect the results of a command.
 
-    `data` maps benchmarks to the user's own copies of their data. `primary` names the comparison that the command is made for, as
+    `data` maps benchmarks to the user's own copies of their data. `primary` names the primary comparison, as
     ARM:ARM or as `grid`. It is chosen before anything is run, and only it is tested for a verdict.
     """
 
@@ -122,21 +122,21 @@ class Command:
 
 
 def grid_cells(on: Sequence[Arm], models: Sequence[str] = GRID_MODELS) -> tuple[tuple[str, str], ...]:
-    """Return the cells of the grid, which are Haiku with memory, and Haiku, Sonnet and Opus without it.
+    """Return the cells of the grid: Haiku with memory, and Haiku, Sonnet and Opus without it.
 
-    The cheapest comes first.
+    The cheapest one comes first.
     """
     haiku = models[0]
     return (*((str(arm), haiku) for arm in on if arm is not Arm.OFF), *((str(Arm.OFF), model) for model in models))
 
 
 def group_file(results: ResultsDir, group: str) -> Path:
-    """Return the file in which a command is stored."""
+    """Return the path of the file that stores a command."""
     return results.run_dir(group) / "command.json"
 
 
 def save_command(results: ResultsDir, group: str, command: Command) -> None:
-    """Store the command, so that it can be resumed."""
+    """Store the command so that it can be resumed."""
     write_atomic(group_file(results, group), json.dumps(command.to_json(), indent=1).encode(), private=False)
 
 
@@ -154,7 +154,7 @@ WITH_RESUME = frozenset(
     ("resume", "retry_failed", "wait", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")
     + ("no_probe", "no_cache", "offline", "dry_run", "validate", "yes", "as_json")
 )
-"""Flags allowed with --resume, which only control execution; the stored command decides all others."""
+"""Flags allowed with --resume. They only control execution; all other flags come from the stored command."""
 _VERSION = re.compile(r"v\d+\.\d+")
 
 
@@ -200,7 +200,7 @@ GRID = "grid"
 def primary_of(named: str, cells: Sequence[tuple[str, str]], *, grid: bool) -> str:
     """Return the primary comparison: the one named, or the plugin (else the first memory) against no memory.
 
-    The default of a grid is its own question. Without two arms to compare there is none. Raises ConfigError.
+    The default for a grid is `grid`. Return an empty string if there are no two arms to compare. Raises ConfigError.
     """
     arms = list(dict.fromkeys(arm for arm, _ in cells))
     if named:
@@ -277,7 +277,7 @@ def _selection(values: Mapping[str, Any]) -> Selection:
 
 
 def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Parse --data into paths by benchmark. A path without a name applies if there is only one benchmark."""
+    """Parse --data into a mapping of benchmarks to paths. A path needs no name if there is only one benchmark."""
     found = {}
     for entry in given:
         name, sign, path = entry.partition("=")
@@ -292,7 +292,7 @@ def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 
 
 def _fitting(found: dict[str, str], names: Sequence[str], flag: str) -> dict[str, str]:
-    """Reject values for a benchmark that is not run."""
+    """Reject values for a benchmark that is not part of the command."""
     if other := [name for name in found if name and name not in names]:
         raise ConfigError(f"{flag} names {other[0]!r}, which is not run.", fix=f"This command runs {', '.join(names)}.")
     return found
@@ -329,7 +329,7 @@ def _amount(text: str) -> float:
 
 
 def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -> None:
-    """Charge the costs of the command's earlier starts to its budgets."""
+    """Charge the costs of earlier starts of the command to its budgets."""
     for name, budget in budgets.items():
         begin = f"{group}.{name}." if name else f"{group}."
         for run in results.run_ids():
@@ -338,7 +338,7 @@ def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -
 
 
 def refuse_taken(results: ResultsDir, group: str) -> None:
-    """Reject an id that another command uses, since its cells would be mistaken for those of this command. Raises ConfigError."""
+    """Reject an id that is taken by another command, since the cells of the two would be mixed up. Raises ConfigError."""
     if group_file(results, group).exists() or any(run.startswith(f"{group}.") for run in results.run_ids()):
         raise ConfigError(
             f"There is a command {group!r} already.", fix=f"Resume it with --resume {group}, or take another --run-id."

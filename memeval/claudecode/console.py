@@ -1,6 +1,6 @@
 """Print the lists, plans and comparisons of run_bench as text or JSON.
 
-A plan includes an estimate of sessions, tokens, dollars and hours, and what its primary comparison could find.
+A plan includes estimates of sessions, tokens, dollars and hours, and the differences that its primary comparison could detect.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _describe_needs(needs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool) -> None:
-    """Print the estimate of each cell, the total, and what the primary comparison could find."""
+    """Print the estimate of each cell, the total, and the differences that the primary comparison could detect."""
     sequences = {name: list(family.sequences(command.selection)) for name, family in families.items()}
     cells, total = planning.estimate_all(command, sequences)
     outlooks = planning.outlooks(command, sequences)
@@ -78,7 +78,10 @@ def _amount(cost: float | None) -> str:
 
 
 def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
-    """Print what each benchmark could show for an amount, the most telling one first, and how to run that."""
+    """Print the best selection of each benchmark that an amount allows, and its command line.
+
+    The most informative one comes first.
+    """
     if as_json:
         print_json({"usd": usd, "offers": [{**asdict(offer), "command": offer.command} for offer in offers]})
         return
@@ -98,7 +101,10 @@ def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
 
 
 def confirm_cost(cells: Sequence[tuple[GridRow, Estimate]], total: Estimate, limit: float | None) -> None:
-    """Say what a command would do, and ask on a terminal before it may cost more than a dollar. Raises ConfigError for a no."""
+    """Describe the effects of a command and, on a terminal, ask for confirmation if it may cost over a dollar.
+
+    Raises ConfigError if the user declines.
+    """
     cost = total.cost_usd
     if (cost is not None and cost <= ASK_ABOVE_USD) or not sys.stdin.isatty():
         return
@@ -110,7 +116,7 @@ def confirm_cost(cells: Sequence[tuple[GridRow, Estimate]], total: Estimate, lim
 
 
 def announce(group: str, command: Command, limit: float | None = None) -> None:
-    """Print the id of the command, how its arms differ, and the limit of its costs if it was not the user's choice."""
+    """Print the command's id, the differences between its arms, and its cost limit if that is the default."""
     click.echo(f"Run {group}; resume it with --resume {group}", err=True)
     if command.primary:
         click.echo(f"Primary comparison: {command.primary.replace(':', ' – ')}. All others are exploratory.", err=True)
@@ -123,7 +129,7 @@ def announce(group: str, command: Command, limit: float | None = None) -> None:
 
 
 def daily_budget_of(command: Command) -> str:
-    """Return a sentence about a daily budget of day dreams that the user set. By default none applies."""
+    """Return a sentence about the user's daily budget for day dreams, if one is set. By default none applies."""
     limit = command.conditions.plugin_settings.get("daily_token_budget")
     if limit is None or not any(Arm(arm).has_plugin for arm, _ in command.cells):
         return ""
@@ -154,7 +160,7 @@ def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
 
 
 def memory_costs_of(summary: Mapping[str, Any]) -> list[str]:
-    """Describe, cell by cell, what memory itself cost: replaying the history, and the models of the plugin."""
+    """Describe the cost of memory in each cell: replaying the history, and the models of the plugin."""
     out = []
     for cell in summary["cells"]:
         parts = cell.get("costs") or {}
@@ -183,7 +189,7 @@ def _name(cell: Mapping[str, Any]) -> str:
 
 
 def daydream_fault(summary: Mapping[str, Any]) -> ProviderError | None:
-    """Return the error that a command ends with if day dreams failed, or None."""
+    """Return the error to end a command with if day dreams failed, or None."""
     failed = {_name(cell): cell["daydreams"] for cell in summary["cells"] if cell.get("daydreams", {}).get("failed")}
     if not failed:
         return None
@@ -196,7 +202,7 @@ def daydream_fault(summary: Mapping[str, Any]) -> ProviderError | None:
 
 
 def faults_of(summary: Mapping[str, Any]) -> list[str]:
-    """Describe, cell by cell, the questions that have no score because of a fault, and what failed sessions cost."""
+    """Describe the unscored questions of each cell, grouped by fault, and the cost of failed sessions."""
     out = []
     for cell in summary["cells"]:
         name = _name(cell)
@@ -221,7 +227,7 @@ def faults_of(summary: Mapping[str, Any]) -> list[str]:
 
 
 def show_validated(found: Mapping[str, Mapping[str, str]], *, as_json: bool) -> None:
-    """Print which tasks can be graded on this machine, and why the others can't."""
+    """Print the tasks that can be graded on this machine, and the reasons why others can't."""
     if as_json:
         print_json(found)
         return
@@ -233,7 +239,7 @@ def show_validated(found: Mapping[str, Mapping[str, str]], *, as_json: bool) -> 
 
 
 def show_files(results: ResultsDir, summary: Mapping[str, Any]) -> None:
-    """Print the paths of the files."""
+    """Print the paths of the result files."""
     for cell in summary["cells"]:
         with results.open(cell["run_id"]) as store:
             click.echo(str(results.root / store.meta("result_file")))

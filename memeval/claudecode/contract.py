@@ -23,7 +23,7 @@ from memoryd.core.types import Usage
 
 
 class Arm(StrEnum):
-    """The memory that a session has."""
+    """The kinds of memory that a session can have."""
 
     OFF = "off"
     BLANK = "blank"
@@ -51,12 +51,12 @@ class Arm(StrEnum):
 
     @property
     def remembers(self) -> bool:
-        """Return whether something is carried from session to session, so that a history is replayed in this arm."""
+        """Return whether anything is carried over between sessions, so that histories are replayed in this arm."""
         return self not in (Arm.OFF, Arm.BLANK, Arm.PLACEBO, Arm.HISTORY)
 
     @property
     def is_harm(self) -> bool:
-        """Return whether the memory of this arm is made not to hold the answer, or to hold a wrong one."""
+        """Return whether the memory of this arm is deliberately left without the answer or given a wrong one."""
         return self in HARMS
 
 
@@ -72,7 +72,7 @@ class StepKind(StrEnum):
 
 
 class ErrorKind(StrEnum):
-    """Why a session gave no usable result."""
+    """The reason why a session gave no usable result."""
 
     NONE = ""
     CRASH = "crash"
@@ -92,9 +92,9 @@ class ErrorKind(StrEnum):
 
 
 OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS))
-"""Ends of a session that are its own doing: such a question counts as wrong."""
+"""Errors caused by the session itself. Its question counts as wrong."""
 OUTSIDE_FAULTS = frozenset(ErrorKind) - {ErrorKind.NONE, ErrorKind.TIMEOUT, ErrorKind.MAX_TURNS, ErrorKind.UNPREPARED}
-"""Ends that say nothing about the session: its question is unscored, and any --resume runs the session again."""
+"""Errors unrelated to the session itself. Its question is unscored, and any --resume runs the session again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class StepSequence:
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """The arguments for one start of the client. `resume` is the id of a session that has a log. Times are in seconds."""
+    """The arguments for one start of the client. `resume` is the id of a session with an existing log. Times are in seconds."""
 
     prompt: str
     cwd: Path
@@ -254,7 +254,7 @@ class Family(Protocol):
         return iter(())
 
     def check(self) -> None:
-        """Check for problems that would otherwise appear only after sessions were paid for. Raises ConfigError."""
+        """Check for problems that would otherwise only appear after sessions were paid for. Raises ConfigError."""
         return
 
     @staticmethod

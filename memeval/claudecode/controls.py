@@ -1,7 +1,7 @@
-"""Controls: what the arms without a memory of their own are given, and how the histories of the harm arms are changed.
+"""Controls: the input of the arms without a memory of their own, and the altered histories of the harm arms.
 
-A gain of the plugin can have other causes than what it remembers: its mere presence, more text in the prompt, or text that any
-notes would give. Each control has one of these causes and not the others.
+A gain of the plugin can have causes other than its memories: its mere presence, more text in the prompt, or text that any
+notes would provide. Each control isolates one of these causes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memeval.core.types import Session, Turn
 # History
 
 MAX_HISTORY_TOKENS = 150_000
-"""A larger history doesn't fit into a prompt of 200,000 tokens with the client's own prompt, tools and work."""
+"""Maximum size of a history. A prompt of 200,000 tokens also has to hold the client's own prompt, tools and work."""
 _HISTORY = "These are your earlier conversations with the user, all of them and in order:"
 
 
@@ -35,7 +35,7 @@ def history_of_sessions(steps: Sequence[Step]) -> str:
 
 
 def history_of_logs(logs: Iterable[Path]) -> str:
-    """Return what was said in earlier sessions of the client, without the results of tools."""
+    """Return the conversations of earlier client sessions without tool results."""
     return _history(filter(None, (said_in(log) for log in logs)))
 
 
@@ -53,7 +53,7 @@ MAX_LOG_CHARACTERS = 60_000
 
 
 def said_in(log: Path) -> str:
-    """Return the messages of a log with their roles. A long log loses its middle."""
+    """Return the messages of a log with their roles. A long log is cut in the middle."""
     said = []
     for line in json_objects(log.read_text("utf-8", "replace").splitlines()):
         message = line.get("message")
@@ -68,7 +68,7 @@ def said_in(log: Path) -> str:
 
 
 def _typed(content: object) -> str:
-    """Return the text of a message that is not the result of a tool."""
+    """Return the text of a message, without tool results."""
     if isinstance(content, list):
         content = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
     return text_of(content).strip()
@@ -86,7 +86,7 @@ TOKENS_PER_WORD = 4 / 3
 
 
 def curating(step: Step, conversation: str, budget: int) -> Step:
-    """Return the session in which the model rewrites its notes after a step."""
+    """Return a session in which the model rewrites its notes after a step."""
     prompt = CURATE.format(words=int(budget / TOKENS_PER_WORD), conversation=conversation)
     return Step(f"{step.id}-notes", StepKind.REPLAY, prompt, "notes", flags=("--tools", ""), at=step.at)
 
@@ -97,7 +97,7 @@ def conversation_of(step: Step) -> str:
 
 
 def cut_notes(text: str, budget: int) -> str:
-    """Return the first lines of the notes that fit the budget in tokens."""
+    """Return as many leading lines of the notes as fit into the budget in tokens."""
     kept: list[str] = []
     for line in text.strip().splitlines():
         if estimate_tokens("\n".join([*kept, line])) > budget:
@@ -119,7 +119,7 @@ _FACTS = (
 
 
 def placebo(tokens: int) -> str:
-    """Return about as many tokens of memories that have nothing to do with any benchmark, in the form of the plugin's."""
+    """Return about this many tokens of memories unrelated to any benchmark, in the plugin's format."""
     lines: list[str] = []
     used = 0
     while used < tokens:
@@ -132,7 +132,7 @@ def placebo(tokens: int) -> str:
 
 
 def placebo_flags(tokens: int) -> tuple[str, ...]:
-    """Return the flags for a hook that adds unrelated memories where the plugin adds its own."""
+    """Return the flags for a hook that adds unrelated memories in place of the plugin's."""
     if not tokens:
         return ()
     output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": placebo(tokens)}}
@@ -143,18 +143,18 @@ def placebo_flags(tokens: int) -> tuple[str, ...]:
 # Harm
 
 EARLIER = timedelta(days=30)
-"""Age of a superseded answer at the time of the right one."""
+"""Time between a superseded answer and the correct one."""
 _NUMBER = re.compile(r"\d{1,9}")
 MAX_POOL = 1000
 MAX_TRIES = 20
-"""Number of other answers that are tried before a question is left out."""
+"""Number of alternative answers to try before a question is left out."""
 
 
 def arm_sequences(arm: Arm, sequences: Sequence[StepSequence], every: Sequence[StepSequence]) -> list[StepSequence]:
-    """Return the sequences of an arm, with a changed history if it is a harm arm.
+    """Return the sequences of an arm. A harm arm gets an altered history.
 
-    Only questions whose answer is quoted in its evidence can be asked there, since nothing else can be replaced with a wrong
-    answer. Wrong answers are answers of other questions. Raises ConfigError if no question is left.
+    Harm arms only have questions with an answer that is quoted in the evidence, because only a quotation can be replaced with a
+    wrong answer. Raises ConfigError if no question is left.
     """
     if arm not in HARMS:
         return list(sequences)
@@ -170,7 +170,7 @@ def arm_sequences(arm: Arm, sequences: Sequence[StepSequence], every: Sequence[S
 
 def _harmed(arm: Arm, sequence: StepSequence, pool: Sequence[str]) -> StepSequence | None:
     said = " ".join(turn.text for one in sequence.steps if one.session for turn in one.session.turns).lower()
-    wrong: dict[str, str] = {}  # by question
+    wrong: dict[str, str] = {}  # wrong answers by question id
     by_turn: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for step in sequence.steps:
         turns = _quoting(step, sequence)
@@ -233,7 +233,7 @@ def _answers(step: Step) -> tuple[str, ...]:
 
 
 def _quoting(step: Step, sequence: StepSequence) -> list[str]:
-    """Return all turns of the sequence that quote an answer, if one of them is evidence of the question."""
+    """Return all turns of the sequence that quote an answer, provided that one of them is evidence for the question."""
     question, answers = step.question, [answer.lower() for answer in _answers(step)]
     if question is None or step.kind is not StepKind.QUESTION or not answers:
         return []
@@ -248,7 +248,10 @@ def _quoting(step: Step, sequence: StepSequence) -> list[str]:
 
 
 def _distractor(answers: Sequence[str], said: str, pool: Sequence[str]) -> str | None:
-    """Return a wrong answer that nobody says in the conversations: the answer with other numbers, or another question's."""
+    """Return a wrong answer that never occurs in the conversations.
+
+    It is the right answer with a changed number, or the answer to another question.
+    """
     right = answers[0]
     changed = _NUMBER.sub(lambda match: str(int(match[0]) + 3), right, count=1)
     own = [changed] if changed != right else []
@@ -261,7 +264,7 @@ def _distractor(answers: Sequence[str], said: str, pool: Sequence[str]) -> str |
 
 
 def _unlikeness(right: str, other: str) -> int:
-    """Return how implausible one answer is in place of the other: by its length in words, and for a yes or no by its kind."""
+    """Score how implausible one answer is in place of another, by length in words and by kind (yes or no, leading digit)."""
     first, second = right.split(), other.split()
     verdicts = ("yes", "no")
     alike = (first[0].strip(",.").lower() in verdicts) == (second[0].strip(",.").lower() in verdicts)
@@ -269,10 +272,10 @@ def _unlikeness(right: str, other: str) -> int:
 
 
 MISLED = "misled"
-"""Metric of the harm arms: the share of answers that repeat the wrong answer which memory was made to hold."""
+"""Metric of the harm arms: the share of answers that repeat the wrong answer planted in memory."""
 
 
 def is_misled(step: Step, answer: str) -> bool | None:
-    """Return whether an answer repeats the wrong one, or None if memory was not made to hold one."""
+    """Return whether an answer repeats the planted wrong one, or None if none was planted."""
     wrong = step.payload.get("misleading")
     return None if wrong is None else str(wrong).lower() in answer.lower()

@@ -30,18 +30,18 @@ from memeval.run.settings import Ref, Selection, Settings, select
 from memeval.specs import SourceType, to_plain
 
 TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--allowedTools", "mcp__plugin_memoryd_memoryd__*")
-"""The same in every arm: the built-in memory is read and written with the file tools; what isn't there can be allowed."""
+"""Tools of every arm. The built-in memory uses the file tools. Permission to use tools that an arm lacks has no effect."""
 WITHOUT_MODEL = "contains"
 ASKING = (
     "Answer this question about me, the user, and our earlier conversations as shortly as you can. "
     'If you don\'t know, say "No information available".'
 )
-"""Instructions for a question. They are in the system prompt, because the plugin recalls by what the user types."""
+"""Instructions for a question. They are part of the system prompt because the plugin recalls by the user's text."""
 REPLAYING = (
     "The conversation so far was recorded earlier, and you had no tools in it. If you keep a memory, save now what you would "
     "have saved in the course of it."
 )
-"""Instructions for a replayed session, so that a memory that the model writes itself gets its chance in every arm."""
+"""Instructions for a replayed session, which give the model a chance to save memories in every arm."""
 LATER = timedelta(hours=1)
 """Time between the last conversation and a question without a date."""
 NOW = "It is {at:%A, %Y-%m-%d %H:%M} now."
@@ -49,7 +49,7 @@ NOW = "It is {at:%A, %Y-%m-%d %H:%M} now."
 
 @family("conversation")
 class Conversations(Family):
-    """Any benchmark of the catalog whose cases are sessions and questions."""
+    """Any catalog benchmark with sessions and questions."""
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
         self._options = options
@@ -77,7 +77,7 @@ class Conversations(Family):
         return self._plan.benchmark.name
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements, which are only the data."""
+        """List the requirements, which consist only of the data."""
         if self._options.data is not None:
             return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
         try:
@@ -88,7 +88,7 @@ class Conversations(Family):
         return (Need("data", True),)
 
     def check(self) -> None:
-        """Check that every judge exists and has the model that it needs. Raises ConfigError."""
+        """Check that every judge exists and has the model it needs. Raises ConfigError."""
         self._make_judges()
 
     def about(self) -> Mapping[str, Any]:
@@ -126,11 +126,14 @@ class Conversations(Family):
             )
 
     def prepare(self, step: Step, work: Path) -> None:
-        """Create an empty folder."""
+        """Create an empty working folder."""
         (work / step.folder).mkdir(parents=True, exist_ok=True)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Score an answer with the benchmark's judges, or with judges that need no model. It is unscored if a judge fails."""
+        """Score an answer with the benchmark's judges, or else with judges that need no model.
+
+        It is unscored if a judge fails.
+        """
         if step.question is None or not result.ok:
             return ()
         why = contamination(result, [self._options.data, self._options.context.sources.cache])
@@ -191,12 +194,12 @@ def _replays(case: Case) -> Iterator[Step]:
 
 
 def _dated(instructions: str, at: datetime | None) -> str:
-    """Return the instructions with the time of the session, which the client itself can't know."""
+    """Return the instructions with the time of the session, which is otherwise unknown to the client."""
     return f"{instructions}\n{NOW.format(at=at)}" if at else instructions
 
 
 def _named(session: Session) -> Session:
-    """Return the session with the speaker's name before each message that has one."""
+    """Return the session with each message prefixed by its speaker's name, if it has one."""
     turns = tuple(_with_name(turn) for turn in session.turns)
     return replace(session, turns=turns)
 

@@ -2,8 +2,8 @@
 
 It is started before a session, awaited after it, and stopped before its state is copied.
 
-A real user's daemon is already running when a session starts, and a hook gives up at once without one. So the daemon is
-started first.
+The daemon is started first because hooks give up at once without one, and a real user's daemon is already running when a
+session starts.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _LASTS = re.compile(
     r"not logged in|failed to authenticate|/login|invalid (api key|bearer)|\b40[134]\b|daily token budget|no .{0,40}key",
     re.IGNORECASE,
 )
-"""Reasons for which a model will not answer within this run."""
+"""Failure reasons that persist for the rest of the run, such as a model that will not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
     """The contents of the plugin's memory after a step and the reports of its day dreams.
 
-    `problem` says why a day dream failed or still waits for its model. It is empty if all are done.
+    `problem` is the reason why a day dream failed or still waits for its model. It is empty if all day dreams are done.
     """
 
     memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -73,11 +73,11 @@ def check_settings(settings: Mapping[str, str], where: str) -> None:
 
 
 class LateError(ProviderError):
-    """The daemon works but was not done in time."""
+    """The daemon is working but did not finish in time."""
 
 
 class MemoryDaemon:
-    """The daemon that serves one state. All errors are ProviderErrors with a fix."""
+    """The daemon that serves one state. All its errors are ProviderErrors with a fix."""
 
     def __init__(self, state: State, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep) -> None:
         self._settings = Settings(home=state.memory_home)
@@ -98,7 +98,7 @@ class MemoryDaemon:
     def settle(self, timeout: float) -> MemoryReport:
         """Wait until all events are handled, all day dreams are done and all memories are indexed.
 
-        A day dream that fails is retried by the daemon until the timeout, unless the reason will not go away.
+        The daemon retries a failed day dream until the timeout, unless the failure is permanent.
 
         Return the contents of the memory.
         """
@@ -118,13 +118,13 @@ class MemoryDaemon:
         return MemoryReport(self.memories(), status.get("sessions", ()), failing, round(waited, 3), problem)
 
     def spent(self) -> Usage:
-        """Return what the models of memory used since the daemon was started."""
+        """Return the usage of memory's models since the daemon was started."""
         runs = self._runs()
         free = is_local(self._environment.get("MEMORYD_OPENAI_BASE_URL", ""))
         return sum((_priced(run, free=free) for run in runs[: len(runs) - self._runs_before]), Usage())
 
     def _runs(self) -> Sequence[Run]:
-        """Return the runs of day dreams and dreams, the latest first."""
+        """Return the runs of day dreams and dreams, latest first."""
         if not self._paths.state_db.exists():
             return ()
         try:
@@ -148,11 +148,11 @@ class MemoryDaemon:
             raise ProviderError(f"memoryd could not dream: {error.message}", fix=error.fix) from error
 
     def memories(self) -> dict[str, str]:
-        """Return the text of each memory file by id."""
+        """Return the text of each memory file, keyed by id."""
         return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._paths.memories.rglob("mem_*.md"))}
 
     def stop(self) -> None:
-        """Stop the daemon. None of its processes outlive the call."""
+        """Stop the daemon. None of its processes survive the call."""
         try:
             self._client.stop()
         except MemorydError as error:
@@ -173,7 +173,7 @@ class MemoryDaemon:
                 status = self._client.call("memory_status")
                 if good(status):
                     return status
-            except DaemonError as error:  # a daemon that is still starting answers a moment later
+            except DaemonError as error:  # a daemon that is still starting responds a moment later
                 if time.monotonic() > deadline or self._has_died():
                     raise ProviderError(
                         f"memoryd did not {doing}: {error.message}{_last_words(self._paths)}", fix=error.fix
@@ -196,7 +196,7 @@ def _problem(status: Mapping[str, Any]) -> str:
 
 
 def _login(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the login of the sessions in the form in which hooks pass it to a daemon that they start."""
+    """Return the sessions' login in the form in which hooks pass it to a daemon they start."""
     escaped = {
         name: value.replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
         for name, value in environment.items()
@@ -225,9 +225,9 @@ def _priced(run: Run, *, free: bool) -> Usage:
 
 
 def check_reader(settings: Mapping[str, str], environment: Mapping[str, str], home: Path) -> None:
-    """Check that the model of the day dream answers, by a call of a few tokens. Raises ConfigError.
+    """Check that the day dream's model responds, using a call of a few tokens. Raises ConfigError.
 
-    Readers without a model of their own need no check.
+    Readers without a model of their own are not checked.
     """
     variables = {f"MEMORYD_{name.upper()}": value for name, value in settings.items()}
     made = load_settings({**environment, **variables, HOME_ENV: str(home)})

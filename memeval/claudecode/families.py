@@ -22,7 +22,7 @@ from memeval.run.settings import Selection
 GROUP = "memeval.families"
 FETCHED = "(can be fetched)"
 OPTIONAL = "(optional)"
-"""Suffix of the names of requirements that block nothing: fetched at the start of the benchmark, or dispensable."""
+"""Suffix of requirements that block nothing, because they are optional or downloaded when the benchmark starts."""
 families = registry.Registry("benchmark family", "memeval.claudecode", GROUP)
 family = families
 
@@ -39,7 +39,7 @@ class FamilyOptions:
 
 
 def options_of(name: str, options: FamilyOptions) -> FamilyOptions:
-    """Return those options of a command that the benchmark knows. Raises ConfigError."""
+    """Return the options of a command that apply to the benchmark. Raises ConfigError."""
     known = known_options(name, options)
     return options if known is None else replace(options, options={k: v for k, v in options.options.items() if k in known})
 
@@ -54,7 +54,7 @@ def _factory(name: str) -> type[Family]:
 
 
 def open_family(name: str, options: FamilyOptions) -> Family:
-    """Create the family of a benchmark with the options that it knows.
+    """Create the family of a benchmark with the options that apply to it.
 
     The default family is conversations. Raises ConfigError.
     """
@@ -64,11 +64,11 @@ def open_family(name: str, options: FamilyOptions) -> Family:
 
 ALIASES = {"longmemeval": "longmemeval-s"}
 ALL = "all"
-ON_REQUEST = "on-request"  # tag of benchmarks that `all` leaves out
+ON_REQUEST = "on-request"  # tag of benchmarks excluded from `all`
 
 
 def known(options: FamilyOptions) -> list[str]:
-    """Return all names, sorted."""
+    """Return all names in sorted order."""
     return sorted({*options.context.catalog.benchmarks(), *families.names()} - {"conversation"})
 
 
@@ -104,8 +104,8 @@ def opened(
 
     Raises ConfigError for an option that none of them knows, and DataError for missing data.
 
-    `budgets` are those of the sessions, by benchmark. The empty name applies to all benchmarks. The cost of judges counts towards
-    them.
+    `budgets` maps benchmarks to the budgets of their sessions, which also cover the cost of judges. The empty name applies to
+    all benchmarks.
     """
     _check_options(names, options)
     return {name: open_family(name, _paying(with_data(options, data, name), name, budgets)) for name in names}
@@ -152,7 +152,7 @@ def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Calla
 
 
 def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> FamilyOptions:
-    """Return the options with the location of the user's own copy of the benchmark's data."""
+    """Return the options with the location of the user's copy of the benchmark's data."""
     return replace(options, data=Path(data[name])) if name in data else options
 
 

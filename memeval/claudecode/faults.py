@@ -1,10 +1,10 @@
-"""Handle faults that say nothing about a session: limits, outages, crashes and hangs.
+"""Handle faults unrelated to the session itself: limits, outages, crashes and hangs.
 
-A session that such a fault ended is retried where that can help. If it still fails, its question stays unscored, the steps that
-need its memory are not run, and any --resume does them again. Three such sessions in a row end the run.
+A session ended by such a fault is retried where that can help. If it still fails, its question stays unscored, the steps that
+need its memory are skipped, and any --resume runs them again. Three such sessions in a row end the run.
 
-What failed sessions cost is kept apart (`lost`), so that the figures of a cell are those of a run without faults. It counts for
-budgets.
+The cost of failed sessions is recorded separately (`lost`), so that the figures of a cell equal those of a run without faults.
+It still counts towards budgets.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from memeval.run.checkpoint import Run
 from memoryd.core.types import Usage
 
 SERVER_FAULTS = frozenset({ErrorKind.RATE_LIMIT, ErrorKind.NETWORK, ErrorKind.SERVER, ErrorKind.HANG})
-"""Faults of the server or of the way to it."""
+"""Faults of the server or of the connection to it."""
 TRANSIENT = SERVER_FAULTS | {ErrorKind.PLUGIN}
 FATAL = frozenset({ErrorKind.LOGIN, ErrorKind.MODEL, ErrorKind.CLIENT})
-"""No session can go better than this one: the run ends, and can be resumed."""
+"""Faults that would affect every other session as well. They end the run, which can be resumed."""
 GIVE_UP_AFTER = 3
-"""So many sessions in a row that the server stopped end the run: what is left is kept for --resume."""
+"""Number of consecutive sessions stopped by the server after which the run ends. The rest is left for --resume."""
 PATIENCE_SECONDS = 600.0
-"""A longer limit ends the run at once, unless --wait was given."""
+"""Longest limit to wait for without --wait. A longer one ends the run at once."""
 LIMIT_WORDS = re.compile(r"(usage|rate|session|weekly|hour) limit|limit reached|hit your limit|\b429\b", re.IGNORECASE)
 
 
 class CircuitBreaker:
-    """A circuit breaker that counts consecutive sessions that the server stopped. Thread-safe."""
+    """Count consecutive sessions that were stopped by the server, and end the run after too many. Thread-safe."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER, resume: str = "--resume") -> None:
         self._limit = limit
@@ -74,7 +74,7 @@ class CircuitBreaker:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait before another attempt. With `wait`, the end of a usage limit is awaited however long it takes."""
+    """Policy for the wait before another attempt. With `wait`, a usage limit is waited out, however long it takes."""
 
     policy: RetryPolicy
     wait: bool = False
@@ -83,7 +83,7 @@ class Patience:
     def pause(self, result: SessionResult, attempt: int, waits: int, share: float) -> float | None:
         """Return the seconds to wait, or None if the session must not be tried again.
 
-        `attempt` and `waits` count the attempts and the awaited limits so far.
+        `attempt` and `waits` are the numbers of attempts and of limits waited out so far.
         """
         limited = is_limit(result)
         if result.error not in TRANSIENT and not (limited and self.wait):
@@ -107,7 +107,7 @@ def is_limit(result: SessionResult) -> bool:
 
 
 class DreamBreaker:
-    """Stops a cell after too many day dreams in a row that failed, because its model will not answer the others either."""
+    """Stop a cell after too many consecutive failures of day dreams, because later ones would fail as well."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
         self._limit = limit
@@ -116,7 +116,7 @@ class DreamBreaker:
         self._fault: SessionResult | None = None
 
     def note(self, result: SessionResult) -> None:
-        """Record the result of a step whose day dream was awaited."""
+        """Record the result of a step with a finished day dream."""
         with self._lock:
             failed = result.error is ErrorKind.DAYDREAM
             self._row = self._row + 1 if failed else 0
@@ -125,17 +125,17 @@ class DreamBreaker:
 
     @property
     def fault(self) -> SessionResult | None:
-        """The fault for which no further sequence of the cell is begun, if there is one."""
+        """Return the fault that prevents the start of further sequences in the cell, or None."""
         return self._fault
 
 
-# What failed sessions cost
+# Costs of failed sessions
 
 LOST = "lost"
 
 
 def add_lost(store: RunStore, kind: str, usage: Usage) -> None:
-    """Record a session of a run whose outcome is not used."""
+    """Record the cost of a session with an unused outcome."""
     with store.transaction():
         known = lost_of(store)
         store.set_meta(
@@ -149,13 +149,13 @@ def add_lost(store: RunStore, kind: str, usage: Usage) -> None:
 
 
 def lost_of(store: RunStore) -> dict[str, Any]:
-    """Return the number and usage of the sessions whose outcome is not used, and the faults that ended them."""
+    """Return the number and usage of sessions with an unused outcome, and the faults that ended them."""
     empty = {"sessions": 0, "by_kind": {}, "usage": usage_to_json(Usage())}
     return {**empty, **store.meta(LOST, {})}
 
 
 def sum_lost(stores: Sequence[RunStore]) -> dict[str, Any]:
-    """Add up the failed sessions of several runs."""
+    """Sum the failed sessions of several runs."""
     every = [lost_of(store) for store in stores]
     kinds = sorted({kind for one in every for kind in one["by_kind"]})
     return {
@@ -168,11 +168,11 @@ def sum_lost(stores: Sequence[RunStore]) -> dict[str, Any]:
 # Resuming
 
 JUDGE_FAULT = "the judge failed: "
-"""Begin of the reason of a score that a fault of the judge prevented."""
+"""Prefix of the reason for a score that is missing because the judge failed."""
 
 
 def ended_by(payload: Mapping[str, Any]) -> str:
-    """Return the fault that ended a record's session, or `blocked` if it ended an earlier step. The default is empty."""
+    """Return the fault that ended a record's session, `blocked` if a fault ended an earlier step, or an empty string."""
     if payload.get("blocked"):
         return "blocked"
     status = payload.get("trajectory", {}).get("status", "")
@@ -180,9 +180,9 @@ def ended_by(payload: Mapping[str, Any]) -> str:
 
 
 def forget_faults(run: Run, *, cached: bool) -> int:
-    """Delete the records of sessions that a fault ended and of the steps that it blocked, and return their number.
+    """Delete the records of sessions ended by a fault and of the steps blocked by it. Return their number.
 
-    With `cached`, a question whose judge failed takes its session from the cache at its original cost.
+    With `cached`, a question with a failed judge gets its session from the cache at the original cost.
     """
     store = run.store
     forgotten = 0
@@ -202,7 +202,7 @@ def forget_faults(run: Run, *, cached: bool) -> int:
 
 
 def usage_of(record: Record) -> Usage:
-    """Return the usage in a record."""
+    """Return the usage stored in a record."""
     return usage_from_json(record.payload.get("usage", {}))
 
 

@@ -1,9 +1,10 @@
 """Run the cells of a command and compare them.
 
-Arms of a benchmark are compared on the same questions. The primary comparison is named before the run, and Holm's correction is
-over the primary comparisons of a command, one for each benchmark. All others are exploratory. McNemar's exact test is used where
-all values are 0 or 1, else the paired permutation test, and tests over conversations where questions share one. Questions lost
-to an infrastructure fault (a crash, a limit) are left out and counted. A session that ran out of time or turns counts as wrong.
+Arms of a benchmark are compared on the same questions. The primary comparison is named before the run, and Holm's correction
+covers the primary comparisons of a command, one for each benchmark. All others are exploratory. McNemar's exact test is used if
+all values are 0 or 1, otherwise the paired permutation test. If questions share conversations, both test over conversations.
+Questions lost to an infrastructure fault (a crash, a limit) are left out and counted. A session that ran out of time or turns
+counts as wrong.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from memoryd.core.files import write_atomic
 
 
 def perform(machine: Machine, group: str, command: Command, families: Mapping[str, Family], progress: Progress) -> dict[str, Any]:
-    """Run all cells, the cheapest first, and compare them. Raises MemevalError. Completed work is kept."""
+    """Run all cells, cheapest first, and compare them. Raises MemevalError. Completed work is kept."""
     slots, outage = Semaphore(command.conditions.workers), CircuitBreaker(resume=f"--resume {group}")
     files: dict[GridRow, Path] = {}
     without: dict[GridRow, list[StepRecord]] = {}
@@ -58,7 +59,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
                 without[cell] = step_records(run, sequences)
             elif not baseline:
                 early.append(subject)
-    for subject in early:  # in a grid the cell without memory runs later, so recompute
+    for subject in early:  # in a grid, the cell without memory runs later, so recompute
         if subject.cell.baseline in without:
             with Run.resume(machine.results, subject.run_id) as run:
                 engine.report(run, replace(subject, without=without[subject.cell.baseline]))
@@ -66,20 +67,20 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
 
 
 def cell_sequences(family: Family, cell: GridRow, selection: Selection) -> list[StepSequence]:
-    """Return the sequences of a cell: those of the benchmark, with the history that its arm has. Raises ConfigError."""
+    """Return the sequences of a cell, with the history altered as its arm requires. Raises ConfigError."""
     chosen = list(family.sequences(selection))
     return arm_sequences(cell.arm, chosen, list(family.sequences(Selection()))) if cell.arm.is_harm else chosen
 
 
 def check_arms(command: Command, families: Mapping[str, Family]) -> None:
-    """Check that each arm has tasks, before any session is paid for. Raises ConfigError."""
+    """Check that each arm has tasks before any session is paid for. Raises ConfigError."""
     for cell in command.all_cells():
         if cell.benchmark in families and cell.arm.is_harm and cell.repeat == 1:
             cell_sequences(families[cell.benchmark], cell, command.selection)
 
 
 def _open(machine: Machine, subject: ClientSubject) -> Run:
-    """Create or resume the run of a cell."""
+    """Create the run of a cell, or resume an existing one."""
     if subject.run_id not in machine.results.run_ids():
         return engine.start(machine.results, subject.run_id, subject.settings(), subject)
     run, _ = engine.reopen(machine.results, subject.run_id, lambda run: subject)
@@ -90,7 +91,7 @@ def _open(machine: Machine, subject: ClientSubject) -> Run:
 
 
 def write_summary(results_dir: ResultsDir, group: str, command: Command, files: Iterable[Path]) -> dict[str, Any]:
-    """Write the summary of a command, with the results of its cells and the comparisons between them."""
+    """Write the summary of a command: the results of its cells and the comparisons between them."""
     results = [json.loads(file.read_text("utf-8")) for file in files]
     summary = {
         "schema_version": 1,
@@ -104,7 +105,7 @@ def write_summary(results_dir: ResultsDir, group: str, command: Command, files: 
 
 
 def _ends(command: Command) -> tuple[str, str]:
-    """Return the small model of the grid, which has memory, and the large one, which is the last of those without memory."""
+    """Return the grid's small model, which has memory, and its large model, which is the last one without memory."""
     small = {model for arm, model in command.cells if arm != Arm.OFF}
     without = [model for arm, model in command.cells if arm == Arm.OFF]
     return (small.pop(), without[-1]) if len(small) == 1 and len(without) > 1 else ENDS
@@ -135,9 +136,9 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
 ALPHA = 0.05
 ENDS = ("haiku", "opus")
 MARGIN = 0.05
-"""How far below the baseline still counts as reaching it, if the interval is above that."""
+"""Largest difference below the baseline that still counts as reaching it, if the whole interval is within this margin."""
 MIN_QUESTIONS = 20
-"""Minimum number of questions for the conclusion "within": a bootstrap over fewer is far too narrow."""
+"""Minimum number of questions for the conclusion "within": a bootstrap over fewer gives intervals that are far too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +155,12 @@ class CellValues:
 
     @property
     def name(self) -> str:
-        """Return the name that tables show."""
+        """Return the cell's name for tables."""
         return f"{self.benchmark} {self.arm} {self.model}"
 
 
 def cell_values(results: Sequence[Mapping[str, Any]]) -> list[CellValues]:
-    """Read cells from results. Repeats are joined to one cell."""
+    """Read cells from results. Repeats are combined into one cell."""
     groups: dict[tuple[str, str, str], list[RunResult]] = defaultdict(list)
     for data in results:
         meta = data["claudecode"]
@@ -194,10 +195,10 @@ def _value(question: QuestionResult, metric: str) -> float | None:
 
 
 def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS, primary: str = "") -> dict[str, Any]:
-    """Make all comparisons that the cells allow. Each has a conclusion and, in one line, the question that it answers.
+    """Make all comparisons that the cells allow, each with a conclusion and the question that it answers in one line.
 
-    `ends` holds parts of the names of the grid's small and large models. `primary` is the comparison of the command, by default
-    that of `primary_of`. It comes first.
+    `ends` holds substrings of the names of the grid's small and large models. `primary` is the command's primary comparison,
+    `primary_of` by default. It comes first.
     """
     chosen = primary or _default_primary(cells, ends)
     pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells, ends) if (one := _compare(first, second, seed))]
@@ -232,7 +233,7 @@ def _described(pair: tuple[str, CellValues, CellValues, Comparison], p_holm: flo
     verdict = _reaches(one, p) if kind == GRID else _pays(one, p)
     limits = _limits(first, second, one, family)
     if limits["clusters"] == 1 < one.questions:
-        verdict = UNDECIDED  # its questions share one memory, so they say nothing about other conversations
+        verdict = UNDECIDED  # its questions share one memory, so they don't generalise to other conversations
     described = {
         "kind": kind,
         "role": "exploratory" if p_holm is None else "primary",
@@ -252,7 +253,7 @@ def _described(pair: tuple[str, CellValues, CellValues, Comparison], p_holm: flo
 
 
 def _limits(first: CellValues, second: CellValues, one: Comparison, family: int) -> dict[str, Any]:
-    """Return what the comparison could find, and how many questions the observed difference needs."""
+    """Return the detectable differences of the comparison, and the number of questions needed for the observed one."""
     both = [key for key, value in first.values.items() if value is not None and second.values.get(key) is not None]
     left, right = ([float(side.values[key] or 0.0) for key in both] for side in (first, second))
     clusters = [first.clusters.get(key) or second.clusters[key] for key in both]
@@ -268,8 +269,8 @@ def _limits(first: CellValues, second: CellValues, one: Comparison, family: int)
 def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
     """Return the pairs of cells to compare.
 
-    Each arm is compared with no memory, those with the plugin also with the built-in memory and with the controls, and the small
-    model with memory with the large model without.
+    Each arm is compared with no memory. Arms with the plugin are also compared with the built-in memory and the controls, and
+    the small model with memory is compared with the large model without it.
     """
     out = []
     for first in cells:
@@ -284,7 +285,7 @@ def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str
 
 
 def _kind(first: Arm, second: Arm) -> str:
-    """Return what a comparison of two arms of the same model is about, or an empty string if they aren't compared."""
+    """Return the kind of comparison between two arms of the same model, or an empty string if they aren't compared."""
     if second is Arm.OFF and first is not Arm.OFF:
         return "harm" if first.is_harm else "memory" if first.remembers else "control"
     if first.is_harm:
@@ -333,14 +334,14 @@ def _variance(cell: CellValues) -> dict[str, Any]:
 
 
 def asked(one: Mapping[str, Any]) -> str:
-    """Phrase the question that a comparison answers."""
+    """Phrase the question answered by a comparison."""
     small, large = one["first"]["model"], one["second"]["model"]
     names = ("Haiku", "Opus") if ENDS[0] in small and ENDS[1] in large else (small, large)
     return f"Does {names[0]} with memory reach the {names[1]} baseline?"
 
 
 def lines_of(summary: Mapping[str, Any]) -> list[str]:
-    """Format each comparison as one readable line, the primary ones first."""
+    """Format each comparison as one readable line, primary ones first."""
     out = []
     for one in summary["comparisons"]:
         first, second = (f"{one[side]['arm']} {one[side]['model']}" for side in ("first", "second"))
@@ -357,7 +358,7 @@ def lines_of(summary: Mapping[str, Any]) -> list[str]:
 
 
 def enough_of(one: Mapping[str, Any]) -> str:
-    """Say how much data a comparison without a verdict would have needed. Older summaries don't know it."""
+    """Describe the amount of data that an undecided comparison would have needed. It is missing in older summaries."""
     limits = one.get("power")
     if not limits:
         return ""

@@ -1,4 +1,4 @@
-"""Extract what memory returned to a session and how much of it was used. Trajectories and retrieval metrics need this."""
+"""Extract the texts that memory returned to a session, and estimate their use. Trajectories and retrieval metrics need this."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _EVIDENCE = re.compile(r"^evidence: .*?lines: \[([^\]]*)\]", re.MULTILINE)
 PLUGIN_TOOL = "mcp__plugin_memoryd_memoryd__"
 READING = frozenset({"recall", "get_memory", "related", "timeline", "list_memories", "governance"})
 WHOLE = frozenset({"history", "notes"})
-"""Channels of texts that are given whole. They count as tokens of memory, but there is nothing to rank."""
+"""Channels with unranked texts that are always included. They count as tokens of memory."""
 USED_SHARE = 0.6
 """Share of a memory's distinctive words that must occur in the answer for its content to count as used."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveredText:
-    """A text that memory passed to the model, with its channel and its id if it has one."""
+    """A text that memory passed to the model, with its channel and, if known, its id."""
 
     via: str
     text: str
@@ -52,7 +52,7 @@ def _context(printed: str) -> str:
 
 
 def retrieved(calls: Iterable[ToolCall]) -> list[DeliveredText]:
-    """Return the texts that the model requested, through the plugin's tools or by reading files of the built-in memory."""
+    """Return the texts requested by the model, through the plugin's tools or by reading files of the built-in memory."""
     found = []
     for call in calls:
         tool = call.name.removeprefix(PLUGIN_TOOL)
@@ -75,12 +75,12 @@ def loaded(builtin: Mapping[str, str]) -> list[DeliveredText]:
 
 
 def tokens(given: Iterable[DeliveredText]) -> int:
-    """Estimate the tokens of all memory passed to the model."""
+    """Estimate the tokens of all texts that memory passed to the model."""
     return sum(estimate_tokens(one.text) for one in given)
 
 
 def used(given: Sequence[DeliveredText], result: SessionResult) -> list[dict[str, str]]:
-    """Return the memories that the answer or the commands and edits of a session cite or repeat in content."""
+    """Return the memories cited in the answer, or repeated in it or in the session's commands and edits."""
     work = [call for call in result.tool_calls if not call.name.startswith("mcp__")]
     texts = [result.text, *(value for call in work for value in call.arguments.values() if isinstance(value, str))]
     cited = set(MEMORY_ID.findall(result.text))
@@ -100,7 +100,7 @@ _BARE = re.compile(r"\s?\bmem_[0-9a-f]{12}\b")
 
 
 def without_ids(text: str) -> str:
-    """Remove the ids of memories, so that a judge can't recognise the arm by them or take their digits for an answer."""
+    """Remove memory ids, so that a judge can't recognise the arm by them or mistake their digits for an answer."""
     return _BARE.sub("", _IN_BRACKETS.sub("", text)).strip()
 
 
@@ -115,9 +115,9 @@ def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict
 
 
 def pieces(given: Sequence[DeliveredText], files: Mapping[str, str], sources: Mapping[str, tuple[str, str]]) -> list[Retrieved]:
-    """Rank the memories without duplicates in the order in which the model saw them.
+    """Rank the memories, without duplicates, in the order in which the model saw them.
 
-    Each has the turns from which it was derived.
+    Each one lists the turns it was derived from.
     """
     out: dict[str, Retrieved] = {}
     for place, one in enumerate(one for one in given if one.via not in WHOLE):
@@ -141,7 +141,7 @@ def _evidence(file: str) -> list[str]:
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, Any]:
-    """Return the texts that a session wrote to memory, by id or path."""
+    """Return the texts that a session wrote to memory, keyed by id or path."""
     return {
         "new": {key: text for key, text in after.items() if key not in before},
         "changed": {key: text for key, text in after.items() if key in before and before[key] != text},

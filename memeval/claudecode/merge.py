@@ -1,4 +1,4 @@
-"""Merge the shards of a run_bench command. Cells, learning and comparisons equal those of an undivided command.
+"""Merge the shards of a run_bench command. Cells, learning metrics and comparisons equal those of an undivided command.
 
 Everything is checked before anything is written, and an interrupted merge can be repeated under the same id.
 """
@@ -31,13 +31,13 @@ from memeval.run.settings import Settings, Shard
 from memoryd.core.types import Usage
 
 _FREE = ("data", "cache")
-"""Settings that may differ between shards: the location of their data (the hashes are compared), and the cache."""
+"""Settings that may differ between shards: the cache, and the data location (the data hashes are compared instead)."""
 _ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences", "memory_from")
 
 
 @dataclass(frozen=True, slots=True)
 class MergedCell:
-    """A cell with its whole plan and, in order, the runs of the shards that have a part of it."""
+    """A cell with its whole plan and, in order, the runs of all shards that contain a part of it."""
 
     cell: GridRow
     sequences: tuple[StepSequence, ...]
@@ -45,7 +45,7 @@ class MergedCell:
 
 
 def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
-    """Return the unique ids of the run_bench commands of the runs. The result is empty if a run is not from run_bench."""
+    """Return the unique ids of the run_bench commands that made the runs. The result is empty if a run is not from run_bench."""
     groups: dict[str, None] = {}
     for name in names:
         with results.open(name) as store:
@@ -61,7 +61,7 @@ def merge_commands(
 ) -> tuple[dict[str, Any], list[Path]]:
     """Merge the shards. Return the summary and the result files.
 
-    Raises RunError unless they are all shards of one command, and complete.
+    Raises RunError unless the shards are complete and belong to one command.
     """
     check_several(groups)
     commands = {group: load_command(results, group) for group in groups}
@@ -80,20 +80,20 @@ def merge_commands(
 
 
 def _ignore(text: str) -> None:
-    """Ignore a message, since the shards have already reported an empty selection."""
+    """Ignore a message, because the shards have already reported an empty selection."""
 
 
 # Checks
 
 
 def _check_free(results: ResultsDir, run_id: str, whole: Command) -> None:
-    """Check that the id of the merged command is not taken by another command."""
+    """Check that no other command uses the id of the merged command."""
     if group_file(results, run_id).exists() and _decides(load_command(results, run_id), shard=True) != _decides(whole):
         raise RunError(f"Command {run_id} is there already.", fix="Give another --run-id.")
 
 
 def _whole(commands: Mapping[str, Command]) -> Command:
-    """Return the command without its shard. The data location is that of any shard whose data still exist."""
+    """Return the command without its shard. The data location comes from any shard with data that still exist."""
     name, first = next(iter(commands.items()))
     for other, command in commands.items():
         if field := difference(_decides(first), _decides(command)):
@@ -135,7 +135,7 @@ def _cells(
 
 
 def _chosen(family: Family, command: Command, cell: GridRow | None = None) -> tuple[StepSequence, ...]:
-    """Return the part that belongs to a shard, as the arm of a cell has it. It may be empty for a benchmark with few tasks."""
+    """Return a shard's sequences in the form that the cell's arm uses. The result may be empty if a benchmark has few tasks."""
     try:
         return tuple(cell_sequences(family, cell, command.selection) if cell else family.sequences(command.selection))
     except ConfigError:
@@ -173,7 +173,7 @@ def _check_stores(
 
 
 def _facts(store: RunStore) -> dict[str, Any]:
-    """Return the facts that must be equal in all shards of a cell."""
+    """Return the values that must be equal in all shards of a cell."""
     stored, about = store.meta("claudecode"), store.meta("benchmark_about")
     spec = {key: value for key, value in about.get("spec", {}).items() if key not in ("source", "origin")}
     return {
@@ -200,7 +200,7 @@ def _keys(sequences: Sequence[StepSequence]) -> set[tuple[str, str]]:
 
 
 def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
-    """Check that no sequence is split across shards, since its tasks depend on the ones before them."""
+    """Check that no sequence is split across shards, since its tasks depend on earlier ones."""
     pieces = [one.id for part in parts for one in part if any(step.kind is StepKind.TASK for step in one.steps)]
     cut = [name for name in dict.fromkeys(pieces) if pieces.count(name) > 1]
     whole = set[tuple[str, str]]().union(*map(_keys, parts)) == _keys(every)
@@ -249,7 +249,7 @@ def _about(run_id: str, target: str, merged: MergedCell, stores: Sequence[RunSto
 
 
 def _repeated(stores: Sequence[RunStore]) -> dict[str, Any]:
-    """Count the histories that more than one shard replayed, and their cost. The totals count each of them once."""
+    """Count the histories replayed by more than one shard, and their cost. The totals include each of them once."""
     seen: set[str] = set()
     count, usage = 0, Usage()
     for store in stores:

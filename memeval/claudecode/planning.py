@@ -1,4 +1,4 @@
-"""Plan a command: what it costs, and which difference its primary comparison could find.
+"""Plan a command: its cost, and the smallest difference that its primary comparison can detect.
 
 Estimates err upwards, by at most a half against the run of the real client that tests/memeval/claudecode/test_planning.py holds.
 """
@@ -29,19 +29,19 @@ from memoryd.daydream.readers import models_of
 CLIENT_TOKENS = {StepKind.REPLAY: 8_000, StepKind.QUESTION: 8_000, StepKind.TASK: 14_000}
 """Tokens of the client's own prompt and tools."""
 PLUGIN_TOKENS = 6_500
-"""Tokens of the plugin's tools and instructions, and of what it injects."""
+"""Tokens of the plugin's tools, instructions and injected texts."""
 BUILTIN_TOKENS = 3_500
-"""Tokens of the instructions for the built-in memory and of its index."""
+"""Tokens of the built-in memory's instructions and index."""
 CALLS = {StepKind.REPLAY: 1, StepKind.QUESTION: 1, StepKind.TASK: 15}
 GROWTH_TOKENS = 1_500
-"""Tokens that each call of a task adds to the next."""
+"""Tokens that each call of a task adds to the next one."""
 OUTPUT_TOKENS = {StepKind.REPLAY: 60, StepKind.QUESTION: 60, StepKind.TASK: 6_000}
 NOTE_TOKENS = 200
-"""Tokens of what the model writes to a memory of its own after a session."""
+"""Tokens that the model writes to its own memory after a session."""
 SECONDS = {StepKind.REPLAY: 5.0, StepKind.QUESTION: 6.0, StepKind.TASK: 150.0}
 PLUGIN_SECONDS = 3.0
 CACHE_WRITE, CACHE_READ = 1.25, 0.1
-"""Prices of cached input in relation to others. A session of several calls reads most of its input from the cache."""
+"""Prices of cached input relative to other input. A session of several calls reads most of its input from the cache."""
 _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
 
 
@@ -49,7 +49,7 @@ _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": 
 class Estimate:
     """The estimated effort of a cell.
 
-    `cost_usd` is None if the price of the model is unknown. `memory_tokens` and `memory_usd` are the part of memory's own models.
+    `cost_usd` is None if the price of the model is unknown. `memory_tokens` and `memory_usd` are those of memory's models.
     `hours` is wall time with the given number of workers.
     """
 
@@ -80,7 +80,7 @@ def _sum(first: float | None, second: float | None) -> float | None:
 def estimate_all(
     command: Command, sequences: Mapping[str, Sequence[StepSequence]]
 ) -> tuple[list[tuple[GridRow, Estimate]], Estimate]:
-    """Estimate each cell of a command, and all together. `sequences` has those of the benchmarks that have tasks."""
+    """Estimate each cell of a command, and the total. `sequences` holds the sequences of every benchmark that has tasks."""
     cells = [
         (cell, _estimate_cell(cell.arm, cell.model, sequences[cell.benchmark], command))
         for cell in command.all_cells()
@@ -115,7 +115,7 @@ def estimate(arm: Arm, model: str, sequences: Sequence[StepSequence], conditions
 
 
 def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
-    """Return the steps that need a client session. Nothing is replayed without memory, and an import does not need a session."""
+    """Return the steps that need a client session. Nothing is replayed without memory, and imports need no session."""
     skip = not arm.remembers or imported
     steps = [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
     tasks = [step for step in steps if step.kind is StepKind.TASK] if arm is Arm.NOTES else []
@@ -123,7 +123,7 @@ def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
 
 
 def _calls(arm: Arm, step: Step) -> int:
-    """Return the calls of a session. Where the model keeps its own memory, it saves something and then ends."""
+    """Return the number of calls of a session. With the built-in memory, a replay needs one more call to save memories."""
     return CALLS[step.kind] + (1 if arm.has_builtin and step.kind is StepKind.REPLAY else 0)
 
 
@@ -135,32 +135,32 @@ def _first_tokens(arm: Arm, step: Step, conditions: Conditions) -> int:
 
 
 def _billed(first: int, calls: int) -> float:
-    """Return the uncached input that costs as much as that of a session, most of which is cached after the first call."""
+    """Return a session's input as the number of uncached tokens of equal cost. Most input is cached after the first call."""
     if calls == 1:
         return float(first)
     later = sum(CACHE_READ * (first + GROWTH_TOKENS * number) for number in range(calls - 1))
     return CACHE_WRITE * (first + GROWTH_TOKENS * (calls - 1)) + later
 
 
-# What memory's models and judges cost
+# Cost of memory's models and judges
 
 READER_PROMPT_TOKENS, READER_KNOWN_TOKENS = 2_000, 1_500
-"""The reader's instructions, and the memories that it is shown as known, of each call."""
+"""Tokens per call of the reader's instructions, and of the existing memories in its prompt."""
 READER_SECONDS = 8.0
 JUDGE_TOKENS = (1_200, 60)
-"""Input and output of one call of a judge."""
+"""Input and output tokens of one judge call."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionReader:
-    """The model that reads sessions, as its price is listed, and the largest part of a session that one call shows it."""
+    """The name of the session-reading model in the price list, and the maximum tokens of a session per call."""
 
     model: str
     chunk_tokens: int
 
 
 def reader_of(conditions: Conditions) -> SessionReader | None:
-    """Return the model of the day dream, or None if it reads without one."""
+    """Return the day dream's model, or None if the reader uses no model."""
     texts = {name: setting_value(text, os.environ) or "" for name, text in conditions.plugin_settings.items()}
     values = {current_name(name): parse_value(name, text, "--plugin-setting") for name, text in texts.items()}
     settings = Settings(**{"home": Path(), **values})
@@ -171,7 +171,7 @@ def reader_of(conditions: Conditions) -> SessionReader | None:
 
 
 def estimate_memory(arm: Arm, sequences: Sequence[StepSequence], reader: SessionReader | None) -> Estimate:
-    """Estimate the day dreams of one cell. Conversations and tasks are read, and questions are not."""
+    """Estimate the day dreams of one cell. They read conversations and tasks, but not questions."""
     if reader is None or not arm.has_plugin:
         return Estimate()
     given = taken = calls = 0
@@ -189,7 +189,7 @@ def estimate_memory(arm: Arm, sequences: Sequence[StepSequence], reader: Session
 
 
 def estimate_judge(sequences: Sequence[StepSequence], model: str) -> Estimate:
-    """Estimate the calls of a judge that is a model: one for each question."""
+    """Estimate the calls of a model judge: one per question."""
     asked = sum(step.kind is StepKind.QUESTION for sequence in sequences for step in sequence.steps)
     if not model or not asked:
         return Estimate()
@@ -198,17 +198,20 @@ def estimate_judge(sequences: Sequence[StepSequence], model: str) -> Estimate:
     return Estimate(0, given, taken, price.cost(given, taken) if price else None)
 
 
-# What a comparison can find
+# Detectable differences
 
 PLANNED_DIFFERENCE = 0.2
-"""Difference for which the width of the interval is given."""
+"""Assumed difference for the width of the interval."""
 SPOILED, CORRELATION = 0.05, 0.1
-"""Assumptions before anything was run: memory spoils 5 of 100 answers, and answers of one conversation are slightly alike."""
+"""Prior assumptions: memory spoils 5 of 100 answers, and answers within a conversation are slightly correlated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What the primary comparison on a benchmark could find before it is run. Shares, not points."""
+    """The differences that the primary comparison on a benchmark can detect, computed before the run.
+
+    Values are shares, not points.
+    """
 
     benchmark: str
     primary: str
@@ -219,7 +222,7 @@ class Outlook:
 
     @property
     def line(self) -> str:
-        """Return the outlook as a sentence."""
+        """Format the outlook as a sentence."""
         size = f"{self.questions:,} tasks in {self.clusters:,} conversations or repositories"
         if self.smallest_detectable is None:
             found = "are too few to find any difference"
@@ -230,7 +233,7 @@ class Outlook:
 
 
 def outlooks(command: Command, sequences: Mapping[str, Sequence[StepSequence]]) -> list[Outlook]:
-    """Return what the primary comparison could find on each benchmark."""
+    """Return the outlook of the primary comparison on each benchmark."""
     if not command.primary:
         return []
     alpha = 0.05 / max(1, len(sequences))  # the first step of Holm's correction
@@ -238,7 +241,7 @@ def outlooks(command: Command, sequences: Mapping[str, Sequence[StepSequence]]) 
 
 
 def outlook(benchmark: str, primary: str, sequences: Sequence[StepSequence], alpha: float = 0.05) -> Outlook:
-    """Return what a comparison on these sequences could find."""
+    """Return the outlook of a comparison on these sequences."""
     clusters = [cluster_of(one, step) for one in sequences for step in one.steps if step.question is not None]
     again = [step for one in sequences for step in one.steps if step.payload.get("again")]
     design = stats.Design(len(clusters) - len(again), len(set(clusters)), alpha, SPOILED, CORRELATION)
@@ -256,7 +259,10 @@ def cluster_of(sequence: StepSequence, step: Step) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What one benchmark could show for an amount. `selection` has the flags that choose its tasks, if not all of them fit."""
+    """A selection of one benchmark that fits an amount.
+
+    `selection` has the flags that choose its tasks, unless it is all of them.
+    """
 
     outlook: Outlook
     estimate: Estimate
@@ -274,11 +280,11 @@ class Offer:
 
 
 def offers(command: Command, families: Mapping[str, Family], usd: float) -> list[Offer]:
-    """Return what each benchmark could show for an amount, the one that finds the smallest difference first."""
+    """Return an offer for each benchmark within an amount, ordered by the smallest detectable difference."""
     if not command.primary or command.primary == GRID:
         sides: tuple[str, ...] = tuple(dict.fromkeys(arm for arm, _ in command.cells))
     else:
-        sides = tuple(sorted(command.primary.split(":"), key=lambda arm: arm != Arm.OFF))  # the cheapest first
+        sides = tuple(sorted(command.primary.split(":"), key=lambda arm: arm != Arm.OFF))  # cheapest first
     found = [one for name, family in families.items() if (one := _offer(command, name, family, sides, usd)) is not None]
     return sorted(found, key=_unsure)
 
@@ -288,11 +294,11 @@ def _unsure(offer: Offer) -> tuple[float, float]:
 
 
 SLICES = (0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
-"""Shares of all questions. A slice is spread over the conversations, where the first questions may be of one of them."""
+"""Shares of all questions. A slice covers all conversations, while the first questions may belong to a single one."""
 
 
 def _offer(command: Command, name: str, family: Family, sides: tuple[str, ...], usd: float) -> Offer | None:
-    """Return the most telling selection that fits: all tasks, the first ones, or a slice of them."""
+    """Return the most informative selection that fits: all tasks, the first ones, or a slice."""
     model = command.cells[0][1]
 
     def effort(sequences: Sequence[StepSequence]) -> Estimate:
@@ -306,7 +312,7 @@ def _offer(command: Command, name: str, family: Family, sides: tuple[str, ...], 
         try:
             return list(family.sequences(replace(command.selection, **changes)))
         except MemevalError:
-            return []  # a slice of so few tasks is empty
+            return []  # a slice of too few tasks is empty
 
     whole = chosen()
     if whole and _fits(effort(whole), usd):
@@ -324,7 +330,7 @@ def _fits(one: Estimate, usd: float) -> bool:
 
 
 def _most(fits: Any, total: int) -> int:
-    """Return the largest number that fits, or 0."""
+    """Return the largest number below `total` that fits, or 0."""
     low, high = 0, total
     while high - low > 1:
         middle = (low + high) // 2

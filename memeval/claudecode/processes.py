@@ -1,6 +1,6 @@
-"""Run programs in process groups that another thread can end. Leftover processes of a killed run are ended too.
+"""Run programs in process groups that another thread can end. Also end leftover processes of a killed run.
 
-After a runner was killed, the processes of its sandbox are found by the sandbox path in their environment.
+The processes of a killed runner are found by the sandbox path in their environment.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from memeval.core.errors import DependencyError
 from memoryd.core.processes import kill_group
 
 GRACE_SECONDS = 3.0
-"""How long a client has to end after SIGTERM, so that its SessionEnd hooks run."""
+"""Time between SIGTERM and SIGKILL, in which the client can run its SessionEnd hooks."""
 REST_SECONDS = 2.0
-"""How long to wait for the rest of a program's output, if one of its children holds the pipe open."""
+"""How long to wait for remaining output if a child of the program holds the pipe open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,10 @@ class Finished:
 
 
 class _Output:
-    """Read a pipe in a thread, and note when the last output came. A program that leaves the pipe to a child is not awaited."""
+    """Read a pipe in a thread and record the time of the last output.
+
+    A child that keeps the pipe open does not delay the result.
+    """
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self.last = time.monotonic()
@@ -58,13 +61,13 @@ class _Output:
                 self.last = time.monotonic()
 
     def text(self) -> str:
-        """Return what was read, at most `REST_SECONDS` after the end of the program."""
+        """Return the output, at most `REST_SECONDS` after the end of the program."""
         self._thread.join(REST_SECONDS)
         return b"".join(self._parts).decode("utf-8", "replace")
 
 
 class Processes:
-    """The running programs. `stop` ends them all, and also those that are started later. Thread-safe."""
+    """The running programs. `stop` ends them all, including those started later. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -72,7 +75,7 @@ class Processes:
         self._stopped = False
 
     def run(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout: float) -> Finished:
-        """Run a program to its end, in its own process group. Raises DependencyError if it can't be started."""
+        """Run a program to completion in its own process group. Raises DependencyError if it can't be started."""
         process = self._start(command, cwd, environment)
         assert process.stdout is not None and process.stderr is not None
         out, err = _Output(process.stdout), _Output(process.stderr)
@@ -111,7 +114,7 @@ class Processes:
         return process
 
     def stop(self) -> None:
-        """End all running programs on Ctrl-C."""
+        """End all running programs, and any that are started later, as on Ctrl-C."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -144,7 +147,7 @@ _VARIABLES = (b"CLAUDE_CONFIG_DIR=", b"MEMORYD_HOME=")
 
 
 def processes_of(root: Path) -> list[int]:
-    """Return the ids of processes that have their configuration or memory under `root`. The list is empty outside Linux."""
+    """Return the ids of processes with their configuration or memory under `root`. The list is empty outside Linux."""
     if sys.platform != "linux":
         return []
     inside = str(root).encode() + b"/"

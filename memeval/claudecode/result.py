@@ -69,13 +69,13 @@ class CellReport:
         return cell_result(run, self.family, self.sequences, self.without)
 
     def attachments(self, run: Run, file: Path) -> dict[Path, bytes]:
-        """Return the trajectory file, which has one line for each session."""
+        """Return the trajectory file, which has one line per session."""
         lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(run.store)]
         return {trajectory_file(file): "".join(line + "\n" for line in lines).encode()}
 
 
 def trajectory_file(result_file: Path) -> Path:
-    """Return the path of the trajectory file. It differs from that of the result only in the suffix."""
+    """Return the path of the trajectory file, which is the result's path with another suffix."""
     return result_file.with_name(f"{result_file.stem}.trajectories.jsonl")
 
 
@@ -123,9 +123,9 @@ def _about(run: Run) -> dict[str, Any]:
 
 
 def measured(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the metrics. One that measured nothing has no value, because a 0 would mean that all answers were wrong.
+    """Return the metrics. A metric without any measurement has no value, because 0 would mean that all answers were wrong.
 
-    As in comparisons, a question that ran out of time or turns counts as wrong, so a cell with such a question keeps its 0.
+    As in comparisons, a question that ran out of time or turns counts as wrong, so a cell with such a question is 0.
     """
     wrong = any(question["error"] and question["error"]["message"].startswith(OWN_FAULTS) for question in questions)
     return {name: _measured(cell, wrong) for name, cell in metrics.items()}
@@ -139,7 +139,7 @@ def _measured(cell: Mapping[str, Any], wrong: bool) -> dict[str, Any]:
 
 
 def accounting(run: Run) -> dict[str, Any]:
-    """Count how the sessions ended. Each session is in exactly one count of `by_status`, so the counts add up to `total`."""
+    """Count the outcomes of sessions. Each session is in exactly one count of `by_status`, so the counts add up to `total`."""
     statuses: Counter[str] = Counter()
     starts = cached = 0
     for line in trajectories(run.store):
@@ -151,10 +151,10 @@ def accounting(run: Run) -> dict[str, Any]:
 
 
 def costs(run: Run) -> dict[str, Any]:
-    """Return the usage of a cell by what it was for. The parts add up to the total.
+    """Return the usage of a cell by purpose. The parts add up to the total.
 
-    `replays` are the sessions that bring the history into memory, `answers` those of questions and tasks, `memory` the models of
-    the plugin (day dream, dream), and `judge` the judges.
+    `replays` covers the sessions that bring the history into memory, `answers` those of questions and tasks, `memory` the
+    plugin's models (day dream, dream), and `judge` the judges.
     """
     parts = dict.fromkeys(("replays", "answers", "memory", "judge"), Usage())
     for line in trajectories(run.store):
@@ -166,13 +166,13 @@ def costs(run: Run) -> dict[str, Any]:
 
 
 def failed_daydreams(run: Run) -> dict[str, Any]:
-    """Count the steps whose day dream failed or still waits, and return the first reason."""
+    """Count the steps with a day dream that failed or still waits, and return the first reason."""
     reasons = [line["message"] for line in trajectories(run.store) if line["status"] == ErrorKind.DAYDREAM]
     return {"failed": len(reasons), "problem": reasons[0] if reasons else ""}
 
 
 def unscored_by_faults(run: Run) -> dict[str, int]:
-    """Count the questions that have no score because of a fault, by fault. Any --resume asks them again."""
+    """Count the questions left unscored by a fault, grouped by fault. Any --resume asks them again."""
     found = Counter(ended_by(record.payload) for record in run.store.whole_records(Phase.ANSWER))
     return {fault: count for fault, count in sorted(found.items()) if fault}
 
@@ -182,8 +182,8 @@ def four_metrics(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, An
 
     The accuracy gain is in the comparison.
 
-    Accuracy is counted as in comparisons. A session that ran out of time, turns or money is wrong, and a crash or a limit
-    is left out.
+    Accuracy is counted as in comparisons: a session that ran out of time, turns or money counts as wrong, and one ended by a
+    crash or a limit is left out.
     """
 
     def value(name: str) -> float | None:
@@ -267,7 +267,7 @@ _embedding = Lock()
 
 
 AGAIN = "again_"
-"""Prefix of the metrics of a repeated task: it counts for forgetting, and not a second time for accuracy."""
+"""Prefix of the metrics of a repeated task. They count towards forgetting, but not again towards accuracy."""
 
 
 def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[str, Any]]:
@@ -286,7 +286,7 @@ def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[
 
 
 def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], embedder: str) -> list[dict[str, Any]]:
-    """Score the texts that memory returned. Without memory there is nothing to rank, and only efficiency has a value (0)."""
+    """Score the texts returned by memory. Without memory there is nothing to rank, and only efficiency has a value (0)."""
     usage = outcome.result.usage
     share = efficiency(memories.tokens(outcome.given), usage.input_tokens + usage.output_tokens)
     out = [_entry("efficiency", share, "the client tells no tokens")]
@@ -313,7 +313,7 @@ def _relevancy(step: Step, found: Sequence[Retrieved], embedder: str) -> float |
 
 
 def check_embedder(name: str) -> None:
-    """Check that the embedder works, before any session is paid for. Raises ConfigError or another MemevalError."""
+    """Check that the embedder works before any session is paid for. Raises ConfigError or another MemevalError."""
     if name:
         with _embedding:
             _embedder(name).embed_query("ready")
@@ -330,7 +330,10 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 
 
 def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the main metric and its value. It is the first metric if that has a value and does not measure retrieval."""
+    """Return the main metric and its value.
+
+    The main metric is the first one, if it has a value and does not measure retrieval.
+    """
     first = next(iter(scores), None)
     return {} if first is None or not is_main(first["metric"]) or first["value"] is None else {first["metric"]: first["value"]}
 

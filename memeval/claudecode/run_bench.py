@@ -231,7 +231,7 @@ def _wait_for_limit(asked: Command, stop: Stop) -> Callable[[SessionResult], Non
 
 
 def _probe_reader(asked: Command, client: ClaudeCode, environment: Mapping[str, str], root: Path) -> None:
-    """Check that the day dream's model answers, if an arm has the plugin. Raises ConfigError."""
+    """Check that the day dream's model responds, if an arm has the plugin. Raises ConfigError."""
     if any(Arm(arm).has_plugin for arm, _ in asked.cells):
         settings = resolved(asked.conditions.plugin_settings)
         with scratch(root) as state:
@@ -242,7 +242,10 @@ def _probe_reader(asked: Command, client: ClaudeCode, environment: Mapping[str, 
 def _within_budget(
     values: Mapping[str, Any], asked: Command, families: Mapping[str, Family], budgets: Mapping[str, Budget]
 ) -> Mapping[str, Budget]:
-    """Return the budgets, by default a common one, after asking on a terminal whether to start. Raises ConfigError for a no."""
+    """Return the budgets, or a common default, after asking for confirmation on a terminal.
+
+    Raises ConfigError if the user declines.
+    """
     if not values["budgets"]:
         budgets = {"": Budget(DEFAULT_BUDGET_USD, strict=False)}
     if not (values["yes"] or values["resume"]):

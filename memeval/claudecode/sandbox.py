@@ -5,10 +5,10 @@
     <root>/kept/         the state after the last completed step, put in place by one rename
     <root>/q-<id>/       the state of one question, which is a copy of `kept` and is removed when the question ends
 
-An interrupted step leaves `now` in an unknown state, so the next start begins from `kept` again.
+An interrupted step leaves `now` in an unknown state, so the next start restores `kept`.
 
-The plugin's source folder and the interpreter's folder can contain this platform with its gold answers. So sessions
-get a copy of the files that the plugin ships, and a small script that replaces the interpreter's path.
+The folders of the plugin's source and of the interpreter can contain this platform with its gold answers. Sessions therefore
+get a copy of the shipped plugin files and a small script in place of the interpreter.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MARK = "steps.json"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The folders that a session reads and writes."""
+    """The folders that a session reads from and writes to."""
 
     folder: Path
 
@@ -56,7 +56,7 @@ class State:
         return Path(tempfile.gettempdir()) / f"mb-{short_hash(str(self.folder))}"
 
     def make(self) -> State:
-        """Create missing folders and empty the temporary one."""
+        """Create missing folders and empty the temporary folder."""
         for name in ("config", "home", "memoryd"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         shutil.rmtree(self.temporary, ignore_errors=True)
@@ -69,7 +69,7 @@ class State:
             shutil.rmtree(folder, ignore_errors=True)
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that point a session to the state."""
+        """Return the environment variables that direct a session to the state."""
         return {
             "HOME": str(self.folder / "home"),
             "CLAUDE_CONFIG_DIR": str(self.config),
@@ -79,7 +79,7 @@ class State:
         }
 
     def project(self, cwd: Path) -> Path:
-        """Return the folder where the client keeps the logs and memory of a working folder."""
+        """Return the folder in which the client keeps the logs and the memory of a working folder."""
         return self.config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
 
     def transcript(self, session_id: str) -> Path | None:
@@ -87,7 +87,7 @@ class State:
         return next(iter(sorted((self.config / "projects").glob(f"*/{session_id}.jsonl"))), None) if session_id else None
 
     def builtin_memory(self) -> dict[str, str]:
-        """Read the files of Claude Code's own memory. Return their texts by path within `projects`."""
+        """Read the files of Claude Code's own memory. Return their texts, keyed by path within `projects`."""
         root = self.config / "projects"
         files = sorted(path for path in root.glob("*/memory/**/*") if path.is_file())
         return {str(path.relative_to(root)): path.read_text("utf-8", "replace") for path in files}
@@ -102,7 +102,7 @@ class Sandbox:
         self._kept = root / "kept"
 
     def begin(self, done: tuple[str, ...]) -> bool:
-        """Restore the state after the steps `done`. If it is not available, leave an empty state and return False."""
+        """Restore the saved state after the steps `done`. If there is none, leave an empty state and return False."""
         self.work.mkdir(parents=True, exist_ok=True)
         if done and self._kept_steps() != list(done):
             return False
@@ -113,11 +113,11 @@ class Sandbox:
 
     @property
     def now(self) -> State:
-        """Return the state that is carried from step to step."""
+        """Return the state that is carried over from step to step."""
         return State(self.root / "now")
 
     def keep(self, done: tuple[str, ...]) -> None:
-        """Save the current state as the state after the steps `done`. No process may be running in it."""
+        """Save the current state as the one after the steps `done`. No process may be running in it."""
         fresh = self.root / "fresh"
         shutil.rmtree(fresh, ignore_errors=True)
         shutil.copytree(self.now.folder, fresh, symlinks=True, ignore=_NOT_KEPT)
@@ -140,7 +140,7 @@ class Sandbox:
         state.remove()
 
     def drop_unsaved(self) -> None:
-        """Remove the working folders and the current state. The saved state remains."""
+        """Remove the working folders and the current state, but not the saved state."""
         self.now.remove()
         for folder in (self.work, self.root / "old", self.root / "fresh"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -154,7 +154,7 @@ class Sandbox:
         state.make()
 
     def _kept_steps(self) -> list[str]:
-        """Return the steps after which the state was saved."""
+        """Return the steps completed before the state was saved."""
         for folder in (self._kept, self.root / "old"):
             try:
                 steps = json.loads((folder / MARK).read_text("utf-8"))
@@ -165,7 +165,7 @@ class Sandbox:
 
 
 def short_hash(text: str) -> str:
-    """Return twelve hex digits, so that paths stay short and don't reveal their purpose."""
+    """Return twelve hex digits of a hash, so that paths stay short and don't reveal their purpose."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -195,7 +195,7 @@ def check_root(root: Path) -> Path:
 
 
 SHIPPED = (".claude-plugin", "plugin.json", ".mcp.json", "pyproject.toml", "hooks", "plugin", "commands", "skills", "agents")
-"""Top-level files and folders of a plugin that the client or its hooks read; nothing else is copied."""
+"""Top-level files and folders of a plugin that are read by the client or its hooks. Nothing else is copied."""
 FOR_PEOPLE = ("cli", "console", "demo", "doctor")
 """Parts of memoryd that sessions never use."""
 _LEFT_OUT = ("__pycache__", ".DS_Store")
@@ -203,7 +203,7 @@ _LEFT_OUT = ("__pycache__", ".DS_Store")
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A staged copy of the plugin and a hash of everything that affects it, which is its files and memoryd's code."""
+    """A staged copy of the plugin, with a hash of all its inputs: the plugin's files and memoryd's code."""
 
     folder: Path
     digest: str
@@ -222,7 +222,7 @@ def stage(plugin: Path, root: Path) -> Staged:
             shutil.copy2(file, target)
         try:
             fresh.rename(folder)
-        except OSError:  # another run created it first
+        except OSError:  # created by another run in the meantime
             shutil.rmtree(fresh)
     code = Path(memoryd.__file__).parent
     acting = sorted(file for file in code.rglob("*.py") if file.relative_to(code).parts[0].removesuffix(".py") not in FOR_PEOPLE)
@@ -268,11 +268,14 @@ def outside_path(path: str) -> str:
 
 
 SAMPLES = "memeval/data/"
-"""The samples that ship with the platform, wherever it is installed."""
+"""The samples shipped with the platform, wherever it is installed."""
 
 
 def contamination(result: SessionResult, places: Iterable[Path | None]) -> str:
-    """Return why a session can't be graded, or an empty string if none of its calls named or showed a data folder."""
+    """Return the reason why a session can't be graded: a call that named or showed a data folder.
+
+    The result is empty if there was no such call.
+    """
     signs = [SAMPLES, *(str(place.expanduser().absolute()) for place in places if place is not None)]
     for call in result.tool_calls:
         if any(sign in text for sign in signs for text in (str(dict(call.arguments)), call.result)):
@@ -281,7 +284,7 @@ def contamination(result: SessionResult, places: Iterable[Path | None]) -> str:
 
 
 def check_apart(root: Path, folders: Mapping[str, Path]) -> None:
-    """Check that data and results are outside the sandbox root. Sessions could find them there. Raises ConfigError."""
+    """Check that data and results are outside the sandbox root, where sessions could find them. Raises ConfigError."""
     for what, folder in folders.items():
         place = folder.expanduser().absolute().resolve()
         if place.is_relative_to(root):

@@ -1,8 +1,7 @@
 """Seed a sequence with a conversation as a session log, or with the memory of another run's sequences.
 
-The log holds the messages of both sides with their original times. The client resumes it and the plugin reads it. Resuming
-it with one more prompt makes it a real session. Hooks fire, the model sees the whole conversation, and the day dream reads
-the resulting log as usual.
+The log holds the messages of both sides with their original times. The client resumes it with one more prompt, which makes it
+a real session: hooks fire, the model sees the whole conversation, and the plugin's day dream reads the resulting log as usual.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from memoryd.core.paths import Paths
 from memoryd.core.project import ProjectRegistry
 
 CLOSING = "Thank you, that is all for this time."
-"""The prompt that is added to a replayed conversation, the same in every arm."""
+"""The prompt appended to a replayed conversation. It is the same in every arm."""
 _NAMESPACE = uuid.UUID("6f0a1e52-3c0b-4d6e-9a57-0c5d8f5c2b11")
 _NO_TIME = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
 
 def stable_id(*parts: str) -> str:
-    """Return a UUID that is the same in every run. Memory ids are derived from the ids of sessions and lines."""
+    """Return a UUID that is the same in every run, because memory ids are derived from the ids of sessions and lines."""
     return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
 
 
@@ -77,12 +76,12 @@ def times_of(session: Session, number: int) -> list[datetime]:
 
 
 def end_of(session: Session, number: int) -> datetime:
-    """Return the time at which a replayed session ends."""
+    """Return the end time of a replayed session."""
     return max(times_of(session, number), default=aware(session.at or _NO_TIME + timedelta(days=number)))
 
 
 def aware(moment: datetime) -> datetime:
-    """Return the time in UTC. Times of the data without a zone are taken to be in UTC."""
+    """Return the time in UTC. Times without a zone are taken to be UTC."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
@@ -142,7 +141,7 @@ def _copy_builtin(source: State, target: Path) -> str:
 
 
 def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
-    """Find a run of the command with a matching arm, preferably on the same benchmark. Raises RunError or ConfigError."""
+    """Find a run of the command with the same arm, preferably on the same benchmark. Raises RunError or ConfigError."""
     fitting: dict[str, str] = {}
     for name in results.group(run):
         with results.open(name) as store:
@@ -155,11 +154,14 @@ def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
 
 
 def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]) -> Primer:
-    """Build the primer. Raises ConfigError if the other run saw a task of the new one, and RunError if its memory is gone."""
+    """Build the primer.
+
+    Raises ConfigError if the other run saw a task of the new one, and RunError if its memory no longer exists.
+    """
     with results.open(run) as store:
         _refuse_overlap(store, run, sequences)
         folders = [Path(one) for one in store.meta("shard_sandboxes") or [store.meta("sandboxes")]]
-    kept: dict[str, Path] = {}  # two shards can share a sequence, which is copied once
+    kept: dict[str, Path] = {}  # two shards can share a sequence, which is copied only once
     for folder in folders:
         found = [path for path in folder.glob("*/kept") if path.is_dir()]
         if not found:

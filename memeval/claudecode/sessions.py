@@ -1,11 +1,11 @@
-"""Run one step in its sandbox. This starts the daemon, runs the session, retries where useful, and waits for memory to settle.
+"""Run one step in its sandbox: start the daemon, run the session, retry where useful, and wait for memory to settle.
 
-This module also writes the trajectory (one JSON line per session, beside the result file) and keeps the session cache.
+This module also builds the trajectory (one JSON line per session) and manages the session cache.
 
 The cache stores sessions on disk under a key of everything that affects them, so each is paid for once across runs. It holds
 only sessions whose state is discarded afterwards: questions, and tasks of the arm without memory, with their grades. Sessions
-that create memory (replays, and tasks of arms with memory) always run again, because their effects are files that contain paths
-of their run. The key covers client version, address, model, arm with the digest of plugin and settings, limits, prompt, flags,
+that create memory (replays, and tasks of arms with memory) always run again, because they leave files that contain paths of
+their run. The key covers client version, address, model, arm with the digest of plugin and settings, limits, prompt, flags,
 session id (benchmark, sequence, step, repeat), and all remembered text. As with model calls, an entry records which run paid for
 it. A run that was killed between a session and its record gets the entry at its cost, so a resumed run reports the same as an
 uninterrupted one. Any other run gets it as cached, at no cost.
@@ -79,13 +79,13 @@ class StepOutcome:
 
     @property
     def is_fault(self) -> bool:
-        """Return whether something ended the step that says nothing about it. It must be run again."""
+        """Return whether the step was ended by a fault unrelated to it, and must be run again."""
         return self.result.error in OUTSIDE_FAULTS
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place where a step runs. It says how the state is restored before a retry, and has the session id."""
+    """The state, the working folder and the session id of a step, and a function that restores the state before a retry."""
 
     state: State
     cwd: Path
@@ -96,8 +96,8 @@ class Place:
 class SessionRunner:
     """Run the steps of one cell.
 
-    `slots` bounds concurrent sessions across all cells. `lose` is called with the fault and the usage of each session whose
-    outcome is not used.
+    `slots` limits concurrent sessions across all cells. `lose` is called with the fault and the usage of each session with an
+    unused outcome.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class SessionRunner:
     def run(
         self, step: Step, place: Place, resume: str = "", *, dream: bool = False, chance: Callable[[], float] = lambda: 1.0
     ) -> StepOutcome:
-        """Run a step. None of its processes outlive the call.
+        """Run a step. None of its processes survive the call.
 
         Raises StoppedError, BudgetError, ConfigError on a fault that no retry can fix, or ModelError in an outage.
         """
@@ -154,7 +154,7 @@ class SessionRunner:
         return replace(outcome, attempts=attempt + waits + 1)
 
     def _with_limit(self, outcome: StepOutcome, place: Place) -> StepOutcome:
-        """Ask the server how long its limit lasts, if the client gave up without reporting it."""
+        """Query the remaining time of a rate limit, if the client gave up without reporting it."""
         result = outcome.result
         if result.error is not ErrorKind.RATE_LIMIT or result.retry_after is not None:
             return outcome
@@ -162,7 +162,7 @@ class SessionRunner:
         return replace(outcome, result=replace(result, retry_after=left))
 
     def _end(self, outcome: StepOutcome) -> None:
-        """Raise an error if the run can't continue. The session is then not recorded, so what it cost is."""
+        """Raise an error if the run can't continue. Since the session is not recorded then, its cost is recorded as lost."""
         try:
             if outcome.result.error is ErrorKind.BUDGET:
                 raise BudgetError(outcome.result.message, fix="Resume with a greater --budget-usd.")
@@ -172,7 +172,7 @@ class SessionRunner:
             raise
 
     def _charge(self, outcome: StepOutcome) -> None:
-        """Charge what the models of memory cost to the budgets. Raises BudgetError if that is unknown."""
+        """Charge the cost of memory's models to the budgets. Raises BudgetError if the cost is unknown."""
         cost = outcome.memory.cost_usd
         limited = any(budget.limit is not None for budget in self._budgets)
         if cost is None and limited:
@@ -244,7 +244,10 @@ class SessionRunner:
         return replace(result, transcript=place.state.transcript(result.session_id)), stream
 
     def _paid(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """Run the session within the budgets. The client gets a limit that is left of them, so no session can exceed it."""
+        """Run the session within the budgets.
+
+        The client's own limit is at most the remaining budget, so no session can exceed it.
+        """
         with ExitStack() as stack:
             settles = [stack.enter_context(budget.reserve(None)) for budget in self._budgets]
             left = [budget.limit - budget.spent for budget in self._budgets if budget.limit is not None]
@@ -265,7 +268,7 @@ class SessionRunner:
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
     def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place, *, dream: bool = False) -> StepOutcome:
-        """Import logs through the plugin without a client session, each at its own time."""
+        """Import logs through the plugin without a client session, each one at its own time."""
         started = time.monotonic()
         clock = place.state.folder / "clock"
         dated = [at for _, at in logs if at is not None]
@@ -311,11 +314,14 @@ class SessionRunner:
 
 
 PATIENT_HOOKS = {"MEMORYD_HOOK_SECONDS": "4"}
-"""On a busy machine a hook would give up early and use the start text of an earlier session, or nothing."""
+"""Longer timeout for hooks. On a busy machine a hook would give up early and use an earlier session's start text, or nothing."""
 NO_DAILY_BUDGET = {"MEMORYD_DAILY_TOKEN_BUDGET": str(MAX_NUMBER)}
-"""A run replays weeks within an hour, so a user's limit of a day would leave most of them unread."""
+"""No daily limit for day dreams.
+
+A run replays weeks of sessions within an hour, and a daily limit would leave most of them unread.
+"""
 NO_MODEL = {"MEMORYD_DAILY_TOKEN_BUDGET": "0"}
-"""What a question's session leaves behind is thrown away, so no model must be paid to read it."""
+"""No model for day dreams. The memory of a question's session is discarded, so reading its log would be a waste."""
 
 
 def _spent(daemon: MemoryDaemon) -> Usage | None:
@@ -330,7 +336,7 @@ def _plugin_fault(error: ProviderError) -> StepOutcome:
 
 
 def _with_problem(result: SessionResult, report: MemoryReport) -> SessionResult:
-    """Return the result as a fault if the session's day dream failed, because its memory is then not what it should be."""
+    """Return the result as a fault if the session's day dream failed, because its memory is then incomplete."""
     if not report.problem or result.error in OUTSIDE_FAULTS:
         return result
     message = f"The day dream failed: {report.problem}"
@@ -341,20 +347,23 @@ SESSION_SHARE, LEAST_USD = 0.25, 1.0
 
 
 def share_of(limit: float) -> float:
-    """Return the limit of a session while more than that is left of a budget.
+    """Return the limit of a session, which is constant as long as the remaining budget exceeds it.
 
-    The client tells the model its limit, so what is left would differ from session to session, and most between the arms.
+    The client shows the limit to the model. The remaining budget would differ between sessions, and most of all between arms.
     """
     return max(SESSION_SHARE * limit, min(limit, LEAST_USD))
 
 
 def clock_of(at: datetime | None) -> dict[str, str]:
-    """Return the variable that gives memoryd's daemon the time of a step. A step without one has the machine's time."""
+    """Return the variable that sets the clock of memoryd's daemon to the time of a step.
+
+    It is omitted for a step without a time.
+    """
     return {CLOCK_ENV: to_iso(at)} if at else {}
 
 
 MAX_ARGUMENT_BYTES = 60_000
-"""Longer instructions go through a file, since systems limit the length of an argument (to 128 KiB on Linux)."""
+"""Longer instructions are passed in a file, since systems limit the length of an argument (to 128 KiB on Linux)."""
 
 
 def system_flags(step: Step, folder: Path | None = None) -> tuple[str, ...]:
@@ -376,9 +385,9 @@ SHOWN_EVIDENCE = 20_000
 def trajectory(
     sequence: StepSequence, step: Step, outcome: StepOutcome, found: Sequence[Retrieved], grades: Sequence[Score] = ()
 ) -> dict[str, Any]:
-    """Describe which memories were written, retrieved, injected and used.
+    """Describe the memories written, retrieved, injected and used in a step.
 
-    All token counts but those of the session are estimates.
+    All token counts except those of the session are estimates.
     """
     result = outcome.result
     injected = [one for one in outcome.given if not one.via.startswith("tool:")]
@@ -412,7 +421,7 @@ def trajectory(
 
 
 def _shown_end(text: str) -> str:
-    """Return the last part of a text, where tests report what failed."""
+    """Return the last part of a text, which is where test runners report failures."""
     return text if len(text) <= SHOWN_EVIDENCE else f"…{text[-SHOWN_EVIDENCE:]}"
 
 
@@ -428,18 +437,18 @@ def _written(change: dict[str, Any]) -> dict[str, Any]:
 
 
 def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
-    """Return all trajectories of a run. Histories come first, then questions in the order of the report."""
+    """Return all trajectories of a run: histories first, then questions in the order of the report."""
     for key in store.keys(Phase.INGEST):
         record = store.get(key)
         if key.part and record is not None:
             yield {**record.payload["trajectory"], "seconds": record.seconds}
     for record in store.whole_records(Phase.ANSWER):
-        if "trajectory" in record.payload:  # a step that another one's fault blocked has none
+        if "trajectory" in record.payload:  # a step blocked by another one's fault has none
             yield {**record.payload["trajectory"], "seconds": record.seconds}
 
 
 def injected_tokens(store: RunStore) -> dict[str, int]:
-    """Return how many tokens the plugin injected into each question or task of a run, by its name within the run."""
+    """Return the number of tokens that the plugin injected into each question or task, keyed by its name within the run."""
     records = store.whole_records(Phase.ANSWER)
     payloads = (record.payload["trajectory"] for record in records if "trajectory" in record.payload)
     return {f"{one['sequence']}/{one['step']}": int(one["injected"]["tokens"]) for one in payloads}
@@ -518,7 +527,7 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
 
 
 def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
-    """Return the SHA-256 cache key of a session. `decides` holds the values that all sessions of a cell share."""
+    """Return the SHA-256 cache key of a session. `decides` holds the values shared by all sessions of a cell."""
     asked = [step.prompt, step.system, clock_of(step.at), step.folder, list(step.flags)]
     content = [FORM, dict(decides), *asked, session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
@@ -527,7 +536,7 @@ def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory:
 def remembered(state: State, root: Path) -> list[str]:
     """Return the text of both memories without the parts specific to a run.
 
-    These are ids, the project, and creation and end times.
+    Those parts are ids, the project, and creation and end times.
     """
     builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
     files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))

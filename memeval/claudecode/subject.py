@@ -2,7 +2,7 @@
 
 Every step is a checkpoint. Its records go to run.db in one transaction. A replayed session has an ingest record. A question or
 task has a search record (what memory returned), an answer record (the session) and an evaluate record (scores). A step without
-records is run again, so a single stage covers all four phases.
+records runs again, so a single stage covers all four phases.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ from memeval.run.settings import Selection, Settings
 from memoryd.core.types import Usage
 
 IMPORTED = "history"
-"""Part of the ingest record for a history that was imported at once."""
+"""Part of the ingest record for a history imported in one go."""
 _ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine-level resources that a command runs with."""
+    """The machine-level resources of a command."""
 
     client: ClaudeCode
     client_version: str
@@ -100,7 +100,7 @@ class ClientSubject:
     """One cell of the grid.
 
     All cells of a command share `slots` and `outage`. `without` holds the records of the same model without memory. `injected`
-    is how many tokens the plugin's arm injected for each step, if it ran before.
+    maps steps to the number of tokens injected in the plugin's arm, if that ran before.
     """
 
     machine: Machine
@@ -116,7 +116,7 @@ class ClientSubject:
 
     @property
     def report(self) -> CellReport:
-        """Return the object that builds the report of this cell."""
+        """Return the report builder of this cell."""
         return CellReport(self.family, self.sequences, self.command.version, self.without)
 
     @property
@@ -186,7 +186,7 @@ class ClientSubject:
         run.plan(rows, {"cases": len(whole), "questions": len(places)})
 
     def stage(self, run: Run, phase: Phase, work: Work, progress: Progress) -> Stage | None:
-        """Run all sequences, skipping steps that are already done."""
+        """Run all sequences, skipping completed steps."""
         if phase is not Phase.INGEST:
             return None
         workers = work.concurrency or self.command.conditions.workers
@@ -242,7 +242,7 @@ class ClientSubject:
         return make_primer(results, source_cell(results, source, self.cell.benchmark, arm), self.sequences)
 
     def _decides(self) -> dict[str, Any]:
-        """Return the values shared by all sessions of the cell that affect their outcome. They are part of the cache key."""
+        """Return the values shared by all sessions of the cell that affect their outcome. They become part of the cache key."""
         conditions, arm = self.command.conditions, self.cell.arm
         setup = ArmSetup(arm)
         shared = {
@@ -271,7 +271,7 @@ class ClientSubject:
         return self.report.result(run)
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """Return the trajectory file, which describes how each session used memory."""
+        """Return the trajectory file, which describes the use of memory in each session."""
         return self.report.attachments(run, file)
 
 
@@ -287,7 +287,7 @@ def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
 
 
 def history_of(arm: Arm, conditions: Conditions) -> str:
-    """Return how conversation history gets into the memory of this arm."""
+    """Describe how the conversation history enters the memory of this arm."""
     if arm is Arm.HISTORY:
         return "whole in the system prompt"
     if arm is Arm.NOTES:
@@ -323,7 +323,7 @@ class CellWork:
 
     @property
     def replays(self) -> bool:
-        """Return whether this arm replays history, which it does only if it has a memory."""
+        """Return whether this arm replays history, which requires that it has a memory."""
         return self.arm.remembers
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
@@ -394,7 +394,7 @@ class _Chain:
         return self._store.get(Key(Phase.INGEST, self._sequence.id)) is not None
 
     def _carried(self) -> list[Step]:
-        """Return the steps that pass their memory on to the next step in this arm."""
+        """Return the steps that pass their memory on to later steps in this arm."""
         replays = [step for step in self._sequence.steps if step.kind is StepKind.REPLAY]
         tasks = [step for step in self._sequence.steps if step.kind is StepKind.TASK]
         if not self._work.replays or not replays:
@@ -422,7 +422,7 @@ class _Chain:
         return self._store.get(Key(Phase.INGEST, self._sequence.id, part=step.id)) is not None
 
     def _forget(self) -> None:
-        """Delete the records of the sequence so that it restarts. The state of the memory behind them no longer exists."""
+        """Delete the records of the sequence so that it restarts, because the corresponding memory state no longer exists."""
         with self._store.transaction():
             self._store.delete_one(Key(Phase.INGEST, self._sequence.id))
             for step in self._sequence.steps:
@@ -438,7 +438,7 @@ class _Chain:
     def _carry(self, step: Step, done: tuple[str, ...]) -> SessionResult | None:
         """Run a step that carries memory.
 
-        Return its result if a fault from outside ended it. The saved state is then that before the step.
+        Return its result if an outside fault ended it. The saved state is then the one before the step.
         """
         place = Place(
             self.box.now.make(), self.box.work / step.folder, self._ids.get(step.id, ""), lambda: self._again(step, done)
@@ -448,7 +448,7 @@ class _Chain:
             if outcome.result.error is ErrorKind.UNPREPARED:
                 self.box.begin(done)
             if not self._work.replays and self._work.arm.has_plugin:
-                self.box.now.remove()  # nothing is remembered from task to task
+                self.box.now.remove()  # nothing is carried over from task to task
                 self.box.now.make()
             self.box.keep((*done, step.id))
         if step.question is None:
@@ -477,7 +477,7 @@ class _Chain:
         return outcome, grades
 
     def _equipped(self, step: Step, place: Place) -> Step:
-        """Return a question or task with what its arm adds to it."""
+        """Return a question or task with the additions of its arm."""
         arm, conditions = self._work.arm, self._work.conditions
         if arm is Arm.PLACEBO:
             tokens = self._work.injected.get(step_name(self._sequence, step), conditions.prompt_tokens)
@@ -494,7 +494,7 @@ class _Chain:
                 yield log
 
     def _whole(self, step: Step, state: State) -> tuple[memories.DeliveredText, ...]:
-        """Return the texts that the arm gives whole, so that they count as tokens of memory."""
+        """Return the texts that the arm always includes in full, so that they count as tokens of memory."""
         notes = state.config / NOTES_FILE
         if self._work.arm is Arm.NOTES and notes.is_file():
             return (memories.DeliveredText("notes", notes.read_text("utf-8")),)
@@ -511,7 +511,7 @@ class _Chain:
         return replace(outcome, written={"notes": memories.changed({}, {NOTES_FILE: outcome.result.text})})
 
     def _off_task(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
-        """Run a task without memory. Only its answer and grades are needed later. An ungraded task is not cached."""
+        """Run a task without memory. Later steps only need its answer and grades. An ungraded task is not cached."""
         decides = {**self._work.decides, "benchmark": dict(self._work.family.about())}
         key = session_key(decides, step, place.session_id, ())
         if (known := self._work.cache.get(key, self._payer(step))) is not None and known[1]:
@@ -552,7 +552,7 @@ class _Chain:
         return self._work.sessions.run(step, place, resume=place.session_id, dream=self._dreams_after(step))
 
     def _dreams_after(self, step: Step) -> bool:
-        """Return whether a night follows: after the last conversation, and after each task."""
+        """Return whether a nightly dream follows the step, which is after the last conversation and after each task."""
         carried = [one.id for one in self._sequence.steps if one.kind is StepKind.REPLAY]
         return self._work.arm is Arm.DREAMED and (step.kind is StepKind.TASK or step.id in carried[-1:])
 
@@ -606,7 +606,7 @@ class _Chain:
         self._work.progress.advance(self._work.label, _ended(result))
 
     def _block(self, step: Step, fault: SessionResult) -> None:
-        """Record all steps without a record as unscored, because the memory that they need was not made."""
+        """Record all remaining steps as unscored, because the memory they need was not created."""
         reason = f"{fault.error}: step {step.id} of the sequence ended early: {fault.message}"
         with self._store.transaction():
             self._close_history()
@@ -682,7 +682,7 @@ def step_name(sequence: StepSequence, step: Step) -> str:
 
 
 def _nothing() -> None:
-    """Restore nothing, since a session that writes notes changes no state."""
+    """Restore nothing, since a session that writes notes does not change the state."""
 
 
 def _cut(piece: Retrieved) -> Retrieved:

@@ -23,9 +23,9 @@ from memeval.core.errors import DataError, DependencyError
 from memoryd.core.processes import kill_group
 
 KEPT = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
-"""Variables that tests may see: no keys, no configuration of the user."""
+"""Environment variables visible to tests, without keys or user configuration."""
 OUTPUT_BYTES = 4_000_000
-"""How much of the end of a program's output is kept."""
+"""Maximum size of the captured end of a program's output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +175,15 @@ def commit_all(folder: Path) -> None:
 
 
 def apply(folder: Path, patch: str) -> FinishedCheck:
-    """Apply a unified diff to the files of a folder. Either the whole diff is applied or nothing changes."""
+    """Apply a unified diff to the files of a folder, either completely or not at all."""
     return git(["apply", "--whitespace=nowarn", "-"], folder, stdin=patch if patch.endswith("\n") else patch + "\n")
 
 
 def apply_roughly(folder: Path, patch: str) -> FinishedCheck:
-    """Apply a diff as SWE-bench does, with git, else with some fuzz. What could be applied of a refused diff may remain."""
+    """Apply a diff as SWE-bench does: with git, or else with some fuzz.
+
+    A rejected diff may remain partially applied.
+    """
     done = apply(folder, patch)
     if done.ok or shutil.which("patch") is None:
         return done
@@ -199,9 +202,9 @@ def written(patch: str) -> list[str]:
 
 
 def _files(patch: str) -> Iterator[tuple[str, str]]:
-    """Yield the old and new path of each file of a diff. One that is created or removed has an empty path on that side.
+    """Yield the old and new path of each file of a diff. The missing side of a created or removed file is an empty path.
 
-    The lines of hunks are counted, because a removed line that starts with "-- " looks like a heading.
+    The lines of hunks are counted because a removed line that starts with "-- " looks like a file header.
     """
     old, left, right = "", 0, 0
     for line in patch.splitlines():
@@ -241,7 +244,7 @@ def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive whose files are in one folder, as those of releases and of git servers are. Raises DataError."""
+    """Unpack an archive with a single top-level folder, as releases and git servers provide. Raises DataError."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="unpack-") as scratch, tarfile.open(archive) as packed:
             packed.extractall(scratch, filter="data")
@@ -261,9 +264,9 @@ _FETCH_SECONDS = 900.0
 class Repositories:
     """Check out real repositories.
 
-    `clones` is a folder with the user's clones, named `<owner>__<name>` or `<owner>/<name>`, bare or not. It can also have the
-    files of a single commit, as `<owner>__<name>@<commit>.tar.gz`. `base` is a git server.
-    An object does not retry a source that has failed, so the remaining tasks of that repository fail at once.
+    `clones` is a folder with the user's clones, named `<owner>__<name>` or `<owner>/<name>`, bare or not. It can also contain
+    archives of single commits, named `<owner>__<name>@<commit>.tar.gz`. `base` is a git server.
+    A source that has failed is not retried, so the remaining tasks of that repository fail at once.
     """
 
     cache: Path
@@ -291,7 +294,7 @@ class Repositories:
         (folder / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
 
     def _archive(self, repo: str, commit: str) -> Path | None:
-        """Return the archive with the files of the commit, if the user has put one beside the clones."""
+        """Return the archive with the commit's files, if the user has placed one beside the clones."""
         if self.clones is None:
             return None
         stem = f"{repo.replace('/', '__')}@{commit}"
@@ -299,7 +302,7 @@ class Repositories:
         return next((place for place in places if place.is_file()), None)
 
     def _stored(self, repo: str, commit: str) -> Path:
-        """Return the path of the bare repository that holds the commit."""
+        """Return the path of the bare repository that contains the commit."""
         store = self.cache / f"{repo.replace('/', '__')}.git"
         with self._lock:
             lock = self._locks[repo]

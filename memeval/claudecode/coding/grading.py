@@ -144,7 +144,7 @@ _GOOD = frozenset({"PASSED", "XFAIL", "ok", "OK", "expected failure"})
 
 @dataclass(frozen=True, slots=True)
 class SweTask:
-    """The inputs of grading a task. An agent only ever sees the repository and the commit."""
+    """The data needed to grade a task. An agent only ever sees the repository and the commit."""
 
     id: str
     repo: str
@@ -157,7 +157,7 @@ class SweTask:
 
     @classmethod
     def of(cls, question: Question) -> SweTask:
-        """Build the task from a question that a loader of coding tasks returned."""
+        """Build the task from a question of a coding benchmark."""
         data: Any = question.metadata
         return cls(
             question.id.removesuffix("#again"),
@@ -172,7 +172,7 @@ class SweTask:
 
     @property
     def missing(self) -> str:
-        """Return what the data lack for grading, or an empty string if they are complete."""
+        """Return the missing data for grading, or an empty string if they are complete."""
         parts = {
             "test_patch": self.test_patch,
             "FAIL_TO_PASS": self.fail_to_pass,
@@ -184,7 +184,7 @@ class SweTask:
 
     @property
     def test_files(self) -> list[str]:
-        """Return the Python files that the test patch leaves behind, under their new names."""
+        """Return the Python files that exist after the test patch, under their new names."""
         return [path for path in written(self.test_patch) if path.endswith(".py")]
 
 
@@ -202,7 +202,7 @@ def command_for(task: SweTask, python: str = "python") -> str:
 
 @dataclass(frozen=True, slots=True)
 class TestResults:
-    """The tests that a log reports, by their ids. A test that is reported twice must have passed both times."""
+    """The tests reported by a log, keyed by id. A test that is reported twice must have passed both times."""
 
     __test__ = False
 
@@ -212,7 +212,7 @@ class TestResults:
 
     @property
     def kept(self) -> frozenset[str]:
-        """Return the tests that count as still passing. As in SWE-bench, a skipped test is no regression."""
+        """Return the tests that count as still passing. As in SWE-bench, a skipped test is not a regression."""
         return self.good | self.skipped
 
     def __bool__(self) -> bool:
@@ -222,9 +222,9 @@ class TestResults:
 def results(task: SweTask, output: str) -> TestResults:
     """Read the results of the tests from their output.
 
-    Tests of Django and SymPy are included under the names that their runners print and under those of pytest, which some
-    data sets use. The data of SWE-bench cut a name of pytest at its first blank, so that several tests can share one; of
-    these the last one counts, as upstream.
+    Tests of Django and SymPy are included both under the names printed by their runners and under pytest's names, which some
+    data sets use. SWE-bench's data cut pytest names at the first blank, so several tests can share a name. As upstream, the
+    last one counts.
     """
     parse = _STATUS_PARSERS.get(task.repo, _pytest_statuses)
     found: dict[str, set[str]] = {"good": set(), "skipped": set(), "bad": set()}
@@ -257,7 +257,7 @@ def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...
                 continue  # "SKIPPED [1] file.py:3: reason" names no test
             names = [name]
             if path := _PARAMETERS.match(name):
-                names.append(f"{path[1]}[/{path[2]}]")  # as upstream: a path in a parameter is that of the machine
+                names.append(f"{path[1]}[/{path[2]}]")  # as upstream: a path in a parameter belongs to the machine
             if "MouseButton." in name:
                 names.append(name.replace("MouseButton.LEFT", "1").replace("MouseButton.RIGHT", "3"))
             yield status, tuple(names)
@@ -266,7 +266,7 @@ def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...
 def _django_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Parse the output of Django's runner.
 
-    A test with a docstring takes two lines, and the status is on the second one. What a test prints stands between its name
+    A test with a docstring takes two lines, with the status on the second one. The output of a test appears between its name
     and its status.
     """
     before = started = ""
@@ -305,10 +305,10 @@ _STATUS_PARSERS = {"django/django": _django_statuses, "sympy/sympy": _sympy_stat
 
 
 def judge(task: SweTask, output: str, code: int = 0) -> TaskVerdict:
-    """Judge a task by SWE-bench's definition. It is resolved if all failing tests now pass and all passing tests still pass.
+    """Judge a task by SWE-bench's definition: it is resolved if all failing tests now pass and all passing tests still pass.
 
-    Code under test can print lines that look like results. So a log without any failure does not count if the runner exited
-    with another code than 0.
+    Code under test can print lines that look like results. A log without failures therefore does not count if the runner
+    exited with a code other than 0.
     """
     found = results(task, output)
     if not found:
@@ -340,7 +340,7 @@ class Environment(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the environment for use in reasons."""
+        """Return the environment's name for use in reasons."""
         ...
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
@@ -360,7 +360,7 @@ class Docker:
     name: str = "docker"
 
     def engine(self) -> str:
-        """Return why docker can't be used, or an empty string if its engine responds."""
+        """Return the reason why docker can't be used, or an empty string if its engine responds."""
         if shutil.which(self.program) is None:
             return f"{self.program} is not installed"
         command = [self.program, "version", "--format", "{{.Server.Version}}"]
@@ -396,7 +396,7 @@ class Docker:
 
 
 def _of_the_tests(done: FinishedCheck) -> FinishedCheck:
-    """Return the part of a container's output that the tests printed, with their exit code."""
+    """Return the part of a container's output printed by the tests, with their exit code."""
     tests = done.output.partition(f"{_APPLIED}\n")[2]
     output, ended, code = tests.rpartition(f"{_ENDED} ")
     if not ended:  # the container was killed, for example because it ran out of memory
@@ -407,8 +407,8 @@ def _of_the_tests(done: FinishedCheck) -> FinishedCheck:
 def _script(task: SweTask, patch: str) -> str:
     """Build the shell script that runs in the container.
 
-    As upstream, the change is applied with git, or else merged, or else with some fuzz. Patches are here-documents without
-    substitution, which end with a word that no patch can foresee.
+    As upstream, the change is applied with git, or else merged, or else applied with some fuzz. Patches are here-documents
+    without substitution, terminated by a word that no patch can predict.
     """
     end = f"END_{secrets.token_hex(16)}"
     apply_change = "git apply --whitespace=nowarn {0} || git apply --3way {0} || patch --batch --fuzz=5 -p1 -i {0}"
@@ -426,7 +426,7 @@ def _script(task: SweTask, patch: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a virtual environment needs for a repository besides the repository itself: packages, and those to build it with."""
+    """The packages that a repository's virtual environment needs besides the repository, and those needed to build it."""
 
     packages: tuple[str, ...] = ()
     build: tuple[str, ...] = ()
@@ -448,7 +448,7 @@ RECIPES = Path(__file__).parents[2] / "data" / "swe_recipes.toml"
 
 @dataclass
 class LocalVenv:
-    """An environment with a virtual environment and a checkout for each task. Both are kept under `folder` for the next arm."""
+    """An environment with a virtual environment and a checkout for each task. Both are kept under `folder` for later arms."""
 
     repositories: Repositories
     folder: Path
@@ -520,9 +520,9 @@ def _python_in(venv: Path) -> Path:
 
 @dataclass
 class Grader:
-    """Grade with the first environment that can be trusted with a task. Every arm uses the same environment.
+    """Grade with the first trusted environment for a task. Every arm uses the same environment.
 
-    An environment can be trusted if the gold patch passes in it twice, and the tests fail in it without that patch.
+    An environment is trusted if the gold patch passes in it twice and the tests fail in it without that patch.
     """
 
     environments: list[Environment]
@@ -533,9 +533,9 @@ class Grader:
     _lock: Lock = field(default_factory=Lock)
 
     def grade(self, task: SweTask, patch: str) -> TaskVerdict:
-        """Grade a patch. If no environment can be trusted with the task, the verdict is unscored and states the reason.
+        """Grade a patch. If no environment is trusted with the task, the verdict is unscored and states the reason.
 
-        A change that can't be applied, or whose tests don't end, has not resolved the task.
+        A change that can't be applied, or makes the tests run out of time, does not resolve the task.
         """
         environment, why = self.trusted(task)
         if environment is None:
@@ -552,7 +552,7 @@ class Grader:
         return TaskVerdict(verdict.value, verdict.reason, done.output)
 
     def trusted(self, task: SweTask) -> tuple[Environment | None, str]:
-        """Return the environment that grades the task, or None and the reason why there is none."""
+        """Return the environment that grades the task, or None and the reason."""
         if task.missing:
             return None, task.missing
         with self._lock:
@@ -575,7 +575,7 @@ class Grader:
         return None, "; ".join(reasons) or "there is no environment to grade in"
 
     def _doubt(self, environment: Environment, task: SweTask) -> str:
-        """Return why the environment can't be trusted with the task, or an empty string."""
+        """Return the reason not to trust the environment with the task, or an empty string."""
         gold = environment.evaluate(task, task.gold, self.timeout)
         verdict = judge(task, gold.output, gold.code)
         if gold.timed_out:

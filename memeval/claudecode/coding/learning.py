@@ -36,7 +36,7 @@ def summary(records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -
 
 
 def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
-    """Return the attempts at tasks, including those that are unscored."""
+    """Return all attempts at tasks, including unscored ones."""
     return [
         Attempt(
             record.sequence_id,
@@ -52,7 +52,7 @@ def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
 
 
 def _ungraded(records: Iterable[StepRecord]) -> dict[str, str]:
-    """Return the tasks whose session ended but which could not be graded, with the reasons."""
+    """Return the tasks with a completed session that could not be graded, and the reasons."""
     return {
         record.step.id: record.scores[0].reason
         for record in records

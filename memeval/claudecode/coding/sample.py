@@ -1,7 +1,7 @@
 """The benchmark `sample-code`. It runs anywhere without a download and shows the whole procedure in minutes.
 
 The first task of a sequence states a fact that the next three tasks need and that is nowhere in the repository. Each task starts
-from the same files, so its result depends only on what is remembered and not on the outcome of earlier tasks.
+from the same files, so its result depends only on memory and not on the outcome of earlier tasks.
 
 Each repository is a TOML file with its files, tasks, hidden tests and gold patches:
 
@@ -39,7 +39,7 @@ DATA = Path(__file__).parents[2] / "data" / "sample_code"
 
 @dataclass(frozen=True, slots=True)
 class SampleTask:
-    """A task of the sample. `tests` and `gold` are never written to a folder in which an agent works."""
+    """A task of the sample. `tests` and `gold` are never written to an agent's working folder."""
 
     id: str
     prompt: str
@@ -174,7 +174,7 @@ class SampleCode(Family):
         return learning.summary(records, without)
 
     def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        """Yield each task with what is wrong with it or its repository, which is nothing if it can be graded."""
+        """Yield each task with the problems of the task or its repository, an empty string if it can be graded."""
         for repository in self._repositories.values():
             found = problems(repository)
             for task in repository.tasks:
@@ -205,7 +205,7 @@ def _chain(repository: SampleRepository) -> steps.Chain:
 
 
 def _patch(files: Mapping[str, str], agent: Path) -> str:
-    """Return what an agent changed, or an empty string without its folder or without git."""
+    """Return the agent's changes, or an empty string if the folder or git is missing."""
     if not agent.is_dir():
         return ""
     with tempfile.TemporaryDirectory(prefix="clean-") as scratch:
@@ -216,12 +216,12 @@ def _patch(files: Mapping[str, str], agent: Path) -> str:
 
 
 def _category(number: int) -> str:
-    """Separate first tasks, which can be solved without memory, from later ones, which can't."""
+    """Return the category of a task. First tasks can be solved without memory, and later ones can't."""
     return "later" if number else "first"
 
 
 def problems(repository: SampleRepository) -> list[str]:
-    """List the faults of a repository of `sample-code`. The list is empty if there are none. All tests are run several times."""
+    """List the faults of a repository of `sample-code`, if any. All tests are run several times."""
     found = list(leaks(repository))
     for number, task in enumerate(repository.tasks):
         if outcome(repository, task, "") != 0.0:

@@ -1,4 +1,4 @@
-"""Code that both coding families share: steps for tasks, options, and a selection that keeps sequences in order."""
+"""Code shared by both coding families: steps for tasks, options, and a selection that keeps sequences in order."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from memeval.core.types import Question, Score
 from memeval.run.settings import Ref, Selection, select
 
 RESOLVED = "accuracy"
-"""The resolve rate is the accuracy of tasks; under this name all reports know it."""
+"""The resolve rate, under the name that all reports use for accuracy."""
 JUDGE = "tests"
 EDITING = (
     *("--tools", "Bash,Read,Write,Edit,Glob,Grep", "--permission-mode", "acceptEdits"),
     *("--allowedTools", "Bash,mcp__plugin_memoryd_memoryd__*"),
 )
-"""Tools of a coding session, the same in every arm; what isn't there can be allowed."""
+"""Tools of a coding session in every arm. Permission to use tools that an arm lacks has no effect."""
 AGAIN = "#again"
-"""Ending of the ids of tasks that are asked once more after their sequence."""
+"""Suffix of the ids of tasks that are repeated after their sequence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task from which a step is made. The agent sees only `prompt`."""
+    """A task to build a step from. The agent sees only `prompt`."""
 
     question: Question
     prompt: str
@@ -49,7 +49,7 @@ class Chain:
 
 
 def sequences(chains: Iterable[Chain], selection: Selection, again: bool) -> Iterator[StepSequence]:
-    """Return the steps of the selected tasks. A dev slice takes whole chains, since later tasks depend on the first."""
+    """Return the steps of the selected tasks. A dev slice takes whole chains, since later tasks depend on the first one."""
     every = list(chains)
     kept = _dev_slice(every, selection)
     refs = [(chain, number) for chain in kept for number in range(len(chain.tasks))]
@@ -94,12 +94,12 @@ def _step(chain: Chain, number: int, *, again: bool) -> Step:
 
 
 def unscored(reason: str) -> list[Score]:
-    """Return the score of a task that can't be graded, which is neither failed nor passed."""
+    """Return the score of a task that can't be graded, which counts neither as failed nor as passed."""
     return [Score(RESOLVED, None, reason, JUDGE)]
 
 
 def graded(verdict: TaskVerdict, patch: str) -> Score:
-    """Return the score of a task with the patch and the output of the tests, which pages show."""
+    """Return the score of a task with the patch and the test output, which report pages show."""
     return Score(RESOLVED, verdict.value, verdict.reason, JUDGE, evidence=_evidence(verdict, patch))
 
 
@@ -108,10 +108,10 @@ def _evidence(verdict: TaskVerdict, patch: str) -> dict[str, str]:
 
 
 def failed_session(result: SessionResult) -> str:
-    """Return why a session can't be graded, or an empty string if its folder can be graded.
+    """Return the reason why a session can't be graded, or an empty string if its folder can be graded.
 
-    An agent that used up its turns or its time had its chance, so the tests decide. A session is not graded if it could not
-    work, was stopped by the run's budget, or hung before its first turn.
+    If an agent used up its turns or its time, the tests still decide. A session is not graded if it could not work, was stopped
+    by the run's budget, or hung before its first turn.
     """
     if result.error is ErrorKind.TIMEOUT and not result.turns and not result.tool_calls:
         return "the session hung before it did anything"

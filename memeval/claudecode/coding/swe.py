@@ -1,10 +1,10 @@
 """The benchmarks `swe-bench-cl`, `swe-contextbench` and `contextbench`, which use real repositories at real commits.
 
-Tasks of a sequence share a memory. SWE-Bench-CL defines its own sequences. Elsewhere a sequence is the tasks of a
-repository in order of time. Where the data bring experience with other tasks (a condition of SWE-ContextBench), each task
-is a sequence of its own, which starts after that experience has been replayed.
+Tasks of a sequence share a memory. SWE-Bench-CL defines its own sequences. Elsewhere a sequence consists of a repository's
+tasks in chronological order. If the data include experience with other tasks (a condition of SWE-ContextBench), each task is
+a sequence of its own, which starts after the replay of that experience.
 
-For ContextBench, the scores also say which part of the needed code an agent read.
+For ContextBench, the scores also include the share of the relevant code that an agent read.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 @family("swe-contextbench")
 @family("contextbench")
 class SweTasks(Family):
-    """Coding tasks that are decided by tests. The options are those of the loader and the ones below.
+    """Coding tasks graded by tests. The options are the loader's and the following.
 
     `again` (repeat all tasks of a sequence but the last), `grading` (auto, docker, local or none), `checkouts` (folder with
     clones), `git_base` (git server for all other repositories), `python` and `recipes` (interpreter and packages of local
@@ -95,7 +95,7 @@ class SweTasks(Family):
         )
 
     def _data_need(self) -> Need:
-        """Check for the data without fetching anything."""
+        """Check that the data are available, without fetching anything."""
         try:
             replace(self._context.sources, offline=True).resolve(self._spec, self._data)
         except (DataError, ConfigError) as error:
@@ -123,7 +123,7 @@ class SweTasks(Family):
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
         """Score a task by the tests of SWE-bench.
 
-        It is unscored if they can't be run. For ContextBench, also score the code that the agent read.
+        The task is unscored if the tests can't be run. For ContextBench, the code read by the agent is also scored.
         """
         assert step.question is not None
         looked = session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
@@ -146,7 +146,7 @@ class SweTasks(Family):
         return learning.summary(records, without)
 
     def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        """Yield each task with the reason why it can't be graded on this machine, which is empty if it can be."""
+        """Yield each task with the reason why it can't be graded on this machine, an empty string if it can be."""
         for sequence in self.sequences(selection):
             for step in sequence.steps:
                 if step.kind is StepKind.TASK and step.question is not None and not step.payload["again"]:
@@ -210,7 +210,7 @@ def _group(case: Case) -> str:
 
 
 def _place(case: Case) -> tuple[int, float]:
-    """Return the sort key of a task, which is its position in the sequence if known, else its time."""
+    """Return the sort key of a task: its position in the sequence if known, else its time."""
     at = case.questions[0].at or _LONG_AGO
     return int(case.metadata.get("position", 0)), at.timestamp() if at.tzinfo else at.replace(tzinfo=UTC).timestamp()
 
@@ -232,12 +232,12 @@ _CHANGING = ("Edit", "Write")
 
 
 def session_scores(calls: Iterable[ToolCall], gold: Sequence[Block], folder: Path) -> list[Score]:
-    """Return the scores of a session. There are none if the task has no gold context."""
+    """Return the scores of a session. The result is empty if the task has no gold context."""
     return context_scores(lines_seen(calls, folder), [(file, start, end) for file, start, end in gold])
 
 
 def lines_seen(calls: Iterable[ToolCall], folder: Path) -> dict[str, set[int]]:
-    """Return the line numbers that a session read, by file relative to the checkout. Files outside the checkout are ignored."""
+    """Return the line numbers read by a session, keyed by file relative to the checkout. Files outside it are ignored."""
     seen: dict[str, set[int]] = defaultdict(set)
     for call in calls:
         path = _inside(call.arguments, folder)
