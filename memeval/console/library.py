@@ -1,4 +1,4 @@
-"""Read the results of one folder. A file is read again only if it has changed. The texts of questions are not cached."""
+"""Read the results of one folder. Files are only reread after a change. The texts of questions are not cached."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class CachedRun:
-    """A cached result file. It holds the run without texts, or the problem with the file."""
+    """A cached result file: either the run without texts, or the problem with the file."""
 
     stamp: Stamp
     run: RunResult | None
@@ -41,7 +41,7 @@ class CachedRun:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """What was sent to a model in a phase, and its reply. `error` says why there is no reply."""
+    """The messages to a model in a phase, and its reply. `error` is the reason for a missing reply."""
 
     phase: str
     model: str
@@ -52,9 +52,9 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A question with the calls of models, and the anchors of the questions before and after it ("" for none).
+    """A question with its model calls, and the anchors of the previous and next question ("" for none).
 
-    `whole` is whether texts come from run.db, and are not cut.
+    `whole` is true if texts come from run.db and are not truncated.
     """
 
     question: QuestionResult
@@ -77,7 +77,7 @@ class Library:
     # Finished runs
 
     def runs(self) -> dict[str, RunResult]:
-        """Return the newest result of every run by id. The texts of questions are left out."""
+        """Return the newest result of every run, keyed by id. The texts of questions are left out."""
         return {run_id: known.run for run_id, known in self._newest().items() if known.run is not None}
 
     def problems(self) -> list[str]:
@@ -96,7 +96,7 @@ class Library:
                 raise UnknownRunError(f"There is no result of a run '{run_id}' here.", fix="Choose one from the list.")
             key = (known.run.path, known.stamp)
             if key not in self._whole:
-                # drop the path of the run, so that files beside the result are not served
+                # drop the run's path, so that files beside the result are not served
                 self._whole[key] = replace(read_run(known.run.path), path=None)
             self._whole.move_to_end(key)
             while len(self._whole) > WHOLE_RUNS:
@@ -135,7 +135,7 @@ class Library:
             return dict(self._known)
 
     def _stamp(self, path: Path) -> Stamp | None:
-        """Return the stamp of the file, or None if the file is gone or is a link that leaves the folder."""
+        """Return the stamp of the file, or None if it is missing or is a link that leaves the folder."""
         try:
             if not path.resolve().is_relative_to(self.results.root.resolve()):
                 return None
@@ -147,7 +147,7 @@ class Library:
     # Active runs
 
     def unfinished(self) -> tuple[list[RunProgress], list[str]]:
-        """Return the runs that have a store but no result, and the errors of stores that can't be read.
+        """Return the runs with a store but no result, and the errors of unreadable stores.
 
         Active runs come before stopped ones, and newer runs before older ones.
         """
@@ -158,7 +158,7 @@ class Library:
                 continue
             try:
                 found.append(progress(folder))
-            except UnknownRunError:  # the run was removed just now
+            except UnknownRunError:  # the run was removed in the meantime
                 continue
             except RunError as error:
                 problems.append(str(error))
@@ -170,7 +170,7 @@ class Library:
         return progress(self._existing(run_id))
 
     def latest(self, run_id: str) -> tuple[list[QuestionResult], list[str]]:
-        """Return the questions of a run on which it worked last, the newest first, and the errors of unreadable ones.
+        """Return the most recently processed questions of a run, newest first, and the errors of unreadable ones.
 
         Raises RunError if the store can't be read at all.
         """
@@ -185,7 +185,7 @@ class Library:
         return found, problems
 
     def question(self, run_id: str, place: str) -> Detail:
-        """Return a question of a run with all that was sent to models and replied, as far as it is stored.
+        """Return a question of a run with the stored prompts and replies of its model calls.
 
         `place` is the anchor of the question. Raises RunError.
         """
@@ -225,7 +225,7 @@ def _question(store: RunStore, row: QuestionRow) -> QuestionResult:
 
 
 def model_calls(store: RunStore, case_id: str, question_id: str) -> list[ModelCall]:
-    """Return what was sent to models and replied for a question: sessions of a client, then calls by phase."""
+    """Return the prompts and replies of a question: client sessions first, then model calls by phase."""
     records = [
         record
         for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)
@@ -250,7 +250,7 @@ def _call(phase: Phase, data: Mapping[str, Any]) -> ModelCall:
 
 
 def _session(payload: Mapping[str, Any]) -> ModelCall:
-    """Describe a session of a client: what memory gave it, its prompt and its tools, with the beginning of each text."""
+    """Describe a client session: the texts from memory, its prompt and its tools, each truncated."""
     session = payload["trajectory"]
     given = [(f"memory ({one['via']})", str(one["text"])) for one in session["injected"]["items"]]
     tools = [(f"tool {one['name']}", f"{one['arguments']}\n{one['result']}") for one in session["calls"]]

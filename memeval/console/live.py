@@ -1,4 +1,4 @@
-"""Read the progress of a run without writing to it, whichever process runs it."""
+"""Read the progress of a run without writing to it, regardless of the process that runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNNING, FINISHED, STOPPED = "running", "finished", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
-    """The progress of a phase, with the number of completed items (including failed ones) and the total."""
+    """The progress of a phase: the number of completed items, including failed ones, and the total."""
 
     phase: str
     done: int
@@ -31,7 +31,7 @@ class PhaseProgress:
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """Progress of a run.
+    """The progress of a run.
 
     `note` has the first metric so far with its interval. `cost` is the amount paid so far ("" for nothing). `parts` counts
     ingested sessions. `older` says that an older version made the run.
@@ -55,7 +55,7 @@ class RunProgress:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[RunStore]:
-    """Open the store of a run for reading. Raises RunError, also for content that is damaged."""
+    """Open a run's store for reading. Raises RunError, also for damaged content."""
     if not (folder / "run.db").exists():
         raise UnknownRunError(f"There is no run '{folder.name}' here.", fix="Choose one from the list.")
     try:
@@ -72,7 +72,7 @@ def progress(folder: Path) -> RunProgress:
     """Return the progress of the run in a folder. Raises RunError if the run can't be read."""
     running = is_running(
         folder
-    )  # checked first, so that a run that ends meanwhile is shown as running once more and never as stopped
+    )  # checked first, so that a run that ends in the meantime is shown as running once more rather than as stopped
     with reading(folder) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None

@@ -48,7 +48,7 @@ LIBRARIES = 4
 POLL_SECONDS = 1.0
 BEAT_SECONDS = 15.0
 STREAM_SECONDS = 1800.0
-"""Maximum duration of an event stream; the browser reconnects by itself."""
+"""Maximum duration of an event stream. The browser reconnects automatically."""
 LONGEST_ID = 151
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 async def ask(work: Callable[..., T], *values: Any) -> T:
-    """Run blocking work in a thread, and convert its errors to errors of the console."""
+    """Run blocking work in a thread, converting its errors to the console's errors."""
     try:
         return await asyncio.to_thread(work, *values)
     except UnknownRunError as error:
@@ -66,7 +66,7 @@ async def ask(work: Callable[..., T], *values: Any) -> T:
 
 
 class Results:
-    """The request handlers, with a cache of a few results folders. `catalog` finds the benchmarks with published figures."""
+    """The request handlers, with a cache of a few results folders. `catalog` provides the benchmarks' published figures."""
 
     def __init__(self, catalog: Callable[[], Catalog] = Catalog.default) -> None:
         self._catalog = catalog
@@ -103,7 +103,7 @@ class Results:
         )  # fmt: skip
 
     async def board(self, ctx: Context) -> Reply:
-        """Show comparable runs with a chart, each provider over versions, and figures that others published."""
+        """Show comparable runs with a chart, each provider across versions, and figures published by others."""
         library, wanted = self._library(ctx), ctx.query.required("board", limit=LONGEST_ID)
         runs = await ask(library.runs)
         board = next((one for one in boards(runs.values()) if one.id == wanted), None)
@@ -154,7 +154,7 @@ class Results:
         return await ctx.page("results/live.html", progress=now, latest=rows, problems=problems)
 
     async def question(self, ctx: Context) -> Reply:
-        """Show a question with its answer, what was retrieved, and each prompt and reply of the answering model and the judge."""
+        """Show a question with its answer, the retrieved passages, and the prompts and replies of answering model and judge."""
         library, name = self._library(ctx), ctx.path["run"]
         detail = await ask(library.question, name, ctx.path["question"])
         runs = await ask(library.runs)
@@ -231,7 +231,7 @@ _FAR = float("inf")
 
 
 def _in_order(ctx: Context, questions: list[QuestionResult], metric: str | None) -> list[QuestionResult]:
-    """Return the questions in the chosen order. Those without a value come last."""
+    """Return the questions in the chosen order, with those without a value last."""
     order = ctx.query.choice("order", ORDERS, "")
 
     def key(question: QuestionResult) -> float:
@@ -252,7 +252,7 @@ def _run_filters(ctx: Context) -> dict[str, str]:
 
 
 def _chosen(ctx: Context, runs: Iterable[RunResult]) -> frozenset[str]:
-    """Return the ids of the runs that pass the filters."""
+    """Return the ids of the runs that match the filters."""
     wanted = _run_filters(ctx)
     words = wanted["words"].casefold().split()
     return frozenset(
@@ -269,7 +269,7 @@ def _about(run: RunResult) -> str:
 
 
 def _listed(ctx: Context, board: Board, chosen: frozenset[str]) -> dict[str, Any]:
-    """Return a board with its table of the chosen runs. The gain is over a run without memory, chosen or not."""
+    """Return a board with the table of the selected runs. The gain is over a run without memory, whether selected or not."""
     table = leaderboard(board.runs)
     rows = tuple(row for row in table.rows if row[0] in chosen)
     return {"id": board.id, "heading": board.heading, "table": _sorted(ctx, Table(table.columns, rows, table.numbers))}
@@ -281,7 +281,7 @@ def _sorted(ctx: Context, table: Table) -> Table:
 
 
 def _facts(board: Board) -> list[tuple[str, str]]:
-    """Return what the runs share. Hashes of prompts only tell boards apart."""
+    """Return the values shared by all runs. Prompt hashes only distinguish boards."""
     return [part for part in board.parts if part[0] != "judge prompts"]
 
 
@@ -299,7 +299,7 @@ def _more(run_id: str, question: QuestionResult) -> Html:
 
 
 def _so_far(question: QuestionResult) -> str:
-    """Describe what is known of a question of a running run."""
+    """Describe what is known so far about a question of an active run."""
     name = headline(name for name, entry in question.scores.items() if entry.value is not None)
     if question.status == "failed":
         return "failed"
@@ -309,12 +309,12 @@ def _so_far(question: QuestionResult) -> str:
 
 
 def _without_names(table: Table) -> Table:
-    """Drop the columns of names, because the heading has the names."""
+    """Drop the name columns, because the heading contains the names."""
     return Table(table.columns[2:], tuple(row[2:] for row in table.rows), table.numbers)
 
 
 def _linked(runs: dict[str, RunResult]) -> frozenset[str]:
-    """Return the run ids that are valid in a URL."""
+    """Return the run ids that can be used in a URL."""
     return frozenset(run_id for run_id in runs if _PLAIN.fullmatch(run_id))
 
 

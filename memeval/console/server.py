@@ -1,6 +1,6 @@
 """Serve the Results pages without memoryd's daemon, for `memeval serve`.
 
-The application, its sessions and its security are those of memoryd's console. Nothing in the results folder is written.
+The application, its sessions and its security are those of memoryd's console. The results folder is never written to.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def application(sessions: Sessions, port: int, catalog: Callable[[], Catalog], failing: Callable[[str], None]) -> AsgiApp:
-    """Build the application. `failing` is called with a line about each unexpected error."""
+    """Build the application. `failing` is called with one line for each unexpected error."""
 
     async def call(method: str, params: Mapping[str, Any], *, use: bool = True) -> dict[str, Any]:
         raise NotFoundError("These pages show results only.", fix="Memories are shown by: memoryd console")
@@ -47,7 +47,7 @@ async def _home(ctx: Context) -> Reply:
 
 
 class ResultsServer:
-    """The server of one results folder on loopback. Port 0 selects a free port."""
+    """The server of one results folder on a loopback address. Port 0 selects a free port."""
 
     def __init__(self, folder: Path, port: int, catalog: Callable[[], Catalog], failing: Callable[[str], None]) -> None:
         self._folder = folder
@@ -66,7 +66,7 @@ class ResultsServer:
         logging.getLogger("memoryd.console").addHandler(logging.NullHandler())  # `failing` reports errors in one line
 
     def link(self) -> str:
-        """Return a new link, which works once, within `LINK_SECONDS`."""
+        """Return a new one-time link, which is valid for `LINK_SECONDS`."""
         ticket = self._sessions.issue(results=str(self._folder.resolve()))
         return f"http://{LOOPBACK}:{self.port}/open?ticket={ticket}"
 

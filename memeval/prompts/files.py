@@ -1,4 +1,4 @@
-"""Find prompts, read them and fill them in."""
+"""Find, read and fill in prompts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """The first 16 hexadecimal digits of the SHA-256 of the text, which are recorded with every result."""
+        """Return the first 16 hexadecimal digits of the text's SHA-256, which are recorded with every result."""
         parts = (self.system, self.user, *(["by_time"] if self.by_time else []))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -100,8 +100,7 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
     Inline text is any text that contains a placeholder, or a sentence. If a sentence is the prompt of a judge or an answer
     ("Answer yes if correct, no otherwise."), the values that it needs are appended to it.
 
-    Built-in names are those of the files (`longmemeval/judge.temporal`), or the same names with dashes
-    (`longmemeval-judge-temporal`).
+    A built-in name is a file name (`longmemeval/judge.temporal`), or the same name with dashes (`longmemeval-judge-temporal`).
 
     Paths are relative to `base`, or to the working directory. Raises a ConfigError that names the file and line.
     """
@@ -125,7 +124,7 @@ def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
 
 
 def _is_sentence(reference: str, base: Path | None) -> bool:
-    """Return whether a reference is inline text, and not the name of a file that may be missing."""
+    """Return whether a reference is inline text rather than the name of a possibly missing file."""
     words = reference.split()
     return (
         len(words) > 2 and not reference.strip().endswith((".md", ".txt")) and not ((base or Path()) / reference[:200]).is_file()
@@ -163,7 +162,7 @@ def _parse(kind: str, name: str, text: str) -> Prompt:
 
 
 def _split_header(text: str) -> tuple[dict[str, str], str, int]:
-    """Split a file into the values of its header, its body, and the number of lines before the body."""
+    """Split a file into its header values, its body, and the number of lines before the body."""
     head, separator, body = text.partition("\n---\n")
     lines = head.splitlines()
     if not separator or not all(re.match(r"(source|licence|order):", line) for line in lines):

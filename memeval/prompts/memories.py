@@ -1,4 +1,4 @@
-"""Format retrieved passages for a prompt, and parse them again (for the `extractive` model)."""
+"""Format retrieved passages for a prompt, and parse them again for the `extractive` model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ QUESTION = "question"
 
 
 def format_memories(retrieved: Sequence[Retrieved], *, as_json: bool = False, by_time: bool = False) -> str:
-    """Format passages as text, or as a JSON list of {"date", "text"}. They are listed best first or in time order.
+    """Format passages as text, or as a JSON list of {"date", "text"}, either best first or in chronological order.
 
-    In time order, passages without a date come last, ordered by rank.
+    In chronological order, passages without a date come last, ordered by rank.
     """
     pieces = sorted(retrieved, key=lambda piece: _when(piece.at)) if by_time else list(retrieved)
     if as_json:
@@ -26,7 +26,7 @@ def format_memories(retrieved: Sequence[Retrieved], *, as_json: bool = False, by
 
 
 def shown_date(at: datetime | None) -> str:
-    """Format a date as `2023-05-20 (Sat) 02:21`, or return "" if there is none. The format doesn't depend on the locale."""
+    """Format a date as `2023-05-20 (Sat) 02:21`, or return "" if there is none. The format is independent of the locale."""
     if at is None:
         return ""
     day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[at.weekday()]
@@ -34,7 +34,7 @@ def shown_date(at: datetime | None) -> str:
 
 
 def tagged(tag: str, text: str) -> str:
-    """Return the stripped text between the first `<tag>` and the last `</tag>`. It is empty if there is no such tag."""
+    """Return the stripped text between the first `<tag>` and the last `</tag>`, or an empty string if there is no such tag."""
     found = re.search(rf"<{tag}>\n?(.*)</{tag}>", text, re.DOTALL)
     return found.group(1).strip() if found else ""
 

@@ -1,7 +1,7 @@
 """Judge prompts of official code, read from the user's copy of it. None of their text is part of this project.
 
 A benchmark's file names the code at a commit with its SHA-256 (`judge.options.official`); it is fetched into the cache like
-data. A result has the benchmark's name only with that code, and with the model that the paper or the code judges with.
+data. A result has the benchmark's name only with that code, and with the judge model of the paper or the code.
 Each reader turns the files of one protocol into prompts by key; the judge chooses the key of a question.
 """
 
@@ -30,7 +30,7 @@ class Official:
     max_tokens: int | None = None
 
     def is_model(self, answered: str) -> bool:
-        """Return whether the model that answered is the pinned one or a dated snapshot of it."""
+        """Return whether the answering model is the pinned one or a dated snapshot of it."""
         name = answered.rpartition("/")[2]
         return bool(self.model) and (name == self.model or bool(re.fullmatch(re.escape(self.model) + r"-\d{4}-\d\d-\d\d", name)))
 
@@ -77,7 +77,7 @@ def _locomo_plus(files: Sequence[Path]) -> Prompts:
 
 
 def _beam(files: Sequence[Path]) -> Prompts:
-    """Read the judge of prompts.py, and the prompt with which compute_metrics.py compares events.
+    """Read the judge of prompts.py, and the event comparison prompt of compute_metrics.py.
 
     The official code never fills in the judge's `<question>`.
     """
@@ -90,7 +90,7 @@ def _beam(files: Sequence[Path]) -> Prompts:
 
 
 def _same_event(script: Path) -> tuple[str, str]:
-    """Read the system text and the user text of `llm_equivalence`."""
+    """Read the system and user texts of `llm_equivalence`."""
     found = next(
         (node for node in ast.walk(_parsed(script)) if isinstance(node, ast.FunctionDef) and node.name == "llm_equivalence"), None
     )
@@ -107,7 +107,7 @@ def _is_content(key: ast.expr | None) -> bool:
 
 
 def _template(node: ast.expr) -> str:
-    """Return the text of a string literal. The names in an f-string are kept as placeholders."""
+    """Return the text of a string literal. Names in an f-string are kept as placeholders."""
     if isinstance(node, ast.JoinedStr):
         return "".join(_template(part) for part in node.values)
     if isinstance(node, ast.FormattedValue):
@@ -120,7 +120,7 @@ _CONVOMEM = ("default", "rubric", "temporal", "user_1", "user_n", "abstention")
 
 
 def _convomem(files: Sequence[Path]) -> Prompts:
-    """Read the judges of AnsweringEvaluation.scala in the order of that file, with their guidelines."""
+    """Read the judges of AnsweringEvaluation.scala with their guidelines, in file order."""
     (script,) = files
     texts: list[str] = []
     guidelines = ""
@@ -159,7 +159,7 @@ def _memoryagentbench(files: Sequence[Path]) -> Prompts:
 
 
 def _longmemeval_v2(files: Sequence[Path]) -> Prompts:
-    """Read the two judges of qa_eval_metrics.py. The system text is a constant there, and a function builds the user text."""
+    """Read the two judges of qa_eval_metrics.py. Their system text is a constant, and a function builds the user text."""
     (script,) = files
     names = {
         "question_text": "question", "reference_answer": "answer",
@@ -204,7 +204,7 @@ def _parsed(script: Path) -> ast.Module:
 
 
 def _value(script: Path, name: str) -> object:
-    """Return the literal that is assigned to a name in the module. The last assignment wins, as at run time."""
+    """Return the literal assigned to a name in the module. The last assignment wins, as at run time."""
     found = None
     for node in _parsed(script).body:
         if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
@@ -235,7 +235,7 @@ def _in_order(text: str, values: Sequence[str]) -> str:
 
 
 def _formatted(text: str, names: Mapping[str, str]) -> str:
-    """Convert a `str.format` template to our placeholder names, and replace doubled braces with single ones."""
+    """Convert a `str.format` template to our placeholder names, unescaping doubled braces."""
 
     def one(match: re.Match[str]) -> str:
         if match[1] is None:

@@ -16,13 +16,13 @@ from memeval.results.files import ResultsDir
 from memeval.specs import PublishedSpec
 
 NOTHING = "none"
-"""The provider without memory."""
+"""The provider that has no memory."""
 _FREE = ("asked for", "threshold", "prepared")
-"""Settings that may differ between a memory and no memory, since the latter retrieves nothing."""
+"""Settings that may differ between a run with memory and one without, since the latter retrieves nothing."""
 
 
 def baseline_of(run: RunResult, others: Iterable[RunResult]) -> RunResult | None:
-    """Return the newest run without memory that has the same questions, answering model and judge."""
+    """Return the newest run without memory that has the same questions, answering model and judge, or None."""
     if run.provider == NOTHING or not run.answering_model:
         return None
     wanted = _parts(run)
@@ -54,31 +54,34 @@ def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
             try:
                 found.append(read_run(path))
             except RunError:
-                continue  # `memeval html` reports it
+                continue  # reported by `memeval html`
     return found
 
 
 def gain_row(gain: AccuracyGain) -> tuple[str, str, str]:
-    """Format the gain as a row for the table of figures of the whole run."""
+    """Format the gain as a row for the run's table of overall figures."""
     left = f", {gain.left_out} in one run only" if gain.left_out else ""
     detail = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"
     return ("accuracy gain", f"{100 * gain.gain:+.1f}", detail)
 
 
 def targets_of(run: RunResult) -> dict[str, float]:
-    """Return the targets that the benchmark's file had at the time of the run."""
+    """Return the benchmark's targets at the time of the run."""
     found = run.find("benchmark", "spec", "targets")
     return {str(name): float(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
 
 
 def missed(run: RunResult) -> list[str]:
-    """Return the metrics that are below their target. A metric without a value counts as missed."""
+    """Return the metrics below their target. A metric without a value counts as missed."""
     reached = {name: value for name in targets_of(run) if (value := _value(run, name)) is not None}
     return [name for name, target in targets_of(run).items() if name not in reached or reached[name] < target]
 
 
 def targets_table(run: RunResult) -> Table:
-    """Tabulate each target with the value and whether it was reached. That is undecided if the interval contains the target."""
+    """Tabulate each target with the value and whether it was reached.
+
+    The result is undecided if the interval contains the target.
+    """
     rows = []
     for name, target in targets_of(run).items():
         value = _value(run, name)
@@ -97,7 +100,7 @@ def _value(run: RunResult, metric: str) -> float | None:
 
 
 def published_of(catalog: Catalog, benchmark: str) -> tuple[PublishedSpec, ...]:
-    """Return the published figures in the benchmark's file. There are none if the file is not available."""
+    """Return the published figures from the benchmark's file, or nothing if the file is unavailable."""
     try:
         return catalog.benchmark(benchmark).published
     except ConfigError:
@@ -114,14 +117,14 @@ PUBLISHED_NOTE = "Figures of others: other models, judges or questions than here
 
 
 def version_of(run: RunResult) -> str:
-    """Return the version and commit of the program that made a run."""
+    """Return the version and commit of the program that produced a run."""
     version = str(run.find("provenance", "memeval_version") or "")
     commit = str(run.find("provenance", "git", "commit") or "")[:9]
     return " ".join(part for part in (version, commit) if part) or NONE
 
 
 def trends(runs: Iterable[RunResult]) -> list[list[RunResult]]:
-    """Group comparable runs of one provider in order of time. Groups with a single run are dropped."""
+    """Group comparable runs of one provider in chronological order. Groups with a single run are dropped."""
     grouped: dict[tuple[object, ...], list[RunResult]] = {}
     for run in runs:
         if not run.fault and run.primary is not None:

@@ -1,4 +1,4 @@
-"""Group comparable runs, which differ only in the memory system and the answering model.
+"""Group comparable runs, which differ only in memory system and answering model.
 
 All runs on a board have the same benchmark, data file, selection of questions, target variant, granularity, judge and cut-offs.
 """
@@ -22,7 +22,7 @@ Part = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Comparable runs and the values that they share.
+    """Comparable runs and the values they share.
 
     `title` omits the values that all boards in a list share. `heading` is the title with judge, target variant and granularity.
     """
@@ -35,7 +35,7 @@ class Board:
 
     @property
     def id(self) -> str:
-        """Return a short id, which is the same for all later runs of the board."""
+        """Return a short id, which stays the same when the board gets further runs."""
         return sha256(json.dumps([self.benchmark, self.parts]).encode()).hexdigest()[:12]
 
 
@@ -51,12 +51,12 @@ def protocol(run: RunResult) -> str:
 
 
 def board_of(runs: Iterable[RunResult], run_id: str) -> Board | None:
-    """Return the board of a run, or None if it is on none because it measured nothing."""
+    """Return the board of a run, or None if the run measured nothing."""
     return next((board for board in boards(runs) if any(run.run_id == run_id for run in board.runs)), None)
 
 
 def boards(runs: Iterable[RunResult]) -> list[Board]:
-    """Group runs into boards by benchmark, those with the most questions first, else in order of appearance.
+    """Group runs into boards by benchmark, ordered by the number of questions, largest first, then by order of appearance.
 
     Broken runs are skipped. Titles name the differences between boards.
     """
@@ -70,12 +70,12 @@ def boards(runs: Iterable[RunResult]) -> list[Board]:
 
 
 def _fewest_last(board: tuple[tuple[Part, ...], list[RunResult]]) -> int:
-    """Return the sort key that keeps a board of two questions from standing above one of five hundred."""
+    """Return the sort key that lists larger boards first, so that a board of two questions never precedes one of five hundred."""
     return -len(board[1][0].questions)
 
 
 def board_parts(run: RunResult) -> tuple[Part, ...]:
-    """Return the named values that must be equal between runs of a board."""
+    """Return the named values that must be equal for all runs of a board."""
     selection = {name: value for name, value in _settings(run, "selection").items() if name in _SELECTION and value}
     judges = run.find("models", "judges")
     prompts = json.dumps(judges, sort_keys=True) if judges else ""
@@ -96,7 +96,7 @@ def board_parts(run: RunResult) -> tuple[Part, ...]:
 
 
 def _prepared(run: RunResult) -> str:
-    """Describe how the benchmark's file prepared sessions before ingestion."""
+    """Describe the preparation of sessions before ingestion, from the benchmark's file."""
     made = {key: said for key in ("chunking", "preprocessing") if (said := run.find("benchmark", "spec", key))}
     return json.dumps(made, sort_keys=True) if made else ""
 
@@ -120,15 +120,15 @@ def _titled(benchmark: str, groups: dict[tuple[Part, ...], list[RunResult]]) -> 
 
 
 def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:
-    """Return the parts of the first key that differ in another key."""
+    """Return the parts of the first key with a different value in any other key."""
     return [part for part in keys[0] if any(part not in other for other in keys[1:])] if keys else []
 
 
 def suite_table(suite: SuiteSpec, runs: Iterable[RunResult]) -> Table:
     """Tabulate a suite: a row for each provider and answering model, a column for each entry, and the mean over all entries.
 
-    A cell is the value in per cent with its interval, from the latest run. Runs of other versions must be left out by the
-    caller. Raises RunError if the runs of an entry differ in more than the system.
+    A cell is the value in per cent with its interval, from the latest run. The caller must leave out runs of other versions.
+    Raises RunError if the runs of an entry differ in more than the system.
     """
     names = [entry.name for entry in suite.entries]
     latest = _latest_by_system(suite, runs)
@@ -144,7 +144,7 @@ def suite_table(suite: SuiteSpec, runs: Iterable[RunResult]) -> Table:
 
 
 def _latest_by_system(suite: SuiteSpec, runs: Iterable[RunResult]) -> dict[tuple[str, str], dict[str, RunResult]]:
-    """Return the latest run of each entry by provider and answering model. Runs without a model go with each model."""
+    """Return the latest run of each entry by provider and answering model. Runs without a model are included for every model."""
     latest: dict[tuple[str, str], dict[str, RunResult]] = {}
     for run in sorted((run for run in runs if not run.fault), key=lambda run: run.finished_at):
         latest.setdefault((run.provider, run.answering_model), {})[run.setting("suite_entry")] = run
@@ -176,7 +176,7 @@ def _suite_cell(entry: SuiteEntrySpec, run: RunResult | None) -> str:
 
 
 def _suite_mean(suite: SuiteSpec, found: Mapping[str, RunResult]) -> str:
-    """Return the mean over all entries, or a dash if one is missing, because a mean over fewer is another figure."""
+    """Return the mean over all entries, or a dash if one is missing, because a mean over fewer would not be comparable."""
     cells = [_suite_value(entry, found.get(entry.name)) for entry in suite.entries]
     values = [cell.value for cell in cells if cell is not None and cell.value is not None]
     return percent(sum(values) / len(values)) if len(values) == len(cells) else NONE

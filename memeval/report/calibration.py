@@ -10,7 +10,7 @@ from memeval.stats.calibration import Calibration, JudgedAnswer, bins, calibrate
 
 
 def judged_answers(run: RunResult, metric: str = "") -> list[JudgedAnswer]:
-    """Return the answers of a run with their confidence and value.
+    """Return a run's answers with their confidence and value.
 
     Raises RunError if the run has no confidences or withheld answers.
     """
@@ -39,13 +39,13 @@ def judged_answers(run: RunResult, metric: str = "") -> list[JudgedAnswer]:
 
 
 def calibration_of(run: RunResult, metric: str = "") -> tuple[Calibration, list[JudgedAnswer]]:
-    """Return the calibration and the answers on which it is based."""
+    """Return the calibration and the underlying answers."""
     answers = judged_answers(run, metric)
     return calibrate(answers), answers
 
 
 def calibration_table(made: Calibration) -> Table:
-    """Tabulate the calibration with one figure per line."""
+    """Tabulate the calibration, one figure per line."""
     rows = (
         ("questions", str(made.questions)),
         ("mean confidence %", percent(made.confidence)),
@@ -72,7 +72,7 @@ def bins_table(answers: list[JudgedAnswer]) -> Table:
 def advice(made: Calibration) -> str:
     """Recommend a threshold for other questions.
 
-    None is recommended unless it helps on questions that were not used to choose it.
+    It is recommended only if it helps on questions that were not used to choose it.
     """
     if made.held_out is not None and made.held_out > made.value and made.threshold > 0:
         return f"--abstain-below {made.threshold:.2f}"

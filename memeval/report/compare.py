@@ -20,9 +20,9 @@ OUTCOMES = ("win", "loss", "tie", "left out")
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """The comparison of the first run with the second by one metric. `p` is the p-value of `stats.Comparison.test`.
+    """The comparison of two runs by one metric. `p` is the p-value of `stats.Comparison.test`.
 
-    `p_holm` is corrected over all rows of the comparison. `pair` is None if no question is scored in both runs.
+    `p_holm` is corrected over all rows of the comparison. `pair` is None if the runs have no scored question in common.
     """
 
     first: str
@@ -35,7 +35,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """The comparisons of all pairs of several runs. `warnings` names differences that make the runs hard to compare."""
+    """Comparisons of all pairs of several runs. `warnings` lists differences that make the runs hard to compare."""
 
     runs: tuple[str, ...]
     rows: tuple[MetricRow, ...]
@@ -88,7 +88,7 @@ def _corrected(rows: Sequence[MetricRow]) -> list[MetricRow]:
 
 
 def warnings(runs: Sequence[RunResult]) -> list[str]:
-    """Describe differences between runs beyond the system under test."""
+    """Describe the differences between runs other than the system under test."""
     messages = []
     for name, values in (
         ("data", [run.data_hash for run in runs]),
@@ -120,7 +120,7 @@ def few_clusters(clusters: int | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPair:
-    """One question in both runs. `outcome` is a win, loss or tie of the first run, or "left out"."""
+    """A question in both runs. `outcome` is a win, loss or tie of the first run, or "left out"."""
 
     key: str
     type: str
@@ -131,7 +131,7 @@ class QuestionPair:
 
 
 def question_pairs(first: RunResult, second: RunResult, metric: str) -> list[QuestionPair]:
-    """Pair the questions of both runs as `compare` counts them. Wins come first, then losses, ties and omitted questions."""
+    """Pair the questions of both runs, counted as in `compare`. Wins come first, then losses, ties and omitted questions."""
     left, right = first.values(metric), second.values(metric)
     asked = {question.key: question for run in (second, first) for question in run.questions}
     pairs = [
@@ -148,7 +148,7 @@ def _outcome(first: float | None, second: float | None) -> str:
 
 
 def question_table(pairs: Sequence[QuestionPair], first: str, second: str) -> Table:
-    """Return a table with one line per question."""
+    """Tabulate the pairs with one line per question."""
     columns = ("question", "type", first, second, "outcome", "asked")
     rows = [(one.key, one.type, _value(one.first), _value(one.second), one.outcome, one.text) for one in pairs]
     return Table(columns, tuple(rows), frozenset({first, second}))
@@ -159,7 +159,7 @@ def _value(value: float | None) -> str:
 
 
 def comparison_table(comparison: RunComparison) -> Table:
-    """Return a table with one line per pair and metric. Shares are in per cent and differences in percentage points."""
+    """Tabulate the comparison, one line per pair and metric. Shares are in per cent and differences in percentage points."""
     columns = ("first", "second", "metric", "questions", "left out", "first %", "second %", "difference", "95 % interval",
                "wins", "losses", "ties", "p", "p (Holm)")  # fmt: skip
     return Table(columns, tuple(_cells(one) for one in comparison.rows), frozenset(columns[3:]))
@@ -192,7 +192,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """The comparison of a run with a baseline, and the rows in which the run is significantly worse."""
+    """The comparison of a run with a baseline, and the rows with a significant drop."""
 
     comparison: RunComparison
     drops: tuple[MetricRow, ...]
@@ -214,7 +214,7 @@ def regress(
     tolerance: float = 0.0,
     seed: int = stats.SEED,
 ) -> Regression:
-    """Check for drops that are greater than `tolerance` (a share) and have a Holm-corrected p-value below `alpha`.
+    """Check for drops greater than `tolerance` (a share) with a Holm-corrected p-value below `alpha`.
 
     Raises RunError if a metric can't be compared, because a check without data must not pass.
     """
@@ -231,7 +231,7 @@ def regress(
 
 
 def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
-    """Return the metric of the baseline. Raises RunError if the run lacks it, rather than choosing another one."""
+    """Return the baseline's metric. Raises RunError if the run lacks it, instead of choosing another one."""
     name = baseline.primary
     if name is None:
         raise RunError(f"The baseline {baseline.run_id} has no metric with a value.", fix="Name another baseline.")
@@ -248,12 +248,15 @@ def _is_regression(row: MetricRow, alpha: float, tolerance: float) -> bool:
 
 
 def baselines_path(results: ResultsDir) -> Path:
-    """Return the file that stores the names of baselines."""
+    """Return the file that stores the named baselines."""
     return results.root / "baselines.json"
 
 
 def baselines(results: ResultsDir) -> dict[str, str]:
-    """Return the result file of each baseline by name, relative to the results folder. Raises RunError if the list is broken."""
+    """Return the result file of each baseline by name, relative to the results folder.
+
+    Raises RunError if the list is malformed.
+    """
     path = baselines_path(results)
     if not path.exists():
         return {}
@@ -269,7 +272,7 @@ def baselines(results: ResultsDir) -> dict[str, str]:
 def set_baseline(results: ResultsDir, name: str, run: str) -> str:
     """Store a run's result file as a baseline under a name, and return the file's path.
 
-    An existing baseline of that name is replaced. Raises RunError.
+    An existing baseline with that name is replaced. Raises RunError.
     """
     if not name or name != name.strip():
         raise RunError(f"{name!r} is not a valid baseline name.", fix="Give a word, such as main.")
@@ -294,7 +297,7 @@ def result_path(results: ResultsDir, run: str) -> str:
 
 
 def load_baseline(results: ResultsDir, name: str) -> RunResult:
-    """Load the run that a baseline names. Raises RunError with the known names if there is no such baseline."""
+    """Load the run of a named baseline. Raises RunError with the known names if there is no such baseline."""
     known = baselines(results)
     if name in known:
         return load_run(results, str(results.root / known[name]))

@@ -20,7 +20,7 @@ from memeval.results.files import ResultsDir
 def export(run: RunResult, form: str, level: str = "") -> str:
     """Export the run as text with a final newline. Raises RunError for an unknown format.
 
-    `level` is that of the documents in the formats of TREC, which is session or turn. By default it is what was retrieved.
+    `level` is the document level in the TREC formats, session or turn. The default is the level of the retrieved passages.
     """
     if form not in FORMATS:
         raise RunError(f"The format {form!r} is not known.", fix=f"Known: {', '.join(FORMATS)}.")
@@ -34,7 +34,7 @@ def _dumps(value: Any, indent: int | None = None) -> str:
 
 
 def as_json(run: RunResult) -> str:
-    """Return the result file's content."""
+    """Return the content of the result file."""
     return _dumps(run.data, 1)
 
 
@@ -46,14 +46,14 @@ def as_jsonl(run: RunResult) -> str:
 def as_csv(run: RunResult) -> str:
     """Return CSV with a row per question and a column per metric.
 
-    An empty cell is unscored, skipped or failed, see its status.
+    An empty cell is unscored, skipped or failed; its status column says which.
     """
     columns = (*_FIXED, *run.metric_names)
     return write_csv(columns, [[_cell(_flat(run, question)[name]) for name in columns] for question in run.questions])
 
 
 def as_markdown(run: RunResult) -> str:
-    """Return Markdown with a heading, all metrics, the main metric by type, and the figures of the whole run."""
+    """Return Markdown with a heading, all metrics, the main metric by type, and the run's overall figures."""
     tables = [metrics_table(run), types_table(run), whole_table(run), phases_table(run)]
     return run_heading(run) + "".join("\n" + table.markdown() for table in tables if table.rows)
 
@@ -67,15 +67,15 @@ def as_hypotheses(run: RunResult) -> str:
 
 
 def as_latex(run: RunResult) -> str:
-    """Return the table of all metrics for a LaTeX document that uses the package booktabs."""
+    """Return the table of all metrics as LaTeX that requires the package booktabs."""
     return metrics_table(run).latex()
 
 
 def trec_run(run: RunResult, level: str) -> str:
-    """Return the rankings in TREC's format for runs, which trec_eval and ir_measures read.
+    """Return the rankings in TREC's run format, which trec_eval and ir_measures read.
 
-    A score counts down from the first rank, because trec_eval sorts by score and breaks ties by name. Raises RunError for a
-    target variant whose documents are not sessions or turns.
+    Scores decrease with the rank, because trec_eval sorts by score and breaks ties by name. Raises RunError for a target
+    variant with documents other than sessions or turns.
     """
     _check_documents(run)
     tag = _trec_name(run.provider)
@@ -88,7 +88,7 @@ def trec_run(run: RunResult, level: str) -> str:
 
 
 def trec_qrels(run: RunResult, level: str) -> str:
-    """Return the evidence in TREC's format for relevance judgements. Raises RunError if the run has none."""
+    """Return the evidence in TREC's format for relevance judgements. Raises RunError if the run has no evidence."""
     _check_documents(run)
     lines = [
         f"{_trec_name(question.key)} 0 {_trec_name(name)} 1\n"
@@ -123,7 +123,7 @@ def _some(lines: list[str], run: RunResult, otherwise: str) -> str:
 
 
 def as_scores(run: RunResult) -> str:
-    """Return the value of every metric for each question, without any text, as `memeval verify` reads it."""
+    """Return the value of every metric for each question, without any text, in the format read by `memeval verify`."""
     return scores_text(scores_of(run))
 
 
@@ -158,7 +158,7 @@ def result_files(results: ResultsDir) -> list[Path]:
 
 
 def ledger_table(results: ResultsDir, *, last: int | None = None) -> Table:
-    """Tabulate the ledger with one line per finished run, the newest last. `last` limits the number of lines."""
+    """Tabulate the ledger, one line per finished run, newest last. `last` limits the number of lines."""
     columns = ("finished", "benchmark", "provider", "questions", "metric", "value %", "cost", "commit", "run")
     lines = list(results.ledger_lines())
     rows = [_row(line) for line in (lines[-last:] if last else lines)]

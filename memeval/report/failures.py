@@ -1,4 +1,4 @@
-"""List the questions that a run got wrong, and the cause if it is known."""
+"""List the questions that a run got wrong, with the cause if it is known."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from memeval.report.runs import QuestionResult, RunResult, primary_metric
 from memeval.report.table import Table
 
 THRESHOLD = 0.5
-"""Values below it are failures: a no for yes/no metrics, less than half right for F1."""
+"""Values below this threshold are failures: a no for yes/no metrics, less than half right for F1."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedQuestion:
-    """A question and its kind of failure, which is failed (with the error), unscored, or wrong.
+    """A question and its kind of failure: failed (with the error), unscored, or wrong.
 
     `retrieval` says whether all, part or none of the evidence was found, or that this is unknown.
     """
@@ -28,7 +28,7 @@ class FailedQuestion:
 
 
 def failures(run: RunResult, metric: str = "", *, threshold: float = THRESHOLD) -> list[FailedQuestion]:
-    """Return failed questions first, then unscored ones, then wrong ones with the worst first.
+    """Return failed questions first, then unscored ones, then wrong ones, worst first.
 
     Raises RunError if there is no metric.
     """
@@ -54,7 +54,7 @@ def _failure(question: QuestionResult, metric: str, threshold: float) -> FailedQ
 
 
 def evidence_found(question: QuestionResult) -> str:
-    """Return how much of the evidence was retrieved.
+    """Return how much of the evidence was retrieved: all, part, none or unknown.
 
     It is counted in turns if both sides name turns, and in sessions otherwise.
     """
@@ -69,7 +69,7 @@ def evidence_found(question: QuestionResult) -> str:
 
 
 def failures_table(found: Sequence[FailedQuestion]) -> Table:
-    """Return a table with one line per failure."""
+    """Tabulate the failures, one line each."""
     columns = ("question", "type", "kind", "value", "evidence found", "asked", "expected", "answered", "reason")
     rows = [
         (

@@ -19,7 +19,7 @@ from memeval.results.files import ResultsDir, read_result
 
 
 def primary_metric(runs: Sequence[RunResult]) -> str:
-    """Return the primary metric if all runs share it, or else the best-known metric that has a value in all runs.
+    """Return the primary metric shared by all runs, or else the best-known metric that has a value in all of them.
 
     Raises RunError.
     """
@@ -33,7 +33,7 @@ def primary_metric(runs: Sequence[RunResult]) -> str:
 
 
 def widest_metric(runs: Sequence[RunResult]) -> str | None:
-    """Return the primary metric of most runs, or else the metric that has a value in most runs.
+    """Return the primary metric of most runs, or else the metric with a value in most runs.
 
     Return None if no run has a metric.
     """
@@ -49,7 +49,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class MetricCell:
-    """A metric over some questions. `value` counts failed and unscored questions as 0, and `value_scored` leaves them out."""
+    """A metric over a set of questions. `value` counts failed and unscored questions as 0, and `value_scored` leaves them out."""
 
     value: float | None
     value_scored: float | None
@@ -64,7 +64,7 @@ class MetricCell:
     by_category: Mapping[str, MetricCell]
     task_averaged: float | None = None
     epochs: tuple[float, ...] = ()
-    """The value of each epoch, if questions were answered several times."""
+    """The value in each epoch, if questions were answered several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ class ScoreEntry:
     reason: str = ""
     judge: str = ""
     epochs: tuple[float, ...] = ()
-    """The value of each epoch, of which `value` is the mean, if the question was answered several times."""
+    """The value in each epoch, if the question was answered several times. `value` is their mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievedHit:
-    """A retrieved hit. `text` may be cut, and `length` is the length of the whole text."""
+    """A retrieved hit. `text` may be truncated, and `length` is the length of the full text."""
 
     rank: int
     text: str
@@ -119,11 +119,11 @@ class QuestionResult:
     tokens: int | None = None
     confidence: float | None = None
     epochs: tuple[str, ...] = ()
-    """The answers of all epochs, if the question was answered several times. The first one is `hypothesis`."""
+    """The answers of all epochs, if the question was answered several times. `hypothesis` is the first one."""
 
     @property
     def key(self) -> str:
-        """Return a key that is unique within a run and identifies the same question in other runs of the benchmark."""
+        """Return a key that is unique within a run and the same in all runs of the benchmark."""
         return f"{self.case_id}/{self.id}"
 
     def entry(self, metric: str) -> ScoreEntry:
@@ -167,7 +167,7 @@ class RunResult:
         return [name for name in shown if self.metrics[name].total > self.metrics[name].skipped]
 
     def summary(self) -> str:
-        """Return a line that names the run, and a line for each main metric with its interval in per cent."""
+        """Return a line that identifies the run, and a line for each main metric with its interval in per cent."""
         lines = [f"{self.benchmark} × {self.provider}: {len(self.questions)} questions (run {self.run_id})"]
         for name in self.main_metrics:
             cell = self.metrics[name]
@@ -179,7 +179,7 @@ class RunResult:
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """Return the names of all metrics. Those of answers come first, then rankings by level, metric and cut-off."""
+        """Return the names of all metrics: answer metrics first, then rankings by level, metric and cut-off."""
         return tuple(self.metrics)
 
     @property
@@ -194,12 +194,12 @@ class RunResult:
 
     @property
     def cached_calls(self) -> int:
-        """Return the number of model calls that were answered from the cache."""
+        """Return the number of model calls answered from the cache."""
         return int(number(self.find("usage", "total", "cached_calls")) or 0)
 
     @property
     def finished_at(self) -> str:
-        """Return the time at which the run ended, in ISO 8601."""
+        """Return the end time of the run in ISO 8601."""
         return str(self.find("times", "finished_at") or "")
 
     def find(self, *keys: str) -> Any:
@@ -218,7 +218,7 @@ class RunResult:
 
     @property
     def answering_model(self) -> str:
-        """Return the name of the answering model, or an empty string if no model answered."""
+        """Return the name of the answering model, or an empty string if there was none."""
         return str(self.find("models", "answering") or "")
 
     @property
@@ -228,12 +228,12 @@ class RunResult:
 
     @property
     def fault(self) -> str:
-        """Return why the run measures nothing (most questions failed), or an empty string for a finished run."""
+        """Return the reason why the run measures nothing (most questions failed), or an empty string for a finished run."""
         return str(self.data.get("fault") or "broken") if self.data.get("status") == "broken" else ""
 
     @property
     def primary(self) -> str | None:
-        """Return the primary metric that the result names. For older results, return the best-known metric with a value."""
+        """Return the primary metric named in the result. For older results, return the best-known metric with a value."""
         named = self.data.get("primary_metric")
         if self.fault:
             return None
@@ -243,7 +243,7 @@ class RunResult:
 
     @property
     def clusters(self) -> int | None:
-        """Return the number of conversations, sequences or repositories that share questions.
+        """Return the number of conversations, sequences or repositories shared by questions.
 
         Return None if the questions are independent.
         """
@@ -255,21 +255,21 @@ class RunResult:
         return metric in self.metrics and self.metrics[metric].scored + self.metrics[metric].failed > 0
 
     def require(self, metric: str) -> None:
-        """Check that a metric exists. Raises RunError with the known names if it does not."""
+        """Check that a metric exists. Raises RunError with the known names otherwise."""
         if metric not in self.metrics:
             known = ", ".join(self.metric_names) or "none"
             raise RunError(f"Run {self.run_id} has no metric {metric!r}.", fix=f"It has: {known}.")
 
     def values(self, metric: str) -> dict[str, float | None]:
-        """Return the values by question key. A failed question has the value 0, and an unscored or skipped one has None."""
+        """Return the values by question key. A failed question has the value 0, an unscored or skipped one None."""
         self.require(metric)
         return {q.key: 0.0 if (one := q.entry(metric)).status == "failed" else one.value for q in self.questions}
 
 
 def load_run(results: ResultsDir, run: str) -> RunResult:
-    """Load the result of a run, which is named by its id, folder or result file. Raises RunError.
+    """Load the result of a run, given its id, folder or result file. Raises RunError.
 
-    If the store of the run is not on this machine, the run is found through the ledger.
+    If the run's store is not on this machine, the run is looked up in the ledger.
     """
     path = Path(run)
     if path.suffix == ".json" and path.is_file():
@@ -280,7 +280,7 @@ def load_run(results: ResultsDir, run: str) -> RunResult:
 
 
 def load_runs(results: ResultsDir, names: Iterable[str]) -> list[RunResult]:
-    """Load the results of several names.
+    """Load the results of several runs.
 
     The name of a command (`eval` of a matrix) expands to all of its runs. Raises RunError.
     """
@@ -297,7 +297,7 @@ def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
             f"There is no finished run of {provider} on {benchmark}.",
             fix=f"Providers with one: {', '.join(known)}." if known else f"Make one: memeval eval -b {benchmark} -p {provider}",
         )
-    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # in a tie, the later line wins
+    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # on a tie, the later line wins
     return load_run(results, str(last["run_id"]))
 
 
@@ -311,14 +311,14 @@ def _members(results: ResultsDir, name: str) -> list[str]:
 
 
 def ledger_file(results: ResultsDir, run_id: str) -> Path | None:
-    """Return the last result file that the ledger names for a run, if that file exists."""
+    """Return the last result file listed in the ledger for a run, if that file exists."""
     files = [line.get("file") for line in results.ledger_lines() if line.get("run_id") == run_id]
     found = [results.root / file for file in files if isinstance(file, str) and (results.root / file).is_file()]
     return found[-1] if found else None
 
 
 def read_run(path: Path) -> RunResult:
-    """Read a result file. Raises RunError if it is not one, is broken, or has a newer schema."""
+    """Read a result file. Raises RunError if it is not a result, is malformed, or has a newer schema."""
     return parse_run(read_result(path), path, str(path))
 
 
@@ -344,7 +344,10 @@ def parse_question(data: Mapping[str, Any], name: str) -> QuestionResult:
 
 
 def light(run: RunResult) -> RunResult:
-    """Return the run without the texts of its questions, which can take many megabytes. The primary metric's values are kept."""
+    """Return the run without the texts of its questions, which can take many megabytes.
+
+    Only the primary metric's values are kept.
+    """
     name = run.primary
 
     def kept(question: QuestionResult) -> Mapping[str, ScoreEntry]:
@@ -362,7 +365,7 @@ def _metric_order(name: str) -> tuple[bool, str, int]:
 
 
 def number(value: object) -> float | None:
-    """Return a finite number, or None for a value that could not be measured."""
+    """Return a finite number, or None for a value that was not measured."""
     return float(value) if is_number(value) and isinstance(value, int | float) else None
 
 

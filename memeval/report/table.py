@@ -33,7 +33,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Format a p-value with three decimals. A value too small for that is shown as an upper bound."""
+    """Format a p-value with three decimals. A smaller value is shown as an upper bound."""
     if value is None:
         return NONE
     return "<0.001" if value < 0.001 else f"{value:.3f}"
@@ -49,7 +49,7 @@ def seconds(value: float | None) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """Format an amount in US dollars. None means that it is unknown."""
+    """Format an amount in US dollars. None means that the amount is unknown."""
     if value is None:
         return NONE
     if value == 0:
@@ -58,7 +58,7 @@ def dollars(value: float | None) -> str:
 
 
 def cost_so_far(known: float, unknown: int) -> str:
-    """Format the cost so far and the number of items without a known price. Return "" if nothing was paid."""
+    """Format the cost so far and the number of items with an unknown price. Return "" if nothing was paid."""
     parts = [dollars(known)] if known else []
     if unknown:
         parts.append(f"{unknown} of unknown cost")
@@ -77,7 +77,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of formatted cells. `numbers` names the columns that are aligned right."""
+    """A table of formatted cells. `numbers` names the right-aligned columns."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]

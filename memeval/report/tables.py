@@ -11,13 +11,13 @@ from memeval.report.table import NONE, Table, dollars, interval, percent, second
 _COUNTS = ("total", "scored", "failed", "unscored", "skipped")
 _LEADERS = ("session.recall_any@1", "session.recall_all@5", "turn.recall_fraction@10")
 _SHORT = ("R@1 %", "all@5 %", "turn frac@10 %")
-"""Headings of those columns: the session level's first rank, everything in five sessions, share of turns in ten."""
+"""Headings of the columns in `_LEADERS`: session recall at rank 1, all sessions within 5, and fraction of turns within 10."""
 
 PHASES = ("ingest", "search", "answer", "evaluate")
 
 
 def run_heading(run: RunResult) -> str:
-    """Return a Markdown heading that says what was run."""
+    """Return a Markdown heading that describes the run."""
     parts = [f"{len(run.questions)} questions"]
     parts += [f"answered by {run.answering_model}"] if run.answering_model else []
     parts += [f"judged by {run.judge_model}"] if run.judge_model else []
@@ -57,7 +57,7 @@ def metrics_table(run: RunResult) -> Table:
 
 
 def rankings_table(run: RunResult) -> Table:
-    """Tabulate retrieval metrics in per cent. There is a row per level and metric, and a column per cut-off."""
+    """Tabulate retrieval metrics in per cent, with a row per level and metric and a column per cut-off."""
     rows: dict[str, dict[str, str]] = {}
     for name, cell in run.metrics.items():
         stem, _, cut_off = name.partition("@")
@@ -71,7 +71,7 @@ def rankings_table(run: RunResult) -> Table:
 
 
 def types_table(run: RunResult, metric: str = "") -> Table:
-    """Tabulate one metric, by default the main one, by question type and then overall. The table is empty without a metric."""
+    """Tabulate one metric, by default the main one, by question type and overall. The table is empty if there is no metric."""
     if not any(run.has_value(name) for name in run.metric_names):
         return Table((), ())
     name = metric or run.primary or primary_metric([run])
@@ -86,9 +86,9 @@ def types_table(run: RunResult, metric: str = "") -> Table:
 
 
 def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Table:
-    """Tabulate figures of the whole run.
+    """Tabulate the run's overall figures.
 
-    These are `more`, the main metric averaged over the benchmark's types, and abstention.
+    The figures are `more`, the main metric averaged over the benchmark's types, and abstention.
     """
     rows = list(more)
     name = run.primary
@@ -119,7 +119,7 @@ def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Ta
 
 
 def phases_table(run: RunResult) -> Table:
-    """Tabulate times and model calls by phase. The times omit cached answers."""
+    """Tabulate times and model calls by phase. The times exclude cached answers."""
     rows = []
     for phase in (*PHASES, "total"):
         spread, used = run.find("times", "latency", phase) or {}, run.find("usage", phase) or {}
@@ -137,7 +137,7 @@ def _whole(value: object) -> str:
 
 
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
-    """Tabulate one line per run, the best first. Runs without the metric come last. All runs should be from one board.
+    """Tabulate one line per run, best first. Runs without the metric come last. All runs should belong to one board.
 
     The table also shows the gain over a run without memory (provider none) with the same answering model, latency, the mean
     number of tokens that a search returns, and cost.

@@ -1,6 +1,6 @@
 """Print to the terminal, report errors with exit codes, and handle signals.
 
-Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong call, setting, file, login or client · 3 stopped by the
+Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong usage, setting, file, login or client · 3 stopped by the
 budget · 130 interrupted; completed work is kept.
 """
 
@@ -26,7 +26,7 @@ from memeval.core.errors import BudgetError, ConfigError, DependencyError, Memev
 from memoryd.core.errors import StoreError
 
 UNWRAPPED = 20
-"""Maximum length of cells that stay on one line."""
+"""Maximum length of cells kept on one line."""
 _NUMBER = re.compile(r"[-–+]?[\d.,]*( |%|$|[–-])")
 
 
@@ -53,7 +53,7 @@ def faults_reported() -> Iterator[None]:
         sys.exit(1)
     except OSError as error:
         if error.errno == errno.EPIPE:
-            raise  # the reader closed the pipe; click exits quietly
+            raise  # the reader has closed the pipe; click exits quietly
         tell(MemevalError(f"{error.filename or 'A file or connection'}: {error.strerror or error}.", fix=_RIGHTS))
         sys.exit(1)
     except KeyboardInterrupt:
@@ -77,7 +77,7 @@ def note(text: str) -> None:
 def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) -> Iterator[None]:
     """End the run cleanly on the first Ctrl-C or SIGTERM, and at once on the second.
 
-    `ending` is called to end work that ignores the flag.
+    `ending` is called to end work that does not check the flag.
     """
     old = {}
 
@@ -100,7 +100,7 @@ def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) 
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console. On a terminal it has colours and tables. Elsewhere it prints plain text without truncation."""
+    """Return a console, with colours and tables on a terminal. Elsewhere it prints plain text without truncation."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else 200, highlight=False)
 
@@ -111,7 +111,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table. Numeric columns are aligned right."""
+    """Print a table with numeric columns aligned right."""
     cells = [[shown(cell) for cell in row] for row in rows]
     table = Table(
         title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0)
@@ -126,7 +126,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def print_mapping(data: Mapping[str, Any], indent: int = 0) -> None:
-    """Print nested values line by line in the style of YAML."""
+    """Print nested values line by line in YAML style."""
     pad = "  " * indent
     for key, value in data.items():
         if isinstance(value, Mapping) and value:
@@ -157,7 +157,7 @@ def percent(value: float | None) -> str:
 
 
 def with_interval(cell: Mapping[str, Any]) -> str:
-    """Format the value of a metric in per cent with its interval."""
+    """Format a metric's value in per cent with its interval."""
     interval = cell.get("interval")
     if cell["value"] is None or not interval:
         return percent(cell["value"])

@@ -1,8 +1,8 @@
 """Recompute the figures of documents from stored scores (`memeval verify`).
 
 `<docs>/results/*.json` holds the scores of runs, one value for each question and no text (`memeval export --format scores`).
-`<docs>/figures.yaml` says which table is made of which scores. In a page, a table stands between `<!-- figures: NAME -->` and
-`<!-- end -->`, and must be the recomputed one. A figure that can't be recomputed belongs to a section with the comment
+`<docs>/figures.yaml` maps tables to the scores they are computed from. In a page, a table is enclosed in `<!-- figures: NAME -->`
+and `<!-- end -->`, and must equal the recomputed one. A figure that can't be recomputed belongs in a section with the comment
 `<!-- measured once: COMMAND -->`; a comment before the first section covers the page. In all other sections of a page that
 `figures.yaml` lists, each decimal number and percentage has to occur in one of the tables.
 """
@@ -27,7 +27,7 @@ from memoryd.core.files import write_atomic
 KIND = "memeval-scores"
 DIGITS = 6
 FAILED, UNSCORED = "failed", "unscored"
-"""Stored instead of a value; both count as 0. A skipped question has null."""
+"""Markers stored in place of a value. Both count as 0. A skipped question is stored as null."""
 _BLOCK = re.compile(r"(<!-- figures: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _ANY_BLOCK = re.compile(r"<!-- (?:figures|generated): [\w-]+ -->.*?<!-- end -->", re.DOTALL)
 _ONCE = re.compile(r"<!-- measured once: [^\n]+ -->")
@@ -51,7 +51,7 @@ class Scores:
     commit: str = ""
 
     def counted(self, metric: str, category: str = "") -> list[tuple[str, float]]:
-        """Return the cluster and value of each question that counts. Raises DataError for a metric that is not stored."""
+        """Return the cluster and value of each counted question. Raises DataError for a metric that is not stored."""
         return [
             (self.clusters[n], _number(value))
             for n, value in enumerate(self._of(metric))
@@ -59,7 +59,7 @@ class Scores:
         ]
 
     def by_position(self, metric: str) -> dict[str, float | None]:
-        """Return the values by position, as `stats.compare` takes them."""
+        """Return the values by position, in the form required by `stats.compare`."""
         return {
             str(n): None if value is None or value == UNSCORED else _number(value) for n, value in enumerate(self._of(metric))
         }
@@ -75,7 +75,7 @@ def _number(value: float | str | None) -> float:
 
 
 def scores_of(run: RunResult, metrics: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the scores of a run for a file. Questions are known by position only, so that no text of a data set is stored."""
+    """Return a run's scores for storage. Questions are identified by position only, so that no text of a data set is stored."""
     names = list(metrics) or list(run.metric_names)
     for name in names:
         run.require(name)
@@ -107,7 +107,7 @@ def scores_of(run: RunResult, metrics: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _public(value: Any) -> Any:
-    """Return a setting without the folders of this machine: an absolute path becomes the name of its file."""
+    """Return a setting without local folders. An absolute path is reduced to its file name."""
     if isinstance(value, Mapping):
         return {key: _public(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -123,7 +123,7 @@ def _stored(entry: Any) -> float | str | None:
 
 
 def scores_text(data: Mapping[str, Any]) -> str:
-    """Format a file of scores with one line for each list of values."""
+    """Format a scores file with one line for each list of values."""
     rows = {**data, "settings": data["settings"]}
     lines = []
     for key, value in rows.items():
@@ -140,7 +140,7 @@ def _compact(value: Any) -> str:
 
 
 def read_scores(path: Path) -> Scores:
-    """Read a file of scores. Raises DataError with the file and what is wrong."""
+    """Read a scores file. Raises DataError with the file and the problem."""
     try:
         data = json.loads(path.read_text("utf-8"))
         if data["kind"] != KIND:
@@ -207,10 +207,10 @@ class Figures:
         return self._scores[name]
 
     def _values(self, spec: Mapping[str, Any]) -> Table:
-        """A row for each run.
+        """Tabulate one row per run.
 
         A column is a metric (in per cent with its interval), `count:METRIC` (successes), `mean:METRIC`, or `tokens`, `search_p50`
-        or `commit`. `METRIC{CATEGORY}` is of one category of questions.
+        or `commit`. `METRIC{CATEGORY}` is limited to one category of questions.
         """
         columns: Mapping[str, str] = spec["columns"]
         rows = [
@@ -219,7 +219,7 @@ class Figures:
         return Table((str(spec.get("head", "provider")), *columns), tuple(rows), frozenset(columns))
 
     def _pairs(self, spec: Mapping[str, Any]) -> Table:
-        """A row for each pair and metric, with p after Holm's correction over the table."""
+        """Tabulate one row per pair and metric, with the p-value after Holm's correction over the table."""
         labels: Mapping[str, str] = spec["rows"]
         found = []
         for metric, metric_label in spec["metrics"].items():
@@ -273,14 +273,14 @@ def _cell(scores: Scores, what: str) -> str:
 
 
 def _markdown(table: Table) -> str:
-    """Return a table as a page writes it, with names of systems unescaped."""
+    """Format a table as Markdown for a page, with system names unescaped."""
     lines = [table.columns, ["---:" if name in table.numbers else "---" for name in table.columns], *table.rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A figure that is not what the stored scores give, or that nothing accounts for."""
+    """A figure that contradicts the stored scores or can't be traced to them."""
 
     page: Path
     line: int
@@ -301,7 +301,7 @@ def verify(docs: Path) -> list[Problem]:
 
 
 def rewrite(docs: Path) -> list[Path]:
-    """Write the recomputed tables into the pages. Return the pages that changed."""
+    """Write the recomputed tables into the pages. Return the changed pages."""
     figures = Figures(docs)
     changed = []
     for page in figures.pages:
@@ -348,7 +348,7 @@ def _unaccounted(page: Path, text: str, known: set[str]) -> Iterator[Problem]:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Blank out a text but keep its lines, so that positions stay right."""
+    """Replace a text with spaces but keep its line breaks, so that positions remain correct."""
     return re.sub(r"[^\n]", " ", match[0])
 
 
@@ -357,7 +357,7 @@ def _figures(text: str) -> set[str]:
 
 
 def _plain(figure: str) -> str:
-    """Drop the zero before the point, and zeros at the end, so that .80 is 0.8."""
+    """Drop leading zeros before the decimal point and trailing zeros, so that .80 equals 0.8."""
     whole, point, rest = figure.partition(".")
     return f"{whole.lstrip('0')}{point}{rest}".rstrip("0").rstrip(".") if point else whole
 

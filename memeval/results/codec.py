@@ -1,4 +1,4 @@
-"""Convert values to JSON and back. Times are in ISO 8601. Keys are sorted, so equal values give equal bytes."""
+"""Convert values to JSON and back. Times are in ISO 8601. Keys are sorted, so equal values encode to equal bytes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def question_to_json(question: Question) -> dict[str, Any]:
 
 
 def question_from_json(data: Mapping[str, Any]) -> Question:
-    """Inverse of `question_to_json`."""
+    """Convert the output of `question_to_json` back to a question."""
     return Question(
         id=data["id"],
         text=data["text"],
@@ -77,7 +77,7 @@ def retrieved_to_json(piece: Retrieved) -> dict[str, Any]:
 
 
 def retrieved_from_json(data: Mapping[str, Any]) -> Retrieved:
-    """Inverse of `retrieved_to_json`."""
+    """Convert the output of `retrieved_to_json` back to a retrieved passage."""
     return Retrieved(
         data["text"], data["score"], tuple(data["sessions"]), tuple(data["turns"]), _read_time(data["at"]), data["metadata"]
     )
@@ -95,7 +95,7 @@ def usage_to_json(usage: Usage) -> dict[str, Any]:
 
 
 def usage_from_json(data: Mapping[str, Any]) -> Usage:
-    """Inverse of `usage_to_json`."""
+    """Convert the output of `usage_to_json` back to a usage."""
     return Usage(**data)
 
 
@@ -112,7 +112,7 @@ def answer_to_json(answer: Answer) -> dict[str, Any]:
 
 
 def answer_from_json(data: Mapping[str, Any], seconds: float = 0.0) -> Answer:
-    """Inverse of `answer_to_json`."""
+    """Convert the output of `answer_to_json` back to an answer."""
     said = data.get("confidence"), data.get("withheld", "")
     return Answer(data["text"], data["model"], data["prompt_hash"], usage_from_json(data["usage"]), seconds, *said)
 
@@ -129,5 +129,5 @@ def score_to_json(score: Score) -> dict[str, Any]:
 
 
 def score_from_json(data: Mapping[str, Any]) -> Score:
-    """Inverse of `score_to_json`."""
+    """Convert the output of `score_to_json` back to a score."""
     return Score(data["metric"], data["value"], data["reason"], data["judge"], usage_from_json(data["usage"]))

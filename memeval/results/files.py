@@ -2,7 +2,7 @@
 
 <results>/v0.1/<benchmark>-<timestamp>.json   one file for each run, described in results/SCHEMA.md
 <results>/ledger.jsonl                        one line for each finished run, only ever appended to
-<results>/runs/<run id>/run.db, state/        checkpoints and what local providers keep
+<results>/runs/<run id>/run.db, state/        checkpoints and the data of local providers
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class ResultsDir:
         return self.root / "runs" / run_id
 
     def run_ids(self) -> list[str]:
-        """Return the ids of all runs with a store, sorted."""
+        """Return the ids of all runs with a store, in sorted order."""
         return sorted(path.parent.name for path in (self.root / "runs").glob("*/run.db"))
 
     def find(self, run: str) -> Path:
-        """Return the folder of a run that is named by id or path. Raises RunError with similar ids if there is none."""
+        """Return the folder of a run given by id or path. Raises RunError with similar ids if there is none."""
         if (Path(run) / "run.db").is_file():
             return Path(run)
         if _RUN_ID.fullmatch(run) and (self.run_dir(run) / "run.db").is_file():
@@ -60,7 +60,7 @@ class ResultsDir:
         raise UnknownRunError(f"There is no run {run!r} in {self.root}.", fix=f"{hint}`memeval status` lists the runs.")
 
     def group(self, run: str) -> list[str]:
-        """Expand a name to run ids. These are the run itself, or all runs of a command, which have ids that begin with `run.`."""
+        """Expand a name to run ids: the run itself, or all runs of a command, whose ids begin with `run.`."""
         if (Path(run) / "run.db").is_file() or run in (known := self.run_ids()):
             return [run]
         members = [name for name in known if name.startswith(f"{run}.")]
@@ -82,11 +82,11 @@ class ResultsDir:
         return path
 
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
-        """Write a result file, and then its ledger line if that is missing. This can be repeated after a crash."""
+        """Write a result file, followed by its ledger line if that is missing. The call can be repeated after a crash."""
         target = self.root / path
         write_atomic(target, result_text(result).encode(), private=False)
         if result.get("status") == "broken":
-            return target  # the run measures nothing, and the ledger lists only finished runs
+            return target  # the run measured nothing, and the ledger lists only finished runs
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:
@@ -94,14 +94,14 @@ class ResultsDir:
         return target
 
     def ledger_lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of the ledger. Incomplete lines are skipped."""
+        """Yield the lines of the ledger, skipping incomplete ones."""
         if not self.ledger.exists():
             return
         with self.ledger.open(encoding="utf-8") as stream:
             yield from json_objects(stream)
 
     def load(self, run: str) -> dict[str, Any]:
-        """Load the result of a run, which is named by its id or by the path of its result file or folder. Raises RunError."""
+        """Load the result of a run, given its id or the path of its result file or folder. Raises RunError."""
         path = Path(run)
         if path.suffix == ".json" and path.is_file():
             return read_result(path)
@@ -113,7 +113,7 @@ class ResultsDir:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """Format a result file. It is indented, but each question is on one line because there can be thousands."""
+    """Format a result file with indentation, but with each question on one line, because there can be thousands."""
     mark = "questions-stand-here"
     frame = json.dumps({**result, "questions": mark}, ensure_ascii=False, indent=1)
     lines = (json.dumps(question, ensure_ascii=False) for question in result["questions"])

@@ -1,4 +1,4 @@
-"""Record the provenance of a result: commit, versions and machine. Unknown values are None and never guessed."""
+"""Record the provenance of a result: commit, versions and machine. Unknown values are None, never guesses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SOURCE = Path(__file__).resolve().parents[2]
 
 
 def version() -> str:
-    """Return the version of the installed package, or 0.0.0 if it was never installed."""
+    """Return the version of the installed package, or 0.0.0 if it is not installed."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -37,7 +37,7 @@ def provenance() -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit of the checkout and whether tracked files differ from it. Return None outside a checkout."""
+    """Return the checkout's commit and whether tracked files are modified. Return None outside a checkout."""
     try:
         if Path(_git(folder, "rev-parse", "--show-toplevel")) != folder:
             return None
@@ -55,7 +55,7 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the installed versions of this package and its requirements."""
+    """Return the installed versions of this package and of its requirements."""
     try:
         required = importlib.metadata.requires(PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:

@@ -1,9 +1,9 @@
-"""Recover the rows of a damaged run.db page by page. Intact pages yield their rows, whatever happened to the other pages.
+"""Recover the rows of a damaged run.db page by page. Intact pages yield their rows, whatever the state of the others.
 
 SQLite finds rows through the schema and the inner pages of a tree, so one bad page can hide all rows. Here each page of the
-file is parsed by itself (https://www.sqlite.org/fileformat2.html). Table pages hold questions. Index pages hold the rows of
+file is parsed on its own (https://www.sqlite.org/fileformat2.html). Table pages hold questions. Index pages hold the rows of
 tables without row ids, which are records and meta. A row counts only if it is complete and well-formed. Pages on the free
-list are skipped. If that list is lost, deleted rows can reappear, so judgements are then discarded and made again.
+list are skipped. If that list is lost, deleted rows can reappear, so judgements are then discarded and repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAGIC = b"SQLite format 3\0"
 SIZES = (4096, 8192, 16384, 1024, 2048, 512, 32768, 65536)
 MAX_COLUMNS = 16
 COLUMNS = {"meta": (2, 1), "questions": (4, 3), "records": (9, 5)}
-"""Number of columns before the checksum, which older files lack, and the index of the JSON one."""
+"""Number of columns before the checksum (older files have none), and index of the JSON column."""
 SAMPLE = 1 << 22
 """Bytes sampled to detect the page size."""
 INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
@@ -36,7 +36,7 @@ INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
 
 @dataclass(slots=True)
 class RecoveredRows:
-    """The recovered rows. `sure` means that the list of free pages was read, so no row is a deleted row."""
+    """The recovered rows. `sure` means that the list of free pages was read, so none of them is a deleted row."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     questions: dict[int, QuestionRow] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Salvaged:
 
 
 def damage(path: Path) -> str:
-    """Return what is wrong with a run.db, or "" if it is intact. The whole file is read."""
+    """Return the damage found in a run.db, or "" if it is intact. The whole file is read."""
     try:
         db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
@@ -88,7 +88,7 @@ def _was_never_written(path: Path) -> bool:
 def salvage(path: Path) -> Salvaged:
     """Replace a damaged run.db with everything that can be recovered. Raises RunError if the settings can't be recovered.
 
-    Lost questions are chosen again from the data with which the run began.
+    Lost questions are selected again from the run's original data.
     """
     rows = read(path)
     if not rows.meta and not rows.questions and not rows.records and _was_never_written(path):
@@ -140,7 +140,7 @@ def read(path: Path) -> RecoveredRows:
 
 
 def _with_wal(path: Path) -> bytes:
-    """Return the bytes of the file. SQLite first merges the WAL into a copy, if it still can."""
+    """Return the bytes of the file. If possible, SQLite first merges the WAL into a copy."""
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists() or not wal.stat().st_size:
         return path.read_bytes()
@@ -161,7 +161,7 @@ def _with_wal(path: Path) -> bytes:
 
 
 def _page_size(data: bytes) -> int:
-    """Return the page size in the header. If the header is damaged, return the size that yields most rows in the sample."""
+    """Return the page size in the header. If the header is damaged, return the size that yields the most rows in the sample."""
     size = int.from_bytes(data[16:18], "big")
     size = 65536 if size == 1 else size
     if data.startswith(MAGIC) and size in SIZES:
@@ -170,7 +170,7 @@ def _page_size(data: bytes) -> int:
 
 
 def _free_pages(data: bytes, size: int) -> set[int] | None:
-    """Return the numbers of the free pages, or None if their list is broken."""
+    """Return the numbers of the free pages, or None if the list is damaged."""
     if not data.startswith(MAGIC):
         return None
     trunk, count = _number(data, 32), _number(data, 36)
@@ -191,7 +191,7 @@ def _number(data: bytes, at: int, width: int = 4) -> int:
 
 
 def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[Any]]]:
-    """Yield the kind of page, the row id and the values of each complete row."""
+    """Yield the page kind, the row id and the values of each complete row."""
     start = page * size
     head = start + (100 if page == 0 else 0)
     kind = data[head] if head < len(data) else 0
@@ -235,7 +235,7 @@ def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
 
 
 def _values(payload: bytes) -> list[Any]:
-    """Parse the columns of a row. Raises ValueError if they don't fill the row."""
+    """Parse the columns of a row. Raises ValueError if they don't fill the row exactly."""
     end, at = _varint(payload, 0)
     kinds: list[int] = []
     while at < end and len(kinds) <= MAX_COLUMNS:
@@ -281,7 +281,7 @@ def _check_sum(values: Sequence[Any], columns: int) -> None:
 
 
 def _take(rows: RecoveredRows, kind: int, rowid: int, values: list[Any]) -> None:
-    """Keep a row if it belongs to one of our tables."""
+    """Keep a row if it belongs to a known table."""
     try:
         if kind == TABLE_LEAF and len(values) in (4, 5) and values[0] is None:
             values[0] = rowid

@@ -1,4 +1,4 @@
-"""Store the settings, questions and records of a run in SQLite. A lock guards the one connection, so the store is thread-safe.
+"""Store the settings, questions and records of a run in SQLite. A lock guards the single connection, so the store is thread-safe.
 
 A record is both a result and a checkpoint. An item that has a row is done. With WAL and `synchronous=NORMAL`, a killed
 process loses no committed row. A power cut may lose the last rows, and their work is then repeated.
@@ -26,7 +26,7 @@ Step = Callable[[sqlite3.Connection], None]
 
 
 def m001_records(db: sqlite3.Connection) -> None:
-    """Create the tables for settings, for questions in order, and for records with one row per finished item."""
+    """Create the tables for settings, ordered questions, and records, which have one row per finished item."""
     db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
     db.execute(
         """CREATE TABLE questions (
@@ -57,14 +57,14 @@ def row_sum(*values: Any) -> int:
 
 
 def migrate(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
-    """Apply missing migrations and return their names. Raises RunError for a database of a newer version."""
+    """Apply missing migrations and return their names. Raises RunError for a database from a newer version."""
     db.execute("CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)")
     missing_steps(db, name, steps)
     return [step.__name__ for step in steps if _apply(db, step)]
 
 
 def missing_steps(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = STEPS) -> list[str]:
-    """Return the migrations that the database lacks. Raises RunError for a database of a newer version."""
+    """Return the migrations that the database lacks. Raises RunError for a database from a newer version."""
     done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
     known = [step.__name__ for step in steps]
     if unknown := sorted(done - set(known)):
@@ -89,7 +89,7 @@ def _apply(db: sqlite3.Connection, step: Step) -> bool:
 
 
 class Status(StrEnum):
-    """How an item of work ended."""
+    """The outcome of an item of work."""
 
     DONE = "done"
     FAILED = "failed"
@@ -129,7 +129,7 @@ class QuestionRow:
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Return whether nothing was written to the file."""
+    """Return whether nothing was ever written to the file."""
     try:
         return bool(db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,))
     except sqlite3.DatabaseError:
@@ -137,7 +137,7 @@ def is_empty(db: sqlite3.Connection) -> bool:
 
 
 def not_begun(run: str) -> RunError:
-    """Return the error about a run of which nothing was stored: it was killed, or the disk was full, as it began."""
+    """Return the error for a run without any stored data, because it was killed or the disk was full at its start."""
     return RunError(f"Run {run} ended before it began.", fix=f"Give its command again; the id {run} can be used again.")
 
 
@@ -159,11 +159,11 @@ def _unusable(path: Path, error: sqlite3.DatabaseError) -> RunError:
 
 
 class RunStore:
-    """The open or newly created run.db. Raises RunError if the file is not such a database.
+    """The open or newly created run.db. Raises RunError if the file is not a database of this kind.
 
     With `read_only`, neither the schema nor the journal mode is written, so that a run of another process can be inspected,
-    which may be one of an older version. `outdated` is then the first migration that the file lacks, or an empty string. A
-    file of a newer version is refused.
+    even one of an older version. `outdated` is then the first migration that the file lacks, or an empty string. A file of a
+    newer version is rejected.
     """
 
     def __init__(self, path: Path, *, create: bool = False, read_only: bool = False) -> None:
@@ -202,7 +202,7 @@ class RunStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes within the block or none of them. Transactions can be nested."""
+        """Commit all writes within the block, or none of them. Transactions can be nested."""
         with self._lock:
             if self._db.in_transaction:
                 yield
@@ -213,13 +213,13 @@ class RunStore:
                     yield
                     self._db.execute("COMMIT")
                 except BaseException:
-                    if self._db.in_transaction:  # a full disk has already ended the transaction
+                    if self._db.in_transaction:  # after a full disk, the transaction has already ended
                         self._db.execute("ROLLBACK")
                     raise
 
     @contextmanager
     def _as_run_error(self) -> Iterator[None]:
-        """Convert errors from a full disk or an unwritable or damaged file to RunError."""
+        """Convert errors caused by a full disk or an unwritable or damaged file to RunError."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -234,17 +234,17 @@ class RunStore:
             self._db.execute("INSERT OR REPLACE INTO meta (key, value, sum) VALUES (?, ?, ?)", (key, text, row_sum(key, text)))
 
     def forget_meta(self) -> None:
-        """Remove the values of all given names."""
+        """Remove the values of the given names."""
         with self.transaction():
             self._db.execute("DELETE FROM meta")
 
     def meta(self, key: str, default: Any = None) -> Any:
-        """Return the value of a name."""
+        """Return the value stored under a name."""
         rows = self._rows("SELECT value FROM meta WHERE key = ?", (key,))
         return json.loads(rows[0][0]) if rows else default
 
     def add_questions(self, rows: Iterable[QuestionRow]) -> None:
-        """Store questions. Their positions give the order in the report."""
+        """Store questions. Their positions determine the order in the report."""
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO questions (position, case_id, question_id, payload, sum) VALUES (?, ?, ?, ?, ?)",
@@ -257,7 +257,7 @@ class RunStore:
         return [QuestionRow(p, c, q, json.loads(text)) for p, c, q, text in rows]
 
     def put(self, record: Record) -> None:
-        """Store a record. It replaces a record with the same key."""
+        """Store a record, replacing any record with the same key."""
         key = record.key
         with self.transaction():
             self._db.execute(
@@ -268,7 +268,7 @@ class RunStore:
             )  # fmt: skip
 
     def get(self, key: Key) -> Record | None:
-        """Return the record of a key."""
+        """Return the record with the given key."""
         rows = self._rows(
             "SELECT * FROM records WHERE phase = ? AND case_id = ? AND question_id = ? AND part = ?",
             (key.phase, key.case_id, key.question_id, key.part),
@@ -276,7 +276,7 @@ class RunStore:
         return _record(rows[0]) if rows else None
 
     def with_parts(self, key: Key) -> list[Record]:
-        """Return the records of an item's parts, and then that of the whole item."""
+        """Return the records of an item's parts, followed by that of the whole item."""
         rows = self._rows(
             "SELECT * FROM records WHERE phase = ? AND case_id = ? AND question_id = ? ORDER BY part = '', part",
             (key.phase, key.case_id, key.question_id),
@@ -284,19 +284,19 @@ class RunStore:
         return [_record(row) for row in rows]
 
     def records(self, phase: Phase) -> Iterator[Record]:
-        """Yield the records of a phase in key order. They are read a few at a time because payloads can be large."""
+        """Yield the records of a phase in key order. They are read in small batches because payloads can be large."""
         for key in self.keys(phase):
             if (record := self.get(key)) is not None:
                 yield record
 
     def whole_records(self, phase: Phase) -> Iterator[Record]:
-        """Yield the records of a phase without those of batches."""
+        """Yield the records of a phase, except those of batches."""
         for key in self.keys(phase):
             if not key.part and (record := self.get(key)) is not None:
                 yield record
 
     def keys(self, phase: Phase, status: Status | None = None) -> list[Key]:
-        """Return the sorted keys of a phase, optionally only those with a given status."""
+        """Return the sorted keys of a phase, optionally only those with the given status."""
         rows = self._rows(
             "SELECT case_id, question_id, part FROM records WHERE phase = ? AND (? IS NULL OR status = ?) ORDER BY 1, 2, 3",
             (phase, status, status),
@@ -304,7 +304,7 @@ class RunStore:
         return [Key(phase, *row) for row in rows]
 
     def delete(self, phase: Phase, status: Status | None = None) -> int:
-        """Remove the records of a phase, optionally only those with a given status. Return their number."""
+        """Remove the records of a phase, optionally only those with the given status. Return the number removed."""
         with self.transaction():
             cursor = self._db.execute(
                 "DELETE FROM records WHERE phase = ? AND (? IS NULL OR status = ?)", (phase, status, status)
@@ -320,7 +320,7 @@ class RunStore:
             )
 
     def newest(self, limit: int) -> list[Key]:
-        """Return the questions with a record, most recently worked on first. The keys are those of their latest record."""
+        """Return the questions that have a record, most recently worked on first. The keys are those of their latest records."""
         rows = self._rows(
             "SELECT phase, case_id, question_id, MAX(at) AS latest FROM records WHERE question_id != '' AND part = '' "
             "GROUP BY case_id, question_id ORDER BY latest DESC, case_id, question_id LIMIT ?",
@@ -329,7 +329,7 @@ class RunStore:
         return [Key(Phase(row[0]), row[1], row[2]) for row in rows]
 
     def delete_row(self, key: Key) -> None:
-        """Remove exactly this record. If it is a whole, its parts remain."""
+        """Remove exactly one record. If it belongs to a whole item, the records of its parts remain."""
         with self.transaction():
             self._db.execute(
                 "DELETE FROM records WHERE phase = ? AND case_id = ? AND question_id = ? AND part = ?",
@@ -337,7 +337,7 @@ class RunStore:
             )
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Count records by phase and status. Batches are not counted."""
+        """Count records by phase and status, ignoring batches."""
         out: dict[str, dict[str, int]] = {}
         for phase, status, number in self._rows(
             "SELECT phase, status, COUNT(*) FROM records WHERE part = '' GROUP BY phase, status ORDER BY phase, status"
@@ -346,7 +346,7 @@ class RunStore:
         return out
 
     def spent(self) -> tuple[float, int]:
-        """Return the cost of all records in US dollars, and how many have an unknown cost.
+        """Return the cost of all records in US dollars, and the number of records with an unknown cost.
 
         A batch counts as part of its whole.
         """
@@ -371,7 +371,10 @@ class RunStore:
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
-    """Connect to the file. In a read-only folder, only a cleanly closed run can be read, since otherwise rows are in the WAL."""
+    """Connect to the file.
+
+    In a read-only folder, only a cleanly closed run can be read, since otherwise rows are in the WAL.
+    """
     name, uri = str(path), False
     if not os.access(path.parent, os.W_OK):
         wal = path.with_name(f"{path.name}-wal")

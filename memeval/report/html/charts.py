@@ -1,4 +1,4 @@
-"""Draw SVG charts without scripts, and scale their axes."""
+"""Draw SVG charts without scripts and scale their axes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scale:
 
 
 def steps(high: float, count: int = 5) -> list[float]:
-    """Return about `count` round values from 0 to just above `high`. Their distance is 1, 2 or 5 times a power of ten."""
+    """Return about `count` round values from 0 to just above `high`. Their spacing is 1, 2 or 5 times a power of ten."""
     if not high > 0:
         return [0.0, 1.0]
     power = 10.0 ** math.floor(math.log10(high / count))
@@ -53,7 +53,7 @@ _COLOURS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A share with its interval. If `value` is None, the row says that there is no value."""
+    """A share with its interval. A row without a `value` says so."""
 
     label: str
     value: float | None
@@ -94,7 +94,7 @@ class ScatterPoint:
 
 
 def svg(height: int, says: str, *children: object) -> Html:
-    """Render the picture. Screen readers read the text `says`."""
+    """Render the picture. `says` is the text for screen readers."""
     return el("svg", *children, viewBox=f"0 0 {WIDTH} {height}", role="img", aria_label=says)
 
 
@@ -111,7 +111,7 @@ def _cut(words: str, length: int) -> str:
 
 
 def bars(rows: Sequence[Bar], says: str) -> Html:
-    """Draw shares between 0 and 100 % as bars from a common base line. Whiskers show the intervals."""
+    """Draw shares between 0 and 100 % as bars with a common base line. Whiskers show the intervals."""
     scale = Scale(0, 1, 150, WIDTH - 64)
     height = 28 * len(rows) + 26
     ticks = [_tick_down(scale(share), height - 22, f"{share * 100:.0f}") for share in (0, 0.25, 0.5, 0.75, 1)]
@@ -149,7 +149,7 @@ def _whisker(left: float, right: float, y: float) -> Html:
 
 
 def legend(names: Iterable[str]) -> Html:
-    """Render the legend of colours."""
+    """Render the colour legend."""
     keys = [
         el(
             "li",
@@ -166,7 +166,7 @@ def _colour(number: int) -> int:
 
 
 def curves(lines: Sequence[Line], says: str) -> Html:
-    """Draw shares over the cut-off k on a logarithmic axis. There are at most four lines, each in its own colour."""
+    """Draw shares over the cut-off k on a logarithmic axis. There are at most four lines, each with its own colour."""
     lines = lines[:_COLOURS]
     cut_offs = sorted({k for line in lines for k, _ in line.points})
     across = Scale(cut_offs[0], cut_offs[-1], 40, WIDTH - 20, log=True)
@@ -194,7 +194,7 @@ _PERCENTILES = ("p50", "p95", "p99")
 
 
 def latencies(rows: Sequence[LatencySpan], says: str) -> Html:
-    """Draw the median and the 95th and 99th percentiles of each phase on one logarithmic axis."""
+    """Draw the median and the 95th and 99th percentiles of each phase on a shared logarithmic axis."""
     values = [max(value, 1e-4) for row in rows for value in (row.p50, row.p95, row.p99)]
     marks = decades(values)
     scale = Scale(marks[0], marks[-1], 90, WIDTH - 30, log=True)
@@ -222,7 +222,7 @@ def _span(row: LatencySpan, y: float, scale: Scale) -> Html:
 
 
 def scatter(dots: Sequence[ScatterPoint], says: str) -> Html:
-    """Draw accuracy over cost. Each run is a numbered dot with its interval, and the runs are named below."""
+    """Draw accuracy over cost. Each run is a numbered dot with its interval; the names are listed below."""
     marks = steps(max(dot.cost for dot in dots))
     across = Scale(0, marks[-1], 48, WIDTH - 24)
     up = Scale(0, 1, 216, 14)

@@ -1,4 +1,4 @@
-"""Build HTML that escapes all data, and render the frame that all pages share."""
+"""Build HTML with all data escaped, and render the frame shared by all pages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _flat(child: Child) -> str:
 
 
 def el(tag: str, *children: Child, **attributes: object) -> Html:
-    """Build an element. Raises ValueError for an invalid name or a link that leaves the folder."""
+    """Build an element. Raises ValueError for an invalid name or a link that points outside the folder."""
     opening = f"<{_checked(tag)}{''.join(_attribute(name, value) for name, value in attributes.items())}>"
     if tag in _VOID:
         return Html(opening)
@@ -78,12 +78,12 @@ def _attribute(name: str, value: object) -> str:
 
 @lru_cache(maxsize=2)
 def asset(name: str) -> str:
-    """Read a text file from the folder of this module."""
+    """Read a text file from this module's folder."""
     return files("memeval.report.html").joinpath(name).read_text("utf-8")
 
 
 def page(title: str, *content: Child, script: str = "") -> str:
-    """Render a whole page. The browser runs no code except `script`."""
+    """Render a whole page. The browser runs no code other than `script`."""
     style = asset("style.css")
     head = el(
         "head",
@@ -110,10 +110,10 @@ def _hash(text: str) -> str:
 def table(
     columns: tuple[str, ...], rows: Iterable[Sequence[Child]], numbers: frozenset[str] = frozenset(), *, stacked: bool = False
 ) -> Html:
-    """Render a table. Columns in `numbers` are aligned right. Wide tables scroll horizontally.
+    """Render a table with the columns in `numbers` aligned right. Wide tables scroll horizontally.
 
-    A `stacked` table can be displayed with a card for each row, as memoryd's console does in narrow windows. Its cells carry
-    the names of their columns, and ARIA roles keep the table semantics.
+    A `stacked` table can be displayed as one card per row, as memoryd's console does in narrow windows. Its cells carry the
+    names of their columns, and ARIA roles preserve the table semantics.
     """
     kinds = ["n" if name in numbers else None for name in columns]
 
@@ -147,5 +147,5 @@ def card(title: str, *content: Child, note: str = "") -> Html:
 
 
 def facts(pairs: list[tuple[str, Child]]) -> Html:
-    """Render names with their values. Names without a value are skipped."""
+    """Render names with their values, skipping names without a value."""
     return el("dl", [[el("dt", name), el("dd", value)] for name, value in pairs if value not in (None, "")])

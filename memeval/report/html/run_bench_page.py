@@ -1,4 +1,4 @@
-"""Render the page of a run_bench command, with its cells, their comparison, and how each session used memory."""
+"""Render the page of a run_bench command: its cells, their comparison, and each session's use of memory."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _NUMBERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """The values of a run that the page shows.
+    """The values of a run shown on the page.
 
-    `marks` maps tasks, in order, to a word and a page fragment. `texts` has the beginning of what each task asks.
+    `marks` maps tasks, in order, to a word and a page fragment. `texts` has the beginning of each task's prompt.
     """
 
     run_id: str
@@ -51,7 +51,7 @@ class CellView:
 
     @property
     def accuracy(self) -> float | None:
-        """Return the accuracy as the command counts it, where running out of time or turns is wrong.
+        """Return the accuracy as counted by the command, where running out of time or turns is wrong.
 
         Older files count only scored questions.
         """
@@ -106,7 +106,7 @@ def _beginning(text: str) -> str:
 
 
 def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
-    """Group cells by command. They are sorted by benchmark, then memory before no memory, then model and repeat."""
+    """Group cells by command, sorted by benchmark, then memory before no memory, then model and repeat."""
     groups: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         groups[cell.group].append(cell)
@@ -116,7 +116,7 @@ def grouped(cells: Iterable[CellView]) -> dict[str, list[CellView]]:
 
 
 def command_title(cells: Sequence[CellView]) -> str:
-    """Return the arms, models and day of a command, which say more than its id."""
+    """Return the arms, models and day of a command, which are more informative than its id."""
     arms = ", ".join(dict.fromkeys(cell.arm for cell in sorted(cells, key=lambda cell: (cell.arm != "off", cell.arm))))
     models = ", ".join(dict.fromkeys(cell.model for cell in cells))
     day = max((cell.day for cell in cells), default="")
@@ -124,7 +124,7 @@ def command_title(cells: Sequence[CellView]) -> str:
 
 
 def by_size(commands: Mapping[str, Sequence[CellView]]) -> list[str]:
-    """Return the ids of commands, those with the most tasks first, and of these the latest first."""
+    """Return the ids of commands, those with the most tasks first. Ties are ordered latest first."""
     newest = sorted(commands, key=lambda group: (max(cell.day for cell in commands[group]), group), reverse=True)
     return sorted(newest, key=lambda group: -_tasks_of(commands[group]))
 
@@ -135,7 +135,7 @@ def _tasks_of(cells: Sequence[CellView]) -> int:
 
 
 def read_summary(file: Path) -> Mapping[str, Any]:
-    """Read the summary of a command with its comparisons. It is empty if the command did not finish."""
+    """Read a command's summary with its comparisons. It is empty if the command did not finish."""
     try:
         data = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
@@ -150,7 +150,7 @@ def run_bench_page(
     summary: Mapping[str, Any],
     tasks: Mapping[str, Mapping[str, str]] = EMPTY,
 ) -> str:
-    """Render the whole page. `links` maps run ids to pages, and `tasks` maps the tasks of each benchmark to theirs."""
+    """Render the whole page. `links` maps run ids to pages, and `tasks` maps each benchmark's tasks to their pages."""
     return page(
         f"Does memory pay? {command_title(cells)}",
         el("p", el("a", "All runs", href="index.html"), cls="small"),
@@ -166,7 +166,7 @@ def sections(
     summary: Mapping[str, Any],
     tasks: Mapping[str, Mapping[str, str]] = EMPTY,
 ) -> Iterator[Html]:
-    """Render the answers, then a section for each benchmark, those with the most tasks first, and then one for the repeats."""
+    """Render the answers, a section for each benchmark (those with the most tasks first), and a section for the repeats."""
     by_benchmark: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         by_benchmark[cell.benchmark].append(cell)
@@ -183,7 +183,7 @@ _ANSWERS = {"pays": "Yes", "harms": "No, it harms"}
 
 
 def _answer(benchmark: str, cells: Sequence[CellView], comparisons: Sequence[Mapping[str, Any]]) -> Html:
-    """Render what the primary comparison of a benchmark says: the effect, its interval, its cost and how sure it is."""
+    """Render the conclusion of a benchmark's primary comparison: the effect, its interval, its cost and its certainty."""
     found = [one for one in comparisons if _is_primary(one)]
     if not found:
         return card(benchmark, el("p", "Nothing to say yet: the command is unfinished, or has no two arms to compare."))
@@ -203,12 +203,12 @@ def _answer(benchmark: str, cells: Sequence[CellView], comparisons: Sequence[Map
 
 
 def _is_primary(one: Mapping[str, Any]) -> bool:
-    """Return whether a comparison was named before the run. Older summaries corrected all comparisons with no memory."""
+    """Return whether a comparison was named before the run. Older summaries corrected all comparisons against no memory."""
     return bool(one["role"] == "primary" if "role" in one else one.get("kind") in ("memory", "grid"))
 
 
 def _cost_of(cells: Sequence[CellView], first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """Return what a task costs in both arms, with the history that memory needs."""
+    """Return the cost of a task in both arms, including the history that memory needs."""
     costs = [_cost_per_task([cell for cell in cells if (cell.arm, cell.model) == (side["arm"], side["model"])])
              for side in (first, second)]  # fmt: skip
     one, two = costs
@@ -224,7 +224,7 @@ def _cost_per_task(cells: Sequence[CellView]) -> float | None:
 
 
 def _faults(cells: Sequence[CellView]) -> Iterator[Html]:
-    """List the faults of all cells before the figures that they spoil."""
+    """List the faults of all cells ahead of the figures that they affect."""
     lines = [f"{cell.benchmark}, {line}" for cell in cells for line in fault_lines(cell.name, cell.client)]
     if lines:
         yield join([el("h2", "Faults"), el("ul", [el("li", el("strong", line)) for line in lines])])
@@ -273,7 +273,10 @@ def _row(cell: CellView, cells: Sequence[CellView], links: Mapping[str, str]) ->
 
 
 def memory_cost(client: Mapping[str, Any]) -> float | None:
-    """Return what memory itself cost: replaying the history into it, and its own models. Older results don't say."""
+    """Return the cost of memory itself: replaying the history, and its own models.
+
+    Older results don't contain it.
+    """
     parts = client.get("costs")
     found = [number(parts[name].get("cost_usd")) for name in ("replays", "memory")] if isinstance(parts, Mapping) else [None]
     known = [cost for cost in found if cost is not None]
@@ -281,7 +284,7 @@ def memory_cost(client: Mapping[str, Any]) -> float | None:
 
 
 def fault_lines(name: str, client: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the faults of a cell: day dreams that failed, and questions that have no score because of a fault."""
+    """Describe the faults of a cell: failed day dreams, and questions left unscored by a fault."""
     dreams, unscored = client.get("daydreams"), client.get("unscored")
     if isinstance(dreams, Mapping) and dreams.get("failed"):
         yield f"{name}: {dreams['failed']} day dreams failed, so its memory is incomplete. {dreams.get('problem', '')}"
@@ -300,7 +303,7 @@ def _ungraded(client: Mapping[str, Any]) -> Any:
 
 
 def _delta(cell: CellView, cells: Sequence[CellView]) -> float | None:
-    """Return the difference from the cell without memory that has the same model and repeat."""
+    """Return the difference from the cell without memory with the same model and repeat."""
     for other in cells:
         if other.arm == "off" != cell.arm and (other.model, other.repeat) == (cell.model, cell.repeat):
             one, two = cell.accuracy, other.accuracy
@@ -347,7 +350,7 @@ def _detectable(one: Mapping[str, Any]) -> float | None:
 
 
 def _tasks(cells: Sequence[CellView], links: Mapping[str, str], pages: Mapping[str, str]) -> Html:
-    """Render a row for each task.
+    """Render one row per task.
 
     Tasks on which the cells differ come first. Each mark links to the task on the page of the cell.
     """

@@ -1,4 +1,4 @@
-"""Render the page of a run with its questions. For a run of a client, it also shows the cost of the sessions."""
+"""Render the page of a run with its questions. For a run with a client, it also shows the cost of the sessions."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ MARKS = ("right", "partly", "wrong", "failed", "unscored", "skipped", "open")
 
 
 def anchor(question: QuestionResult) -> str:
-    """Return the page fragment of a question. It is the same in all reports of the benchmark."""
+    """Return the page fragment of a question, which is the same in all reports of the benchmark."""
     return anchor_of(question.key)
 
 
 def anchor_of(key: str) -> str:
-    """Return the anchor of the question with this key."""
+    """Return the anchor of the question with the given key."""
     return f"q-{sha256(key.encode()).hexdigest()[:12]}"
 
 
 def mark(question: QuestionResult, metric: str | None) -> str:
-    """Return the outcome of a question in one word, according to the metric of the page."""
+    """Return the outcome of a question in one word, judged by the page's metric."""
     if question.status == "pending":
         return "open"
     if question.status == "failed":
@@ -46,7 +46,7 @@ def mark(question: QuestionResult, metric: str | None) -> str:
 
 
 def question_row(question: QuestionResult, metric: str | None, more: Html | None = None) -> Html:
-    """Render the line of a question and its expandable details, which begin with `more`."""
+    """Render a question's line and its expandable details, which begin with `more`."""
     word = mark(question, metric)
     value = question.entry(metric).value if metric else None
     shown = word if value is None or word != "partly" else f"{word} {value:.2f}"
@@ -62,7 +62,7 @@ def question_row(question: QuestionResult, metric: str | None, more: Html | None
 
 
 def question_details(question: QuestionResult) -> Html:
-    """Render what happened to a question: its facts, answer, expected answer, scores and retrieved hits."""
+    """Render the details of a question: facts, answer, expected answer, scores and retrieved hits."""
     return join(
         [
             facts(
@@ -88,7 +88,7 @@ def question_details(question: QuestionResult) -> Html:
 
 
 def _answers(question: QuestionResult) -> Iterable[str]:
-    """Return the answer, or those of all epochs."""
+    """Return the answer, or the answers of all epochs."""
     return question.epochs or ([question.hypothesis] if question.hypothesis is not None else [])
 
 
@@ -102,7 +102,7 @@ def _said(texts: Iterable[str], otherwise: str) -> Html:
 
 
 def _judged(question: QuestionResult) -> Html:
-    """Render the scores of answers one by one. The many ranking scores are collapsed."""
+    """Render the answer scores one by one. The many ranking scores are collapsed."""
     answers = {name: entry for name, entry in question.scores.items() if "." not in name}
     rankings = {name: entry for name, entry in question.scores.items() if "." in name}
     parts: list[Html] = [_scores(answers)] if answers else []
@@ -117,7 +117,7 @@ def _scores(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _value(entry: ScoreEntry) -> str:
-    """Format a score, with those of its epochs in brackets."""
+    """Format a score, with the epochs' scores in brackets."""
     if entry.value is None:
         return NONE
     epochs = f" ({', '.join(f'{value:.3g}' for value in entry.epochs)})" if entry.epochs else ""
@@ -125,7 +125,7 @@ def _value(entry: ScoreEntry) -> str:
 
 
 def _rankings(scores: dict[str, ScoreEntry]) -> Html:
-    """Render a row for each metric and a column for each cut-off. A missing value is replaced by its status."""
+    """Render rankings with a row per metric and a column per cut-off. A missing value is replaced by its status."""
     rows: dict[str, dict[str, str]] = {}
     for name, entry in scores.items():
         stem, _, cut_off = name.partition("@")
@@ -136,7 +136,7 @@ def _rankings(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _piece(piece: RetrievedHit, question: QuestionResult) -> Html:
-    """Render a retrieved hit. It has a green edge if it comes from the evidence."""
+    """Render a retrieved hit. A hit from the evidence has a green edge."""
     is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
     where = ", ".join([*piece.sessions, *piece.turns][:8])
     more = f" … {piece.length - len(piece.text):,} characters more" if piece.length > len(piece.text) else ""
@@ -209,7 +209,7 @@ def _table(content: Table) -> Html:
 
 
 def sentence(run: RunResult) -> str:
-    """Say in one sentence which models answered and judged, and when."""
+    """Summarise in one sentence the answering model, the judge and the date."""
     model, judge = run.answering_model, run.judge_model
     answered = f"Answered by {model}" if model else "Retrieval only, nothing was answered"
     judged = f", judged by {judge}" if model and judge else ""
@@ -263,7 +263,7 @@ def _targets(run: RunResult) -> str:
 
 
 def type_bars(run: RunResult, metric: str) -> list[Bar]:
-    """Return a bar for each question type, and then one for all questions."""
+    """Return a bar for each question type, followed by one for all questions."""
     cell = run.metrics[metric]
     rows = [*cell.by_type.items(), ("all", cell)]
     return [Bar(name, one.value, one.low, one.high, f"n = {one.total - one.skipped}", one is cell) for name, one in rows]
@@ -283,7 +283,7 @@ def retrieval_lines(run: RunResult) -> dict[str, list[Line]]:
 
 
 def latency_spans(run: RunResult) -> list[LatencySpan]:
-    """Return the latency percentiles of the phases that were measured."""
+    """Return the latency percentiles of all measured phases."""
     spans = []
     for phase in PHASES:
         p50, p95, p99 = (_latency(run, phase, name) for name in ("p50", "p95", "p99"))
@@ -303,7 +303,7 @@ def _costs(run: RunResult) -> Html:
 
 
 def made(run: RunResult) -> Html:
-    """Render how the run was made, with all recorded settings."""
+    """Render all recorded settings of the run."""
     commit = run.find("provenance", "git", "commit")
     dirty = " with changes" if run.find("provenance", "git", "dirty") else ""
     pairs = [
@@ -339,7 +339,7 @@ def _choice(name: str, everything: str, options: list[str]) -> Html:
 
 
 def claude_code(run: RunResult) -> Iterator[Html]:
-    """Render the Claude Code section. It is empty for other runs."""
+    """Render the Claude Code section, which is empty for other runs."""
     client = run.find("claudecode")
     if not isinstance(client, Mapping):
         return
@@ -351,7 +351,10 @@ def claude_code(run: RunResult) -> Iterator[Html]:
 
 
 def trajectories(run: RunResult) -> Path | None:
-    """Return the path of the trajectory file beside the result, or None if it is missing. The file is copied beside the page."""
+    """Return the path of the trajectory file beside the result, or None if it is missing.
+
+    The file is copied to the page's folder.
+    """
     name = run.find("claudecode", "trajectories")
     if not isinstance(name, str) or run.path is None or Path(name).name != name:
         return None
@@ -380,7 +383,7 @@ def _facts(run: RunResult, client: Mapping[str, Any]) -> Iterator[tuple[str, obj
 
 
 def metric_text(cell: Any) -> str:
-    """Format a metric with its target, and say whether the target is met."""
+    """Format a metric with its target and whether the target is met."""
     if not isinstance(cell, Mapping) or not is_number(cell.get("value")):
         return NONE
     target = (

@@ -1,4 +1,4 @@
-"""Write all pages as files. There is one for each run and each command, and an index."""
+"""Write all pages as files: one for each run and command, and an index."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from memeval.results.files import ResultsDir, result_text
 from memoryd.core.files import write_atomic
 
 SHOWN = 20
-"""Maximum number of runs in a chart; the best ones are shown."""
+"""Maximum number of runs in a chart. The best ones are shown."""
 
 
 def index_page(
     runs: Sequence[RunResult], links: Mapping[str, str], left_out: Sequence[str] = (), commands: Mapping[str, str] = EMPTY
 ) -> str:
-    """Render the index. `links` maps run ids to pages. `left_out` lists unreadable results with the reason.
+    """Render the index. `links` maps run ids to pages. `left_out` lists unreadable results with the reasons.
 
     `commands` maps the pages of run_bench commands to their titles, in order.
     """
@@ -85,13 +85,13 @@ OVER_VERSIONS = " over versions"
 
 
 def board_charts(board: Board, links: Mapping[str, str]) -> Iterator[tuple[str, Html]]:
-    """Render the charts of a board by name: its main metric, cost, and each provider over versions."""
+    """Draw the charts of a board, keyed by name: its main metric, its cost, and each provider across versions."""
     yield from _charts(board.runs, links)
     yield from _trends(board)
 
 
 def _trends(board: Board) -> Iterator[tuple[str, Html]]:
-    """Render a chart over time for each provider with several runs. It has a bar for each version."""
+    """Render a chart over time, with one bar per version, for each provider with several runs."""
     for series in trends(board.runs):
         metric = series[-1].primary
         if metric is None:
@@ -107,7 +107,7 @@ def _trends(board: Board) -> Iterator[tuple[str, Html]]:
 
 
 def _published(board: Board) -> Iterator[Html]:
-    """Render the published figures for the benchmark, each with its source."""
+    """Render the benchmark's published figures, each with its source."""
     if figures := published_of(Catalog.default(), board.benchmark):
         content = published_table(figures)
         yield el("h3", "Published by others")
@@ -118,7 +118,7 @@ def _published(board: Board) -> Iterator[Html]:
 
 
 def _named(run: RunResult) -> str:
-    """Return the label of a run in the cost chart. It notes if an earlier run paid for cached calls."""
+    """Return a run's label in the cost chart, which notes if an earlier run paid for cached calls."""
     return f"{run.provider} (in part from the cache)" if run.cached_calls else run.provider
 
 
@@ -153,7 +153,7 @@ FOLDER = "html"
 
 
 def page_name(run_id: str) -> str:
-    """Return the file name of a run's page. It is based on the run id, and has a hash if the id is not a safe file name."""
+    """Return the file name of a run's page: the run id, with a hash appended if the id is not a safe file name."""
     safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", run_id).strip(".-")[:120] or "run"
     return f"{safe}.html" if safe == run_id and safe != "index" else f"{safe}-{sha256(run_id.encode()).hexdigest()[:8]}.html"
 
@@ -168,7 +168,7 @@ def write_run(run: RunResult, folder: Path) -> Path:
 
 
 def write_report(run: RunResult, folder: Path) -> list[Path]:
-    """Write a run's report to its own folder. It has the result, the questions as CSV, a Markdown report, and the page."""
+    """Write a run's report to its own folder: the result, the questions as CSV, a Markdown report, and the page."""
     stem = page_name(run.run_id).removesuffix(".html")
     texts = {f"{stem}.json": result_text(run.data), f"{stem}.csv": export(run, "csv"), f"{stem}.md": export(run, "md")}
     for name, text in texts.items():
@@ -177,7 +177,7 @@ def write_report(run: RunResult, folder: Path) -> list[Path]:
 
 
 def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
-    """Write a page for each run with a result file, and index.html. Return the path of the index. Runs are loaded one at a time.
+    """Write index.html and a page for each run with a result file. Return the index's path. Runs are loaded one at a time.
 
     Unreadable results are listed in the index. Raises RunError if there are no results.
     """
@@ -195,7 +195,7 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
 
 
 def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
-    """Write a page for each run_bench command. Return the titles by page, the commands with the most tasks first."""
+    """Write a page for each run_bench command. Return the titles by page, ordered by number of tasks, largest first."""
     pages = {}
     commands = grouped(views.values())
     for group in by_size(commands):
@@ -208,9 +208,9 @@ def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView
 
 
 def _write_tasks(group: str, cells: Sequence[CellView], folder: Path, command: str) -> dict[str, dict[str, str]]:
-    """Write a page for each coding task of a command. Return them by benchmark and task.
+    """Write a page for each coding task of a command. Return the pages by benchmark and task.
 
-    The trajectories of the cells are already in the folder.
+    The cells' trajectories must already be in the folder.
     """
     pages: dict[str, dict[str, str]] = {}
     for benchmark in dict.fromkeys(cell.benchmark for cell in cells):
@@ -246,6 +246,6 @@ def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dic
 
 
 def _light(run: RunResult, folder: Path) -> RunResult:
-    """Write the page of a run. Return the run without the texts of its questions, which the index does not need."""
+    """Write the page of a run. Return the run without its questions' texts, which the index does not need."""
     write_run(run, folder)
     return light(run)

@@ -1,4 +1,4 @@
-"""Render the page of a coding task: what each arm was given, did and changed, and what the tests said, side by side."""
+"""Render the page of a coding task: each arm's input, steps, changes and test output, side by side."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS = frozenset({"tokens of memory", "used", "turns", "tokens", "cost"})
 
 
 def sessions_of(file: Path) -> dict[str, list[Session]]:
-    """Return the sessions of coding tasks in a trajectory file by task. Unreadable lines are left out."""
+    """Return the coding sessions in a trajectory file, keyed by task. Unreadable lines are skipped."""
     found: dict[str, list[Session]] = defaultdict(list)
     with file.open("rb") as lines:
         for line in lines:
@@ -32,7 +32,7 @@ def sessions_of(file: Path) -> dict[str, list[Session]]:
 
 
 def task_page(task: str, cells: Sequence[CellView], sessions: Mapping[str, Sequence[Session]], command: str) -> str:
-    """Render the page of a task. `sessions` has those of each run by its id, and `command` is the page of the command."""
+    """Render the page of a task. `sessions` maps run ids to the run's sessions, and `command` is the page of the command."""
     asked = next((str(one.get("prompt", "")) for found in sessions.values() for one in found), "")
     columns = ("arm", "outcome", "why", "tokens of memory", "used", "turns", "tokens", "cost")
     pairs = [(cell, session) for cell in cells for session in sessions.get(cell.run_id, ())]
