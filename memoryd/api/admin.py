@@ -109,10 +109,10 @@ def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
 
 
 def _ahead(runtime: Runtime) -> int:
-    """Count the memories whose date is in the future because the clock was wrong when they were recorded."""
+    """Count the memories dated in the future, which happens if the clock was wrong when they were recorded."""
     try:
         return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
-    except DatabaseUnavailable:  # which the status reports among the broken files
+    except DatabaseUnavailable:  # the status reports such a file among the broken ones
         return 0
 
 
@@ -132,18 +132,18 @@ def _dreams(runtime: Runtime) -> dict[str, Any]:
 
 
 def _waiting(runtime: Runtime) -> list[Job]:
-    """Count the pending jobs: the logs with unread text, and the logs that the rules have read but a model has not."""
+    """Count the pending jobs: logs with unread text, and logs that the rules have read but a model has not."""
     return [*runtime.state.jobs(), *(held.job for held in runtime.state.held())]
 
 
 def _offers(runtime: Runtime) -> dict[str, int]:
-    """Count the recent offers to settle candidates, and their outcomes."""
+    """Count the recent offers to settle candidates, with their outcomes."""
     since = to_iso(runtime.clock.now() - timedelta(days=OFFER_DAYS))
     return {"days": OFFER_DAYS, **asdict(runtime.state.offers.totals(since))}
 
 
 def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
-    """Return what was read, kept and skipped in each session, and the last error."""
+    """Return the items read, kept and skipped in each session, and the last error."""
     by_session: dict[str, list[Run]] = {}
     for run in runtime.state.runs(limit=RECENT_RUNS):
         by_session.setdefault(run.session, []).append(run)

@@ -22,7 +22,7 @@ from memoryd.daydream.costs import expected
 VALID = timedelta(minutes=10)
 DIGITS = 6
 COMMAND = "/memoryd:setup"
-ATTENDED = "MEMORYD_ATTENDED"  # set by the hook in a record's header when a person uses the client interactively
+ATTENDED = "MEMORYD_ATTENDED"  # set by the hook in a record's header if a person is using the client interactively
 _TYPED = re.compile(rf"{COMMAND}(?:\s+(?P<word>yes|no))?(?:\s+(?P<code>\d{{{DIGITS}}}))?", re.IGNORECASE)
 _SWITCH = re.compile(rf"/memoryd:(?P<word>off|on)(?:\s+(?P<session>session))?(?:\s+(?P<code>\d{{{DIGITS}}}))?", re.IGNORECASE)
 NOT_TYPED = "Nothing was changed: a person has to type this, in a client that is not run by a program."

@@ -104,7 +104,7 @@ class Api:
         self._working = threading.Event()
         self._synchronised = threading.Event()
         self._synchronised.set()
-        self._sweep(settings).recover()  # must run before anyone can see the result of a dream that was interrupted halfway
+        self._sweep(settings).recover()  # must run before anyone can see the result of an interrupted dream
         self._parts = self._make_parts(settings)
 
     def _sweep(self, settings: Settings) -> Sweep:
@@ -188,7 +188,7 @@ class Api:
         return self._parts.hooks.answer(event, {**payload, **guard_off}, client)
 
     def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
-        """Handle a prompt that is a memoryd command, which either gives consent to model runs or switches memory on or off."""
+        """Handle a prompt that is a memoryd command: consent to model runs, or switching memory on or off."""
         settings, prompt = self._parts.settings, str(payload.get("prompt", ""))
 
         def change(values: Mapping[str, Any]) -> Mapping[str, str]:
@@ -206,7 +206,7 @@ class Api:
         return reply or self._consent.handle(prompt, attended=attended, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
-        """Store a session's login if the user agreed to model runs with it. Failed runs may succeed with the new login."""
+        """Store a session's login if the user has agreed to model runs with it. Failed runs may succeed with the new login."""
         if not login or CLAUDE not in models_of(self._parts.settings):
             return
         if self._logins.note(session, login) and self._state.note(PROBLEM):
@@ -309,7 +309,7 @@ class Api:
         self._propagate_changes()
 
     def _take_options(self, options: Mapping[str, str]) -> None:
-        """Store the plugin's options, which are sent with each event, and apply them immediately."""
+        """Store the plugin's options, which arrive with each event, and apply them immediately."""
         ours = plugin_options(options)
         path = self._parts.settings.paths.plugin_options
         with self._options_lock:
@@ -346,8 +346,8 @@ class Api:
                 self._state.set_cursor(cursor)
 
 
-# Operations that a person may run while state.db is damaged. They write nothing. The switches, which can't be read then,
-# apply to models only.
+# Read-only operations that a person may run while state.db is damaged. The switches, which can't be read then, apply to models
+# only.
 LOOKUPS = frozenset({"recall", "list_memories", "get_memory", "related", "timeline", "overview"})
 
 

@@ -160,7 +160,7 @@ def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
 
 
 def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
-    """Return an error that suggests what to do instead, since the user may have forgotten or replaced the memory by hand."""
+    """Return an error with a suggestion, since the user may have forgotten or replaced the memory by hand."""
     if item.status is Status.ACTIVE:
         return NotFoundError(f"No dream and no edit has changed {item.id}.", fix=f"See 'memoryd why {item.id}'.")
     what = "forgotten" if item.status is Status.BLACKLISTED else item.status.value
@@ -168,7 +168,7 @@ def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
 
 
 def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
-    """Restore the memory that the given one replaced. Return None if it replaced none or is no longer active."""
+    """Restore the memory that the given one replaced. Return None if there is none, or if the given one is no longer active."""
     newer = runtime.service.get(id)
     older = runtime.service.get(newer.supersedes) if newer and newer.supersedes else None
     if newer is None or older is None or newer.status is not Status.ACTIVE:
@@ -213,7 +213,7 @@ def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAn
     lines, most = request.lines, request.changes
     if name:
         head, records = runtime.sweep.journal.head(name), runtime.sweep.journal.records(name, offset, most + 1)
-        left = max(1, head.memories - offset - most) if len(records) > most else 0  # memories that were purged have no record
+        left = max(1, head.memories - offset - most) if len(records) > most else 0  # purged memories have no record
         return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
     names = runtime.sweep.journal.names()[::-1]
     shown = names[offset : offset + limit]
@@ -292,7 +292,7 @@ def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> Propo
 
 
 def _undecided(runtime: Runtime, pair: UndecidedConflict) -> dict[str, Any] | None:
-    """Return the pair of contradicting memories, or None when one of them is no longer active."""
+    """Return the pair of contradicting memories, or None if one of them is no longer active."""
     found = [item for id in (pair.first, pair.second) if (item := runtime.service.get(id)) is not None]
     active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
     return {"memories": active, "reason": pair.reason} if len(active) == 2 else None  # noqa: PLR2004 - a pair
@@ -338,7 +338,7 @@ def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> 
 def slots(runtime: Runtime) -> list[Slot]:
     """Return the recurring work: the nightly dream, and the check for an early dream on an idle machine."""
     at = runtime.settings.dream_time
-    # Sessions at simulated times may be months apart, without a machine that slept through the nights between.
+    # Sessions at simulated times may be months apart, without a machine that slept through the nights between them.
     last_run = None if isinstance(runtime.clock, SimulatedClock) else runtime.sweep.last_run()
     return [
         Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=last_run),

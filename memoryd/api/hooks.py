@@ -26,7 +26,7 @@ from memoryd.daydream.readers import choose, reader_line, spending, unreported_p
 from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 
-GUARD_OFF = "MEMORYD_GUARD"  # set to "off" in a client's environment, the hook passes it on
+GUARD_OFF = "MEMORYD_GUARD"  # if this is "off" in a client's environment, the hook passes it on
 ANSWERED = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart"})
 SUBAGENT_TOOLS = frozenset({"Agent", "Task"})
 KEPT_TASKS = 64
@@ -103,7 +103,7 @@ class HookCalls:
         asked = SessionEvent(event.session, project, event.source, event.prompt, event.subagent, event.cwd)
         if name == "UserPromptSubmit":
             return client.write_answer(name, self._injector.prompt(asked))
-        notice = self._notice(event, project)  # must run before session_start, which makes this session the project's last one
+        notice = self._notice(event, project)  # must run before session_start, which makes this the project's latest session
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return client.write_answer(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
@@ -130,7 +130,7 @@ class HookCalls:
                 self._tasks.popitem(last=False)
 
     def _subagent(self, event: HookEvent, payload: Mapping[str, Any], client: Client) -> bytes:
-        """Answer the start of a subagent with the rules and what bears on its task."""
+        """Answer the start of a subagent with the rules and the memories relevant to its task."""
         project = self._project_of(event)
         if self._is_off(event, project):
             return b""
@@ -163,7 +163,7 @@ class HookCalls:
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript, name)
 
     def _new_place(self, project: Project, places: Sequence[str]) -> str:
-        """Return a warning when a known project appears in a new folder, since a repository's files can be forged."""
+        """Return a warning if a known project appears in a new folder, since a repository's files can be forged."""
         here = project.common_dir or project.root
         elsewhere = [place for place in places if place != here and Path(place).exists()]
         if here in places or not elsewhere:
@@ -190,9 +190,9 @@ class HookCalls:
         )
 
     def _catch_up(self, starting: str) -> None:
-        """Queue the sessions that ended without an event (after a SIGKILL) and left unread text in their transcripts.
+        """Queue the sessions that ended without an event (after a SIGKILL) and left unread text in their logs.
 
-        A session that is resumed is not one of them: it is read after its next answer, whole rather than in two parts.
+        A resumed session is not queued. It is read after its next answer, in one piece rather than in two parts.
         """
         for record in self._state.sessions(CATCH_UP_SESSIONS):
             if record.session == starting:
@@ -201,7 +201,7 @@ class HookCalls:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 
     def _notice(self, event: HookEvent, project: Project) -> str:
-        """Return a line for the user. It reports the memories that are new since the last review, or that memory is on."""
+        """Return a line for the user about memories that are new since the last review, or about memory being on."""
         if event.source not in _BEGINS or self._settings.start_notice == "off":
             return ""
         since = max(last_look(self._state, project.id), self._last_start(event, project))
@@ -218,7 +218,7 @@ class HookCalls:
         return max((from_iso(at) for at in earlier if at), default=EPOCH)
 
     def _warning(self) -> str:
-        """Return a warning for the user if settings are invalid or day dreams fail, which would otherwise go unnoticed."""
+        """Return a warning about invalid settings or failing day dreams, which would otherwise go unnoticed."""
         try:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
@@ -231,7 +231,7 @@ class HookCalls:
         return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
 
     def _first_line(self) -> str:
-        """Return a line that names the current reader, at the first start and whenever the reader has changed."""
+        """Return a line that names the current reader, at the first start and after each change of the reader."""
         chosen = choose(self._settings)
         if self._state.note(READER_SHOWN) == chosen:
             return ""

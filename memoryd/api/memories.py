@@ -157,7 +157,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
     handoffs = _handoffs_for(runtime, query) if _is_plain(request) else []
     route, hits = runtime.service.explain(query, request.k)
     hits = _as_the_code_is(runtime, hits, caller) if query.as_of is None and query.valid_at is None else hits
-    # A graph search by name is meant to find linked memories. The floor can't judge a memory that shares no words with the query.
+    # A graph search by name is meant to find linked memories, and the floor can't judge those without words of the query.
     linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
     sure, unsure = (hits, []) if linked else split_by_floor(request.query, hits, runtime.settings.floor)
     below = [hit for hit in hits if hit not in sure]
@@ -181,7 +181,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
 
 
 def _as_the_code_is(runtime: Runtime, hits: Iterable[Hit], caller: Caller) -> list[Hit]:
-    """Mark hits about code that has changed. A model is not given those about code that is gone."""
+    """Mark hits about code that has changed. Hits about deleted code are dropped for a model."""
     hits = list(hits)
     items = runtime.injector.code.current([hit.item for hit in hits], caller.cwd, keep_gone=not caller.is_model)
     current = {item.id: item for item in items}
@@ -189,7 +189,7 @@ def _as_the_code_is(runtime: Runtime, hits: Iterable[Hit], caller: Caller) -> li
 
 
 def _note_returned(runtime: Runtime, hits: Iterable[Memory], cwd: str) -> None:
-    """Record these hits as returned to the session that is active in the folder."""
+    """Record these hits as returned to the active session of the folder."""
     from memoryd.core.ledger import UseKind
 
     sessions = runtime.state.sessions(RECENT_SESSIONS)
@@ -204,7 +204,7 @@ def _asked_statuses(request: Recall) -> tuple[Status, ...]:
 
 
 def _is_plain(request: Recall) -> bool:
-    """Return whether the question has no filters. Handoffs are only given as an answer to such a question."""
+    """Return whether the question has no filters. Handoffs are only returned for such a question."""
     narrowed = (request.backend, request.kinds, request.sources, request.tags, request.status, request.as_of, request.valid_at)
     return not any(narrowed) and not request.include_old
 
@@ -229,7 +229,7 @@ def _query(runtime: Runtime, request: Recall | ListMemories, caller: Caller, wor
 
 
 def _handoffs_for(runtime: Runtime, query: Query) -> list[dict[str, str]]:
-    """Return where sessions left off, if the question asks only for that and concerns a single project."""
+    """Return the handoffs of sessions if the question asks only for them and concerns a single project."""
     from memoryd.recall.governance import handoffs_for
 
     if query.project is None:
@@ -751,7 +751,7 @@ def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
         for each in (id, *runtime.service.wordings(id)):
             runtime.sweep.erase(each)  # must run first: it refuses to run during a dream, and no memory may remain half purged
         runtime.drop_traces(id)
-        gone = runtime.service.purge(id)  # this also removes what remains of a memory after its file was deleted
+        gone = runtime.service.purge(id)  # this also removes the remains of a memory whose file was deleted
         answer = Forgotten(id=id, status="purged")
         if gone[1:]:
             answer["earlier_wordings"] = gone[1:]
@@ -764,7 +764,10 @@ def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
 
 
 def _hide(runtime: Runtime, item: MemoryItem, caller: Caller) -> MemoryItem:
-    """Forget a memory. What a model forgets is only tagged as hidden, so that the user's own decisions take precedence."""
+    """Forget a memory.
+
+    A memory forgotten by a model is tagged as hidden, so that the user's own decisions take precedence.
+    """
     by_user = item.status is Status.BLACKLISTED and HIDDEN_TAG not in item.tags
     if caller.is_model and by_user:
         return item

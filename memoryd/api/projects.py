@@ -83,7 +83,7 @@ def _is_below(record: SessionRecord, project: str, folders: Sequence[str]) -> bo
 
 
 def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
-    """Mark the logs of these sessions as read, so that what was said while memory was off is never read."""
+    """Mark the logs of these sessions as read, so that text from a time without memory is never read."""
     from memoryd.daydream.transcript import cursor_at_end
 
     for record in runtime.state.sessions(MAX_SESSIONS):
@@ -92,7 +92,7 @@ def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> Non
 
 
 def _project(runtime: Runtime, named: str) -> Project:
-    """Return the project with this id or unambiguous name."""
+    """Return the project with the given id or unambiguous name."""
     id = runtime.registry.find(named)
     if id is None:
         fix = "See 'memoryd projects'."
@@ -148,7 +148,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
         theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         moved = runtime.service.page(theirs, MAX_MOVED)
         merged = sum(_move(runtime, item, target) for item in moved)
-        # This comes last: as long as the old project is known, the command can be repeated after a kill.
+        # This comes last: as long as the old project is known, the command can be repeated after it was killed.
         runtime.state.move_project(source, target)
         runtime.registry.merge(source, target)
     runtime.injector.cache_governance(Project(target, name_of(target), "", ""))
@@ -156,7 +156,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
 
 
 def _move(runtime: Runtime, item: MemoryItem, target: str) -> bool:
-    """Move one memory. If two active memories then say the same, the less authoritative one is merged into the other."""
+    """Move one memory. If two active memories then have the same content, the less authoritative one is merged into the other."""
     twin = _twin(runtime, item, target) if item.status is Status.ACTIVE else None
     if twin is None:
         runtime.service.update(item.id, project=target)
@@ -170,14 +170,14 @@ def _move(runtime: Runtime, item: MemoryItem, target: str) -> bool:
 
 
 def _twin(runtime: Runtime, item: MemoryItem, target: str) -> MemoryItem | None:
-    """Return the active memory of the project that has the same wording."""
+    """Return the project's active memory with the same wording, or None."""
     same = Query(text=item.content, project=target, scopes=(item.scope,), kinds=(item.kind,), backend=Backend.MARKDOWN)
     found = (hit.item for hit in runtime.service.search(same, TWINS))
     return next((one for one in found if one.id != item.id and normalise(one.content) == normalise(item.content)), None)
 
 
 def _vault_project(runtime: Runtime, named: str) -> str:
-    """Return the id of a project that a session has used, or that has memories in the vault."""
+    """Return the id of a project with a session or with memories in the vault."""
     found = runtime.registry.find(named)
     if found is not None:
         return found

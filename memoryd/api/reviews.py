@@ -94,7 +94,7 @@ def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
         "memories": [brief(item) | {"session_title": _title(runtime, item, titles)} for item in open_ones[: request.limit]],
         "left_out": max(0, len(open_ones) - request.limit),
         "since": "" if since == EPOCH else to_iso(since),
-        # Not "now": memories that are written while the user reads must be listed the next time.
+        # Not "now": memories written while the user reads must be listed the next time.
         "until": to_iso(open_ones[0].created_at if open_ones else now),
         "project": project or "",
     }

@@ -81,7 +81,7 @@ def _useful_prompts(state: State, out: Feedback) -> Iterator[UsefulPrompt]:
 
 
 def _useful(state: State, session: str) -> dict[str, datetime]:
-    """Return the memories that were injected with a prompt and then cited but not contradicted, with the time of injection."""
+    """Return the memories injected with a prompt and then cited but not contradicted, with the time of injection."""
     uses = state.ledger.uses_in(session)
     cited = {use.memory for use in uses if use.how is UseKind.CITED} - {
         use.memory for use in uses if use.how is UseKind.CONTRADICTED
@@ -113,7 +113,7 @@ def _apart(turn: Turn, at: datetime) -> float:
 
 
 def _best_backend(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
-    """Return the backend that ranks the memory highest. Return None if there is a tie or no backend finds the memory."""
+    """Return the backend that ranks the memory highest, or None if there is a tie or no backend finds the memory."""
     ranks = sorted((_rank(memory, search(replace(query, backend=backend), RANKS)), backend) for backend in backends)
     return ranks[0][1] if len(ranks) > 1 and ranks[0][0] < ranks[1][0] else None
 

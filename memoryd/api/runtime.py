@@ -85,7 +85,7 @@ class Runtime:
         return project
 
     def _known_from_files(self, project: str) -> str | None:
-        """Return a project that has memories in the vault but was never used by a session, as after restoring a backup."""
+        """Return a project that has memories in the vault but no sessions, as after restoring a backup."""
         theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         return project if self.service.search(theirs, 1) else None
 
@@ -94,7 +94,7 @@ class Runtime:
         path = self.service.path_of(id)
         return str(path) if path else ""
 
-    # What the user switched off
+    # Switched off by the user
 
     def refuse_when_off(self, cwd: str, project: str, id: str) -> None:
         """Raise InputError if the caller is a model and memory is off for its folder, the named project or the memory."""

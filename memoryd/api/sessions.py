@@ -162,7 +162,7 @@ def _text(runtime: Runtime, verdict: LoggedDecision, turns: Mapping[int, Sequenc
 
 
 def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
-    """Return the session's first prompt from its log. Return an empty string where memory is off, since the log is not opened."""
+    """Return the first prompt in the session's log, or an empty string where memory is off, since the log is not opened."""
     from memoryd.daydream.transcript import first_prompt
 
     return "" if _is_closed(runtime, head) else first_prompt(head["transcript"])
@@ -173,7 +173,7 @@ def _is_closed(runtime: Runtime, head: Mapping[str, Any]) -> bool:
 
 
 def _resolve_session(runtime: Runtime, given: str) -> str:
-    """Return the session with this id, or the only session that has an id starting with it."""
+    """Return the session with the given id, or the only session whose id starts with it."""
     known = {record.session for record in runtime.state.sessions(RUNS_LISTED)} | set(_runs_by_session(runtime))
     if given in known:
         return given
@@ -194,7 +194,7 @@ def _runs_by_session(runtime: Runtime) -> dict[str, list[Run]]:
 
 
 def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
-    """Return the memories that this session was given and those that it used.
+    """Return the memories injected into a session and the memories it used.
 
     `injected` names the hook that injected each memory. `used` says whether it was returned, cited or contradicted.
     """

@@ -14,12 +14,12 @@ from memoryd.core.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
 
-# Settings that are only read when the daemon starts.
+# settings that are only read when the daemon starts
 AT_START = frozenset(
     """store team embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
     tool_budget dream_time lease_minutes log_level listen console_port""".split()
 )
-SECRET = frozenset({"openai_api_key", "embedding_api_key", "store"})  # the address of a database can hold a password
+SECRET = frozenset({"openai_api_key", "embedding_api_key", "store"})  # a database address can contain a password
 OVERRULED = {"option": "an option of the plugin", "environment": "the environment"}
 _KINDS: Mapping[type, str] = {bool: "flag", int: "count", float: "number", str: "text", tuple: "paths"}
 

@@ -161,7 +161,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 
 def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return a notice that secrets in an entry were left out."""
+    """Return a notice about the secrets that were left out of an entry."""
     from memoryd.daydream.redact import left_out, redact
 
     asked = entry.get("asked_as")
@@ -174,9 +174,9 @@ def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> SessionOrigin:
-    """Return the session that answers, which an MCP call does not name.
+    """Return the session that made the call, which an MCP call does not identify.
 
-    It is the session that was offered these lines. If there is none, it is the latest session of the project.
+    It is the session that was offered these lines, or else the latest session of the project.
     """
     from memoryd.daydream.settle import SessionOrigin
 
@@ -256,7 +256,7 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer
 
 
 def _is_kept(line: SettledLine, entry: Mapping[str, Any]) -> bool:
-    """Return the value of `keep`. If it is missing, an entry that has content is kept."""
+    """Return the value of `keep`. Without it, an entry that has content is kept."""
     return entry.get("content") is not None if line.keep is None else line.keep
 
 

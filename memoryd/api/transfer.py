@@ -136,7 +136,7 @@ def import_transcripts(runtime: Runtime, request: PastSessions, caller: Caller) 
 
 
 def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Yield each log that must not be read because memory is off for its session or folder, together with the reason.
+    """Yield each log that must not be read because memory is off for its session or folder, with the reason.
 
     The client names the folder of a log after the project's folder. If the names do not match, only the working folder is read
     from the log.

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from memoryd.core.trial import TrialSession
 
 HALF = 0.5
-# Below this number of sessions in an arm, an interval says more about single sessions than about memory.
+# with fewer sessions in an arm, an interval reflects single sessions rather than memory
 MIN_SESSIONS = 10
-WORTHWHILE = 0.2  # the difference, as a share of the control's mean, for which the report says how many sessions show it
+WORTHWHILE = 0.2  # a difference, as a share of the control's mean; the report says how many sessions would detect it
 MAX_NEEDED = 100_000
 Measures = Mapping[str, float]
 
@@ -29,8 +29,7 @@ def _passed(measures: Measures) -> float | None:
     return measures["tests_passed"] / runs if runs else None
 
 
-# What is compared: the name, how it is computed from the measures of a session (None: not in this session), and whether less is
-# better.
+# Compared measures: the name, a function of a session's measures (None if it does not apply), and whether less is better.
 COMPARED: tuple[tuple[str, Callable[[Measures], float | None], bool], ...] = (
     ("prompts", lambda measures: measures["prompts"], True),
     ("tool calls", lambda measures: measures["steps"], True),
@@ -132,7 +131,10 @@ def _state(runtime: Runtime) -> TrialState:
 
 
 def _measured(runtime: Runtime, session: TrialSession) -> Measures:
-    """Return the measures of a session, from its log if that has grown. A log that must not be opened gives the stored ones."""
+    """Return the measures of a session, from its log if that has grown.
+
+    If the log must not be opened, return the stored measures.
+    """
     from memoryd.core.errors import TranscriptError
     from memoryd.daydream.measures import measure
 

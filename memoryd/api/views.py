@@ -195,7 +195,10 @@ def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
 
 
 def _around(path: Path, uuids: frozenset[str], around: int) -> Iterator[dict[str, Any]]:
-    """Yield the turns at these lines, with `around` turns before and after each. Stop reading when all were found."""
+    """Yield the turns at the given lines plus `around` turns of context on each side.
+
+    Stops reading once all of them are found.
+    """
     before: deque[Turn] = deque(maxlen=around)
     missing, after = set(uuids), 0
     for turn in _read(path):
