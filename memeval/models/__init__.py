@@ -1,10 +1,10 @@
-"""Answering and judging models by name: the part before the first slash selects the kind.
+"""Answering and judging models by name. The part before the first slash selects the kind.
 
     openai/gpt-4o-2024-08-06            OpenAI's API (OPENAI_API_KEY)
     openrouter/meta-llama/llama-3.3-70b OpenRouter (OPENROUTER_API_KEY)
     anthropic/claude-haiku-4-5          Anthropic's OpenAI-compatible endpoint (ANTHROPIC_API_KEY)
     http://localhost:11434/v1#qwen3     any OpenAI-compatible address (MEMEVAL_API_KEY, if it requires one)
-    compatible/qwen3                    the same, with the address in option base_url or in MEMEVAL_BASE_URL
+    compatible/qwen3                    the same, with the address from option base_url or MEMEVAL_BASE_URL
     claude-cli/haiku                    the user's own Claude Code client and subscription, without tools
     extractive                          no model: the best sentences of the retrieved passages
     scripted/replies.json               fixed replies, for tests

@@ -1,8 +1,8 @@
 """`claude-cli/<model>`: use `claude -p`, with the user's own client and subscription, as a plain model.
 
 The model gets no tools, plug-ins, hooks, MCP servers, project files or memory, and leaves no transcript. The client's own
-configuration is not read for any of these, and is not written. The temperature can't be set. The cost is the one that the
-client reports, which is the list price even under a subscription.
+configuration is not read for any of these, and it is never written. The temperature can't be set. The cost is as reported by
+the client, which is the list price even under a subscription.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from memoryd.llm.print_mode import (
     usage_of,
 )
 
-# If the hooks of the memory run in spite of that, this makes them do nothing.
+# MEMORYD_INTERNAL disables the hooks of memoryd in case they run anyway.
 _SET = {**CHILD_VARIABLES, "MEMORYD_INTERNAL": "1"}
 _SURROUNDING = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_PROJECT_DIR", "CLAUDE_ENV_FILE")
 _OPTIONS: dict[str, type | tuple[type, ...]] = {"command": str, "timeout": (int, float)}
@@ -41,7 +41,7 @@ _OPTIONS: dict[str, type | tuple[type, ...]] = {"command": str, "timeout": (int,
 
 @registry.model("claude-cli")
 class ClaudeCli(Model):
-    """Runs the client once per completion. Runs may be concurrent, and they leave nothing behind."""
+    """Runs the client once per completion. Concurrent runs are allowed, and no files are left behind."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         check_options(name, options, _OPTIONS)
@@ -52,7 +52,7 @@ class ClaudeCli(Model):
 
     @property
     def name(self) -> str:
-        """The requested name. If it has no slash, the client chooses the model."""
+        """The requested name. Without a slash in the name, the client chooses the model."""
         return self._name
 
     def complete(
@@ -106,7 +106,7 @@ class ClaudeCli(Model):
 
 
 def _failure(report: Mapping[str, Any]) -> ModelError:
-    """Convert the client's report to an error that says what to do."""
+    """Convert the client's report to an error with a suggested fix."""
     kind, reason = failure_of(report)
     message = f"The Claude Code client failed: {reason}"
     if kind is Failure.LOGIN:

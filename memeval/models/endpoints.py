@@ -1,6 +1,6 @@
-"""Known OpenAI-compatible services, and any other by its address.
+"""Known OpenAI-compatible services, and arbitrary ones by address.
 
-Anthropic is called through its OpenAI-compatible endpoint. Answers and judgements need only text, which the endpoint fully
+Anthropic is called through its OpenAI-compatible endpoint. Answers and judgements are plain text, which the endpoint fully
 supports, so a second client library isn't needed. The endpoint ignores response_format, so schemas are described in the
 prompt.
 """
@@ -28,7 +28,7 @@ OPTIONS: dict[str, type | tuple[type, ...]] = {
     "input_price": (int, float),
     "output_price": (int, float),
 }
-"""Options common to these models; prices are in US dollars per million tokens."""
+"""Options shared by these models. Prices are in US dollars per million tokens."""
 
 
 @registry.model("openai")
@@ -51,7 +51,7 @@ def anthropic_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
 
 @registry.model("compatible")
 def compatible_model(name: str, options: Mapping[str, Any]) -> OpenAICompatible:
-    """Create the model `compatible/<model>`. Its address is the option base_url or the variable MEMEVAL_BASE_URL."""
+    """Create the model `compatible/<model>`. The address is taken from the option base_url or the variable MEMEVAL_BASE_URL."""
     url = options.get("base_url") or os.environ.get("MEMEVAL_BASE_URL", "")
     if not url:
         raise ConfigError(f"Model {name} has no address.", fix="Set option base_url, or the variable MEMEVAL_BASE_URL.")

@@ -2,10 +2,10 @@
 
     score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
 
-Function words are left out, and t is a stem. N sentences were retrieved, and n_t of them contain t, so a name in the question
-that occurs in nearly every sentence has little weight. A question about a time is answered with a date. The model reads the
-tags of the built-in prompts. In other prompts the last line with a question mark is the question, and the rest are memories.
-This is a baseline and not a reader, since it can't combine or count facts.
+Here t is a stem, and function words are ignored. N is the number of retrieved sentences, and n_t is the number of those that
+contain t, so a name in the question that occurs in nearly every sentence has little weight. A question about a time is
+answered with a date. The model parses the tags of the built-in prompts. In other prompts, the last line with a question mark
+is the question, and the rest are memories. This is a baseline rather than a reader, since it can't combine or count facts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memeval.prompts import MEMORIES, QUESTION, tagged
 from memoryd.core.types import Completion, Message, Usage
 
 REFUSAL = "No information available"
-"""LoCoMo's own wording, which its official score recognises."""
+"""LoCoMo's own wording, which is recognised by the official score."""
 _HEAD = re.compile(r"^\[\d+\](?: (\d{4}-\d{2}-\d{2}) \(\w{3}\) \d{2}:\d{2})?$")
 _SPEAKER = re.compile(r"^(?:\*\*)?(?:user|assistant|[A-Z][\w .'-]{0,30})(?:\*\*)?: ")
 _YESTERDAY = re.compile(r"\b(?:yesterday|last night)\b", re.IGNORECASE)
@@ -35,7 +35,7 @@ _LAST = re.compile(r"\blast (week|weekend|month|year|monday|tuesday|wednesday|th
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _MONTHS = (
     "January February March April May June July August September October November December".split()
-)  # English, whatever the locale
+)  # English regardless of the locale
 _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ class _Sentence:
 class Extractive(Model):
     """A model that quotes sentences.
 
-    The option `threshold` is the minimum score to answer (0 to 1), and `sentences` is the maximum number of sentences to
+    The option `threshold` is the minimum score for an answer (0 to 1), and `sentences` is the maximum number of sentences to
     quote.
     """
 
@@ -136,7 +136,7 @@ def _idf(total: int, count: int) -> float:
 
 
 def _quoted(sentence: _Sentence, question: str) -> str:
-    """Return the sentence. For a question about a time, return the date that the sentence refers to, if it can be resolved."""
+    """Return the sentence or, for a question about a time, the date mentioned in the sentence if it can be resolved."""
     if sentence.date and _WHEN.search(question):
         return _day_of(sentence.text, date.fromisoformat(sentence.date))
     return sentence.text
@@ -145,7 +145,7 @@ def _quoted(sentence: _Sentence, question: str) -> str:
 def _day_of(text: str, said: date) -> str:
     """Resolve a date from the message's date and words such as "yesterday".
 
-    An expression such as "last week" is kept as it is.
+    Expressions such as "last week" are kept unchanged.
     """
     if ago := _DAYS_AGO.search(text):
         number = ago.group(1).lower()

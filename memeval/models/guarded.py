@@ -1,8 +1,8 @@
-"""An on-disk cache of model calls by content hash, so that a repeated call is paid for only once over all runs.
+"""An on-disk cache of model calls by content hash, so that a repeated call is paid for only once across all runs.
 
-An entry records its payer, which is a run, phase and question. A run may be killed between a call and its checkpoint. When it
-asks again it is the payer and gets the entry with its full usage, so the report equals that of an uninterrupted run. Any
-other caller gets a cached call without cost.
+An entry records its payer, which is a run, phase and question. A run may be killed between a call and its checkpoint. When the
+call is repeated, the same payer gets the entry with its full usage, so that the report equals the one of an uninterrupted run.
+Any other caller gets the entry at no cost.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memoryd.core.files import write_atomic
 from memoryd.core.types import Completion, Message, Usage
 
 LONGEST = 200_000
-"""Characters of a message or reply that are recorded. Longer ones lose their middle, and the record says how much."""
+"""Maximum characters recorded of a message or reply. Longer texts lose their middle, and the record states how much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What was sent to a model and what it replied. `error` says why there is no reply."""
+    """The messages sent to a model and its reply. If there is no reply, `error` gives the reason."""
 
     model: str
     messages: Sequence[Message]
@@ -50,9 +50,9 @@ def _clipped(text: str) -> str:
 
 
 class Account:
-    """Attributes model calls to payers, adds up their usage and keeps what was said. It is thread-safe.
+    """Attributes model calls to a payer, sums up their usage and keeps the exchanges. It is thread-safe.
 
-    Calls of a later `epoch` are not answered from the cache of an earlier one, because each epoch asks the model again.
+    Calls of a later `epoch` are not answered from the cache of an earlier one, because each epoch makes its own calls.
     """
 
     def __init__(self, payer: str = "", epoch: int = 1) -> None:
@@ -68,7 +68,7 @@ class Account:
             self.usage += usage
 
     def keep(self, exchange: Exchange) -> None:
-        """Keep what was said in a call."""
+        """Keep the exchange of a call."""
         with self._lock:
             self._exchanges.append(exchange)
 
@@ -83,7 +83,7 @@ _account: ContextVar[Account | None] = ContextVar("memeval_account", default=Non
 
 @contextmanager
 def paid_by(payer: str, epoch: int = 1) -> Iterator[Account]:
-    """Attribute the model calls that this thread makes in the block to `payer`, and yield the account."""
+    """Attribute the model calls made by this thread within the block to `payer`, and yield the account."""
     account = Account(payer, epoch)
     token = _account.set(account)
     try:
@@ -133,7 +133,7 @@ class ModelCache:
 def call_key(
     model: str, messages: Sequence[Message], schema: Mapping[str, Any] | None, max_tokens: int | None, salt: str = ""
 ) -> str:
-    """Return the SHA-256 of the model's name and everything that is sent to it."""
+    """Return the SHA-256 of the model's name and everything sent to the model."""
     content = [model, [[m.role, m.content] for m in messages], schema and dict(schema), max_tokens, salt]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
@@ -141,8 +141,8 @@ def call_key(
 class GuardedModel(Model):
     """A model with a cache, a budget and retries. Raises ModelError, BudgetError or StoppedError.
 
-    Calls may cost more than estimated, because tokens are guessed before a call and a model may reason at length. In that
-    case later estimates are raised accordingly.
+    Calls may cost more than estimated, because tokens are guessed before a call and a model may reason at length. Later
+    estimates are then raised accordingly.
     """
 
     def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:

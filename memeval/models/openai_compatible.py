@@ -1,7 +1,7 @@
 """Chat completions of OpenAI-compatible servers, through the repository's only importer of the `openai` library.
 
-There is one attempt per call, and the library's own retries are off. If a server rejects a parameter (newer models take no
-temperature, some servers no JSON schema), the call is repeated without it, and later calls omit it.
+There is one attempt per call, and the library's own retries are disabled. If a server rejects a parameter (newer models
+accept no temperature, and some servers accept no JSON schema), the call is repeated without it, and later calls omit it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _FIXES = {
     413: "Retrieve less: lower --top-k.",
 }
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_ASSUMED_OUTPUT = 1024  # the number of tokens to assume in an estimate if the caller sets no limit
+_ASSUMED_OUTPUT = 1024  # number of output tokens assumed in estimates if the caller sets no limit
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
     """A server and its peculiarities.
 
-    `structured` says whether it supports a JSON schema in response_format. `limit_name` is the name of its parameter for the
-    limit of output tokens.
+    `structured` means that it supports a JSON schema in response_format. `limit_name` is the name of the parameter that limits
+    the output tokens.
     """
 
     base_url: str
@@ -54,9 +54,9 @@ class ModelServer:
 
 
 class OpenAICompatible(Model):
-    """A model on a server. It is thread-safe. The client and the library are loaded at the first call.
+    """A thread-safe model on a server. The client and the library are loaded at the first call.
 
-    `timeout` is the read timeout in seconds. `price` is used to compute the cost if the response doesn't include it.
+    `timeout` is the read timeout in seconds. `price` is used to compute the cost if it is missing from the response.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) -> str | None:
-    """Return the optional parameter that the server rejected."""
+    """Return the optional parameter rejected by the server, or None."""
     signs = {
         "temperature": ("temperature",),
         "response_format": ("response_format", "json_schema", "structured output"),
@@ -199,7 +199,7 @@ def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) 
 
 @contextlib.contextmanager
 def _translated(url: str, timeout: float) -> Iterator[None]:
-    """Raise errors of `openai_api` as memeval's own errors."""
+    """Convert errors of `openai_api` to memeval's own errors."""
     try:
         with openai_api.translated(url, timeout, fixes=_FIXES, retry_unreadable=True):
             yield

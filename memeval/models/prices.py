@@ -1,4 +1,4 @@
-"""The dated price table, which is used if a response doesn't include its cost."""
+"""The dated price table, used for responses that don't include their cost."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Prices:
 
 
 def load_prices(path: Path | None = None) -> Prices:
-    """Load the built-in table, or a file in the same format. Raises a ConfigError that names the file and the model."""
+    """Load the built-in table, or a file in the same format. Raises ConfigError with the file and the model."""
     path = path or TABLE
     try:
         data = tomllib.loads(path.read_text("utf-8"))

@@ -1,8 +1,7 @@
 """`scripted`: fixed replies for tests and dry runs. The same messages always get the same reply, so runs are reproducible.
 
-A file holds `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`; The reply is
-that of the first rule for which all texts occur in the messages. If no rule matches and there is no default, ModelError is
-raised.
+A file holds `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`. The first rule
+with all of its texts in the messages determines the reply. If no rule matches and there is no default, ModelError is raised.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Rule:
 
 
 class ScriptedModel(Model):
-    """A model that replies by rules. Its tokens are estimated, and its cost is 0."""
+    """A model that replies according to rules. Tokens are estimated, and the cost is 0."""
 
     def __init__(self, rules: Sequence[Rule] = (), default: str | None = None, name: str = "scripted") -> None:
         self._rules = tuple(rules)
@@ -43,7 +42,7 @@ class ScriptedModel(Model):
 
     @property
     def cache_salt(self) -> str:
-        """The script itself, since a changed script is a different model."""
+        """The script itself, since a changed script acts as a different model."""
         return repr((self._rules, self._default))
 
     def complete(
@@ -61,7 +60,7 @@ class ScriptedModel(Model):
 
 @registry.model("scripted")
 def scripted_model(name: str, options: Mapping[str, Any]) -> ScriptedModel:
-    """Create `scripted/<file>`, or `scripted` with the keys of such a file as options. Raises ConfigError."""
+    """Create `scripted/<file>`, or `scripted` with the contents of such a file as options. Raises ConfigError."""
     path = name.partition("/")[2]
     data: Any = options
     if path:
