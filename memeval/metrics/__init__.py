@@ -1,10 +1,10 @@
 """Metrics, documented with their formulas and sources.
 
 Rankings (registered; `registry.metric.get(name)(ranked, relevant, k)`): recall_any, recall_all, recall_fraction, precision,
-f1, ndcg, ndcg_official, mrr. Over a whole run: accuracy, abstention, latency, usage. The four of the design: recency,
+f1, ndcg, ndcg_official, mrr. Over a whole run: accuracy, abstention, latency, usage. Memory-specific: recency,
 efficiency, relevancy, accuracy_gain. `targets` defines the relevant ids of each protocol.
 
-All of them produce or consume values per question, so that means, intervals and paired tests use the same arrays.
+All metrics produce or consume per-question values, so that means, intervals and paired tests use the same arrays.
 """
 
 from memeval.metrics.answers import (

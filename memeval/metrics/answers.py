@@ -1,4 +1,4 @@
-"""Metrics of answers: accuracy and abstention. The headline metric of a run is chosen here, too."""
+"""Answer metrics (accuracy and abstention), and the choice of a run's headline metric."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from memeval.metrics.questions import measures_success
 class AnswerOutcome:
     """The outcome of a question.
 
-    A `value` of None means that the question wasn't scored. In that case `status` is failed, unscored or skipped.
+    A `value` of None means that the question wasn't scored. In that case, `status` is failed, unscored or skipped.
     """
 
     question_id: str
@@ -26,7 +26,7 @@ class AnswerOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """A row of a table, with the numbers of questions and the sum of their values."""
+    """A table row with question counts and the sum of the values."""
 
     total: int
     scored: int
@@ -48,7 +48,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The accuracy overall and by group. `task_averaged` is the mean over the groups that aren't empty."""
+    """The accuracy overall and by group. `task_averaged` is the mean over the non-empty groups."""
 
     overall: AnswerRow
     groups: Mapping[str, AnswerRow]
@@ -86,7 +86,7 @@ def _status(outcome: AnswerOutcome) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyGain:
-    """The mean values of two runs over the `questions` that both scored, and the numbers that only one of them scored."""
+    """The mean values of two runs over the `questions` scored in both, and the numbers of questions scored in only one."""
 
     questions: int
     on: float
@@ -96,7 +96,7 @@ class AccuracyGain:
 
 
 def accuracy_gain(on: Mapping[str, float | None], off: Mapping[str, float | None]) -> AccuracyGain | None:
-    """Compute the gain from the values by question id. Return None if no question is scored in both runs."""
+    """Compute the accuracy gain from the values by question id. Return None if no question is scored in both runs."""
     both = sorted(question for question, value in on.items() if value is not None and off.get(question) is not None)
     if not both:
         return None
@@ -115,17 +115,17 @@ class Abstention:
 
     @property
     def precision(self) -> float | None:
-        """The share of abstentions that were right."""
+        """The share of abstentions that were correct."""
         return self.both / self.abstained if self.abstained else None
 
     @property
     def recall(self) -> float | None:
-        """The share of unanswerable questions that were left unanswered."""
+        """The share of unanswerable questions with an abstention."""
         return self.both / self.unanswerable if self.unanswerable else None
 
 
 def abstention(decisions: Iterable[tuple[bool, bool]]) -> Abstention:
-    """Count abstentions from pairs of (abstained, unanswerable). There is one pair per question."""
+    """Count abstentions from (abstained, unanswerable) pairs."""
     pairs = list(decisions)
     return Abstention(
         abstained=sum(said for said, _ in pairs),

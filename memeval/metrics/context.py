@@ -1,12 +1,12 @@
-"""ContextBench: recall and precision of the code that a task needs.
+"""ContextBench: recall and precision of the code needed for a task.
 
     recall = seen and needed / needed       precision = seen and needed / seen, 1 when nothing was seen
     F1 = 2 · seen and needed / (seen + needed)
 
-They are computed by file and by line, and repeated lines count once. Block recall is the share of needed blocks of which at
-least one line was seen. Source: compute_granularity_metrics in contextbench/metrics/compute.py of ContextBench (2026), which
-calls recall coverage. The authors also count definitions of a syntax tree (`symbol`), which is not done here. They add up the
-sizes over all tasks before they divide, while a run here has the mean over tasks.
+These are computed by file and by line, and repeated lines count once. Block recall is the share of needed blocks with at
+least one line seen. Source: compute_granularity_metrics in contextbench/metrics/compute.py of ContextBench (2026), which calls
+recall coverage. The authors also count syntax-tree definitions (`symbol`), which is not done here. They sum the sizes over all
+tasks before dividing, whereas a run here reports the mean over tasks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from memeval.core.types import Score
 
 Block = tuple[str, int, int]
-"""Lines of a file, 1-based, both ends inclusive."""
+"""A file with the first and last line of a range, 1-based and inclusive."""
 _JUDGE = "context"
 
 
@@ -32,7 +32,7 @@ def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
 def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[str, float]:
     """Compute all values. Return an empty result if there is no gold.
 
-    A file in `seen` that has no lines was only looked at.
+    A file in `seen` without lines counts only at the file level.
     """
     if not gold:
         return {}

@@ -3,7 +3,7 @@
 Here a_ij is the value of task j after i tasks of its sequence, a_0j is its value without memory, and N is the number of
 tasks:
 
-    accuracy          ACC = 1/N · Σ_j a_Nj                         every task after all N, the last one at its first attempt
+    accuracy          ACC = 1/N · Σ_j a_Nj                         each task after all N; for the last one, its first attempt
     forgetting        F   = 1/(N-1) · Σ_{j<N} (max_{k<=j} a_kj - a_Nj)
     backward transfer BWT = 1/(N-1) · Σ_{i<N} (a_Ni - a_ii)
     forward transfer  FT  = 1/(N-1) · Σ_{i<N} (a_i,i+1 - a_0,i+1)
@@ -14,11 +14,11 @@ tasks:
     CL-score          ACC - F + FT + BWT + AULC + CL-F             all weights λ = 1
 
 Source: SWE-Bench-CL (Joshi et al. 2025), sections 7 and 7.1 of the paper in its repository. The paper leaves the weights and
-β to the user, and its formula of the CL-score has no term for TUE though it names a weight for it. It measures all tasks
-after each task. Here a task is measured at its first attempt and again after the sequence (a_Nj). The first attempt gives
-a_jj, and also a_i,i+1 for transfer, since the memory then contains the i tasks before it. So the maximum in F is the first
-attempt, and BWT = -F. Figures are means over sequences. Unknown figures are None, and so are figures that depend on them. For
-example, forgetting is None rather than 0 without second attempts.
+β to the user, and its CL-score formula has no term for TUE although it names a weight for it. It measures all tasks after
+each task. Here, a task is measured at its first attempt and again after the sequence (a_Nj). The first attempt gives a_jj, and
+also a_i,i+1 for transfer, since the memory then contains the i tasks before it. The maximum in F is therefore the first
+attempt, and BWT = -F. Figures are means over sequences. Unknown figures and figures that depend on them are None. For example,
+forgetting is None rather than 0 without second attempts.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ BETA = 1.0
 class Attempt:
     """One attempt at a task.
 
-    `position` is the task's place in its sequence, counted from 1. `again` marks an attempt after the end of the sequence. A
-    value of None means that the attempt wasn't scored.
+    `position` is the task's position in its sequence, counted from 1. `again` marks an attempt after the end of the sequence.
+    A value of None means that the attempt wasn't scored.
     """
 
     sequence: str
@@ -50,7 +50,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Continual:
-    """All figures, and the number of tasks behind each. A figure is None if these attempts don't determine it."""
+    """All figures, with the number of tasks behind each. A figure is None if it can't be determined from the attempts."""
 
     accuracy: float | None
     plasticity: float | None
@@ -82,7 +82,7 @@ class _Sequence:
 
 
 def continual(attempts: Iterable[Attempt], without: Mapping[str, float | None] | None = None) -> Continual:
-    """Compute the figures of a run. Attempts that weren't scored are ignored.
+    """Compute the figures of a run. Unscored attempts are ignored.
 
     `without` maps each task to its value in a run without memory.
     """

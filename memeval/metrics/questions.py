@@ -1,14 +1,14 @@
-"""Metrics of single questions, beyond rankings and judges: of what was retrieved, or of the answer.
+"""Metrics of single questions besides rankings and judges. They measure either the retrieved hits or the answer.
 
-One registration adds a metric. Means, intervals, paired tests and tables come by themselves:
+A metric is added by registering it. Means, intervals, paired tests and tables then work automatically:
 
     @question_metric("short_answer", of_answer=True, success=False)
     def short_answer(seen: Observation) -> Iterator[Score]:
         yield Score("short_answer", float(len(seen.answer.text) < 100))
 
-A score is named like its metric, or begins with that name and `_`. Values are shares from 0 to 1, which tables show in per cent.
-A value of None is skipped, with its reason. Plug-ins register metrics through entry points of the group
-`memeval.question_metrics`.
+The name of a score is the metric's name, optionally followed by `_` and a suffix. Values are fractions from 0 to 1, which
+tables show as percentages. A value of None is skipped with its reason. Plug-ins register metrics through entry points of the
+group `memeval.question_metrics`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from memeval.metrics.usage import efficiency
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What is known of a question when it is scored.
+    """The facts about a question available for scoring.
 
     Attributes:
-        question: The question with its gold.
-        pieces: All retrieved hits, the best first.
-        top_k: Number of hits that the answering model may read.
-        cut_offs: The cut-offs of rankings.
-        answer: The answer. Metrics with `of_answer` always get one, the others never do.
-        memories: The text of the memories as the model got it.
-        embedder: The embedder of relevancy, if the run has one.
+        question: The question with its gold answers.
+        pieces: All retrieved hits, best first.
+        top_k: Number of hits available to the answering model.
+        cut_offs: The ranking cut-offs.
+        answer: The answer. Metrics with `of_answer` always get one, and other metrics never do.
+        memories: The text of the memories as passed to the model.
+        embedder: The embedder for relevancy, if the run has one.
     """
 
     question: Question
@@ -52,7 +52,7 @@ class Observation:
 
     @property
     def read(self) -> Sequence[Retrieved]:
-        """The hits that the answering model may read."""
+        """The hits available to the answering model."""
         return self.pieces[: self.top_k]
 
 
@@ -61,7 +61,7 @@ Compute = Callable[[Observation], Iterable[Score]]
 
 @dataclass(frozen=True, slots=True)
 class QuestionMetric:
-    """A registered metric. Without `success` it measures no success: a failed question has no value in it, rather than 0."""
+    """A registered metric. Without `success`, it doesn't measure success, so failed questions have no value instead of 0."""
 
     name: str
     compute: Compute
@@ -85,13 +85,13 @@ def question_metric(name: str, *, of_answer: bool = False, success: bool = True)
 
 
 def question_scores(seen: Observation) -> list[dict[str, Any]]:
-    """Return the scores of all metrics: of what was retrieved, or, with an answer, of the answer."""
+    """Return the scores of all answer metrics if there is an answer, and of all retrieval metrics otherwise."""
     metrics: list[QuestionMetric] = [registry.question_metric.get(name) for name in registry.question_metric.names()]
     return [entry for metric in metrics if metric.of_answer == (seen.answer is not None) for entry in metric(seen)]
 
 
 def measures_success(name: str) -> bool:
-    """Return whether a score measures success, so that a failure counts as 0 in it and it may be the headline of a run."""
+    """Return whether a score measures success. If so, failures count as 0, and the score may be the headline of a run."""
     stem = name.partition("@")[0]
     others = (metric for metric in registry.question_metric.names() if not registry.question_metric.get(metric).success)
     return not any(stem == other or stem.startswith(f"{other}_") for other in others)
@@ -99,7 +99,7 @@ def measures_success(name: str) -> bool:
 
 @question_metric("context")
 def code_context(seen: Observation) -> Iterator[Score]:
-    """Score files, lines and blocks of a task with known gold context (ContextBench), at each cut-off."""
+    """Score the files, lines and blocks for a task with known gold context (ContextBench) at each cut-off."""
     question, pieces = seen.question, seen.pieces
     gold = [(str(file), int(start), int(end)) for file, start, end in question.metadata.get("gold_blocks", ())]
     code = question.metadata.get("code") or {}
@@ -110,7 +110,7 @@ def code_context(seen: Observation) -> Iterator[Score]:
 
 
 def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
-    """Return the lines of the retrieved blocks by file. A block starts after the lines of the preceding blocks of its file."""
+    """Return the lines of the retrieved blocks by file. A block starts after the lines of the preceding blocks in the file."""
     size = int(question.metadata["block_lines"])
     blocks = []
     for turn in (turn for piece in pieces for turn in piece.turns):
@@ -129,7 +129,7 @@ def precisionmembench(seen: Observation) -> Iterator[Score]:
 
 @question_metric("poisoning")
 def poisoning(seen: Observation) -> Iterator[Score]:
-    """Score resistance to poisoned memories, and adaptation to the user's rules, in the hits that the model may read."""
+    """Score resistance to poisoned memories, and adaptation to the user's rules, in the hits available to the model."""
     yield from map(_score, poisoning_scores(seen.question, seen.read))
 
 
@@ -139,7 +139,7 @@ def _score(entry: Mapping[str, Any]) -> Score:
 
 @question_metric("relevancy", success=False)
 def relevancy_to_question(seen: Observation) -> Iterator[Score]:
-    """Return how similar the hits that have a text are to the question, in a run with an embedder."""
+    """Score the similarity to the question of the hits with text, in runs with an embedder."""
     if seen.embedder is None:
         return
     texts = [piece.text for piece in seen.read if piece.text]
@@ -149,7 +149,7 @@ def relevancy_to_question(seen: Observation) -> Iterator[Score]:
 
 @question_metric("efficiency", of_answer=True, success=False)
 def token_efficiency(seen: Observation) -> Iterator[Score]:
-    """Return the share of retrieved memories in the tokens that the answering model reads."""
+    """Score the share of retrieved memories in all tokens used for the answer."""
     if seen.answer is None or not seen.pieces:
         return
     used = seen.answer.usage.input_tokens + seen.answer.usage.output_tokens

@@ -1,4 +1,4 @@
-"""Ranking metrics, which compare the retrieved ids in their order with the relevant ids."""
+"""Ranking metrics, which compare the ordered retrieved ids with the relevant ids."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RankingMetric:
     """A pure function of a ranking and the relevant ids at a cut-off.
 
     The value is None (unscored) if nothing is relevant, if k is below 1, or if no retrieved passage has a known source. An
-    empty ranking is scored, because the system found nothing.
+    empty ranking is scored, because it means that the system found nothing.
     """
 
     name: str
@@ -45,7 +45,7 @@ def ranking_metric(name: str) -> Callable[[Formula], RankingMetric]:
 
 
 def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]:
-    """Return for each passage whether it adds a relevant id that no earlier passage covers."""
+    """Return a flag for each passage that is true if it adds a relevant id not covered by an earlier passage."""
     seen: set[str] = set()
     out = []
     for piece in top:
@@ -58,9 +58,9 @@ def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]
 def rank_by(retrieved: Sequence[Retrieved], level: str) -> list[tuple[str, ...]]:
     """Convert retrieved passages to a ranking at a level, best first.
 
-    At level `turn` there is one entry per passage, with the turns that it covers. At level `session` each session is listed
-    once, at its first position, so k counts sessions. LongMemEval widens k in the same way when it turns a ranking of turns
-    into one of sessions. Passages without a known source keep their rank as an empty entry.
+    At level `turn`, there is one entry per passage with the turns it covers. At level `session`, each session is listed once,
+    at its first position, so k counts sessions. LongMemEval widens k in the same way when converting a ranking of turns to a
+    ranking of sessions. Passages without a known source keep their rank as an empty entry.
     """
     if level == "turn":
         return [piece.turns for piece in retrieved]
@@ -95,7 +95,7 @@ def recall_all(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) 
 
 @ranking_metric("recall_fraction")
 def recall_fraction(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Return the share of relevant ids that were retrieved."""
+    """Return the fraction of relevant ids that were retrieved."""
     return len(_found(top, relevant)) / len(relevant)
 
 
@@ -130,7 +130,7 @@ def ndcg(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> flo
 
 @ranking_metric("ndcg_official")
 def ndcg_official(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Compute NDCG in LongMemEval's form, where ranks 1 and 2 have the same weight."""
+    """Compute NDCG in LongMemEval's form, with the same weight for ranks 1 and 2."""
     return _normalised(top, relevant, k, lambda rank: math.log2(max(rank, 2)))
 
 

@@ -1,32 +1,32 @@
-"""The relevant ids of each protocol. These are LongMemEval's two variants, and the evidence as the data set gives it.
+"""The relevant ids of each protocol: the evidence as given in the data set, and the variants of LongMemEval and LoCoMo.
 
-    evidence   every evidence id that exists in the case; questions that have none are skipped
+    evidence   every evidence id that exists in the case; questions without one are skipped
     locomo     the same, named after LoCoMo
-    locomo_official  LoCoMo's script: every evidence entry counts as written, one that resolves to nothing is never
-                     found, and a question without evidence counts as found; recall_fraction only
+    locomo_official  LoCoMo's script: every evidence entry counts as written, unresolvable entries are never found, and
+                     questions without evidence count as found; recall_fraction only
     official   LongMemEval's script: user turns only; `_abs` questions and those without a user-side target are skipped;
                a session indexed by turn counts as two documents, its turns with an answer and the rest
-    community  LongMemEval as most published figures: the evidence of all questions, either side, abstention included (500)
-    community_answerable  the same without abstention questions (470), which some figures use
+    community  LongMemEval as in most published figures: evidence of all questions from both sides, with abstention (500)
+    community_answerable  the same without abstention questions (470), as in some figures
 
-`official` assumes a system that indexes user turns only (see `user_side`). It covers fewer questions (419 of 500), so a
-figure always names its variant. Sources: LongMemEval, src/retrieval/run_retrieval.py; LoCoMo, task_eval/evaluation.py.
+`official` assumes a system that indexes user turns only (see `user_side`). It covers fewer questions (419 of 500), so figures
+are always reported with their variant. Sources: LongMemEval, src/retrieval/run_retrieval.py; LoCoMo, task_eval/evaluation.py.
 `memeval.metrics.targets` scores rankings against the two official variants.
 
 Rankings are scored in the same way as in the official scripts of LongMemEval and LoCoMo.
 
 LongMemEval, variant `official`
-    At turn granularity a session is two documents: its turns with an answer, and the rest (the script renames
-    the latter `noans_...`). At session level k counts such documents, and only the first kind is evidence.
-    ndcg_official counts every indexed turn: DCG = rel_1 + Σ_{i>=2} rel_i / log2(i) over the turns down to the one that
-    brings the k-th document, divided by that of all relevant turns of the haystack, cut at as many.
-    A haystack that repeats a session id has that session's turns twice under one name.
+    At turn granularity, a session is two documents: its turns with an answer, and the rest (renamed `noans_...` by the
+    script). At session level, k counts such documents, and only the first kind is evidence.
+    ndcg_official counts every indexed turn: DCG = rel_1 + Σ_{i>=2} rel_i / log2(i) over the turns down to the first turn of
+    the k-th document, divided by the ideal DCG of all relevant turns in the haystack, truncated at the same depth.
+    If a haystack repeats a session id, that session's turns occur twice under one name.
 
 LoCoMo, variant `locomo_official`
-    recall = entries of the evidence that are among the first k pieces / entries, 1 for a question without evidence
+    recall = evidence entries among the first k pieces / evidence entries, or 1 for a question without evidence
 
-Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py. Tests compare with a
-stored table of these scripts' output.
+Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py. Tests compare against
+a stored table of these scripts' output.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ from memeval.metrics.ranking import rank_by
 class Targets:
     """The relevant ids of a question at a level. If there are none, `skipped` gives the reason.
 
-    For `official`, `turns` are the user's turns that contain an answer, and `same` maps the sessions of a repeated id to the
-    first of them. For `locomo_official`, `entries` are the ids of the evidence in the order in which it is listed, and ""
-    stands for evidence that can't be resolved.
+    For `official`, `turns` are the user's turns with an answer, and `same` maps sessions with a repeated id to the first of
+    them. For `locomo_official`, `entries` are the evidence ids in the listed order, with "" for unresolvable evidence.
     """
 
     variant: str
@@ -60,7 +59,7 @@ class Targets:
     entries: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Convert the targets to plain JSON values. Fields that are rarely used are omitted if they are empty."""
+        """Convert the targets to plain JSON values. Rarely used fields are omitted if empty."""
         rare = {"turns": list(self.turns), "same": dict(self.same), "entries": list(self.entries)}
         data = {"variant": self.variant, "level": self.level, "ids": list(self.ids), "skipped": self.skipped}
         return {**data, **{key: value for key, value in rare.items() if value}}
@@ -81,7 +80,7 @@ def targets(variant: str, question: Question, case: Case, level: str) -> Targets
 
 
 def user_side(session: Session) -> Session:
-    """Return the session as LongMemEval's official script indexes it, which is with the user's turns only."""
+    """Return the session with the user's turns only, as indexed by LongMemEval's official script."""
     return replace(session, turns=tuple(turn for turn in session.turns if turn.role == "user"))
 
 
@@ -98,7 +97,7 @@ def _official(question: Question, case: Case, level: str) -> Targets:
     if question.is_abstention:
         return Targets("official", level, skipped="abstention question")
     wanted = set(question.evidence_turns)
-    # the script recognises evidence sessions by their name, `answer_...`
+    # the script recognises evidence sessions by names such as `answer_...`
     sessions = [session for session in case.sessions if "answer" in session.source_id or not session.source_id]
     found = [turn.id for session in sessions for turn in session.turns if turn.role == "user" and turn.id in wanted]
     same = _repeated(case)
@@ -108,18 +107,18 @@ def _official(question: Question, case: Case, level: str) -> Targets:
 
 
 def session_of(turn: str) -> str:
-    """Return the id of the session that a turn belongs to (see `benchmarks.base`)."""
+    """Return the session id of a turn (see `benchmarks.base`)."""
     return turn.rpartition(":")[0]
 
 
 def document(turn: str, same: Mapping[str, str]) -> str:
-    """Return the id of the turn. If its session is repeated, the id is that of the first occurrence."""
+    """Return the id of the turn, or the id in the first occurrence of its session if the session is repeated."""
     session, _, number = turn.rpartition(":")
     return f"{same.get(session, session)}:{number}" if session else turn
 
 
 def _repeated(case: Case) -> Mapping[str, str]:
-    """Map each session that has a repeated source id to the first session with that id."""
+    """Map each session with a repeated source id to the first session with that id."""
     first: dict[str, str] = {}
     out = {}
     for session in case.sessions:
@@ -130,7 +129,7 @@ def _repeated(case: Case) -> Mapping[str, str]:
 
 
 def _locomo_official(question: Question, case: Case, level: str) -> Targets:
-    """Return the evidence entries as the loader read them. Each is a pair of session and turn, or "" if it can't be resolved."""
+    """Return the evidence entries at the level, as read by the loader. Unresolvable entries are ""."""
     listed = question.metadata.get("evidence_entries")
     if listed is None:
         return Targets("locomo_official", level, skipped="the benchmark does not list its evidence as LoCoMo does")
@@ -170,7 +169,7 @@ def ranking(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> l
 
 
 def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Scorer:
-    """Return a function that scores a metric at a cut-off, or None if the metric isn't defined."""
+    """Return a function that scores a metric at a cut-off. Its result is None if the metric isn't defined."""
     ranked = ranking(pieces, target, granularity)
     if target.variant == "locomo_official":
         return lambda metric, k: _locomo_recall(ranked, target, k) if metric.name == "recall_fraction" else None
@@ -185,7 +184,7 @@ def scorer(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> Sc
 
 
 def _documents(pieces: Sequence[Retrieved], target: Targets) -> list[str]:
-    """Return the document of each retrieved turn in order, or "" for a passage whose source is unknown."""
+    """Return the document of each retrieved turn in order, or "" for a passage with an unknown source."""
     wanted = set(target.turns)
     out = []
     for piece in pieces:
@@ -207,7 +206,7 @@ def _ndcg(pieces: Sequence[Retrieved], target: Targets, granularity: str, k: int
         depth = k
         indexed = len(target.turns) if target.level == "turn" else len({session_of(turn) for turn in target.turns})
     relevant = set(target.ids)
-    # Evidence that names only sessions has no turns to count.
+    # Session-level evidence has no turns to count.
     ideal = _dcg([True] * min(depth, indexed or len(relevant)))
     return _dcg([item in relevant for item in items[:depth]]) / ideal if ideal else 0.0
 
@@ -215,7 +214,7 @@ def _ndcg(pieces: Sequence[Retrieved], target: Targets, granularity: str, k: int
 def _depth(items: Sequence[str], k: int) -> int:
     """Return the rank at which the k-th document appears.
 
-    The rank is at least k, and it is the last one if there are fewer documents.
+    The rank is at least k. If there are fewer documents, it is the last rank.
     """
     seen: set[str] = set()
     for place, item in enumerate(items, start=1):

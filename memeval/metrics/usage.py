@@ -1,4 +1,4 @@
-"""Metrics of usage: tokens, cost, latency, and the share of tokens that the memory uses."""
+"""Usage metrics: tokens, cost, latency, and the memory's share of the tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Latency:
 
 
 def latency(seconds: Iterable[float]) -> Latency | None:
-    """Compute the percentiles of latency. Return None without measurements. The caller must leave out cached answers."""
+    """Compute the percentiles of latency. Return None without measurements. The caller must exclude cached answers."""
     ordered = sorted(seconds)
     if not ordered:
         return None
@@ -54,7 +54,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 def efficiency(memory_tokens: int, total_tokens: int) -> float | None:
     """Compute efficiency for one question, a value between 0 and 1. It is None (unscored) if the total is unknown (0).
 
-    Memory tokens are estimated where the model reports only a total, so the value is capped at 1.
+    Memory tokens are estimated, while the total is reported by the model, so the value is capped at 1.
     """
     if total_tokens <= 0:
         return None
