@@ -1,4 +1,4 @@
-"""Statistics on values per question: intervals, paired tests and the correction of multiple tests. They are pure and seeded."""
+"""Pure, seeded statistics on per-question values: intervals, paired tests and corrections for multiple tests."""
 
 from memeval.stats.compare import Comparison, compare, holm, mcnemar_exact, paired_permutation
 from memeval.stats.exact import MAX_EXACT, exact_difference, score_difference
@@ -6,7 +6,7 @@ from memeval.stats.intervals import FEW, Interval, bootstrap_difference, bootstr
 from memeval.stats.power import POWER, Design, half_width, observed_design, power, questions_needed, smallest_detectable
 
 SEED = 20240229
-"""Default seed; results record the one that was used."""
+"""Default seed. Results record the seed in use."""
 
 __all__ = [
     "FEW",

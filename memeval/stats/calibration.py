@@ -1,4 +1,4 @@
-"""Calibration of a reader's confidence, and the best threshold for abstaining.
+"""Calibration of a reader's confidence, and the best abstention threshold.
 
 All functions are pure and take one value per question.
 """
@@ -17,7 +17,7 @@ BINS = 10
 class JudgedAnswer:
     """A judged answer.
 
-    It has the confidence of the reader, the value of the answer (0 to 1), the value of withholding the answer, and its
+    It consists of the reader's confidence, the value of the answer (0 to 1), the value of withholding the answer, and the
     cluster.
     """
 
@@ -29,13 +29,13 @@ class JudgedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The figures of calibration.
+    """Calibration figures.
 
-    `expected_error` is the mean difference between confidence and accuracy (ECE with ten bins). `threshold` is the best one
-    for these questions, and `at_threshold` is the mean value with it. `held_out` is the mean value if the threshold of each
-    cluster is chosen on the other clusters, which estimates the value for unseen questions. `ranking` (AUROC) is the
-    probability that a right answer has a higher confidence than a wrong one. It is None if all answers are right or all are
-    wrong.
+    `expected_error` is the mean difference between confidence and accuracy (ECE with ten bins). `threshold` is the best
+    threshold for these questions, and `at_threshold` is the resulting mean value. `held_out` is the mean value with the
+    threshold for each cluster chosen on the other clusters, which estimates the value for unseen questions. `ranking` (AUROC)
+    is the probability that a correct answer has a higher confidence than a wrong one. It is None if all answers are correct or
+    all are wrong.
     """
 
     questions: int
@@ -51,7 +51,7 @@ class Calibration:
 
 
 def calibrate(answers: Sequence[JudgedAnswer]) -> Calibration:
-    """Compute all figures of calibration. Raises ValueError if there are no answers."""
+    """Compute all calibration figures. Raises ValueError if there are no answers."""
     if not answers:
         raise ValueError("no answers")
     threshold = best_threshold(answers)
@@ -70,15 +70,14 @@ def calibrate(answers: Sequence[JudgedAnswer]) -> Calibration:
 
 
 def mean_at(answers: Sequence[JudgedAnswer], threshold: float) -> float:
-    """Return the mean value if all answers below a threshold are withheld."""
+    """Return the mean value with all answers below a threshold withheld."""
     return _mean([one.value if one.confidence >= threshold else one.withheld for one in answers])
 
 
 def best_threshold(answers: Sequence[JudgedAnswer]) -> float:
-    """Return the threshold that has the best mean value.
+    """Return the threshold with the best mean value.
 
-    If several are equally good, the lowest is returned, since it leaves the most answers. A threshold of 0 answers every
-    question.
+    In a tie, the lowest threshold is returned, since it withholds the fewest answers. A threshold of 0 withholds nothing.
     """
     ordered = sorted(answers, key=lambda one: one.confidence)
     gain, best, threshold = 0.0, 0.0, 0.0
@@ -91,7 +90,7 @@ def best_threshold(answers: Sequence[JudgedAnswer]) -> float:
 
 
 def bins(answers: Sequence[JudgedAnswer], count: int = BINS) -> list[tuple[float, float, float]]:
-    """Return the mean confidence, the mean value and the share of answers for each tenth of confidence that isn't empty."""
+    """Return the mean confidence, the mean value and the share of answers for each non-empty confidence bin."""
     grouped: dict[int, list[JudgedAnswer]] = defaultdict(list)
     for one in answers:
         grouped[min(count - 1, math.floor(one.confidence * count + 1e-9))].append(one)
@@ -115,7 +114,7 @@ def _held_out(answers: Sequence[JudgedAnswer]) -> float | None:
 
 
 def _ranking(answers: Sequence[JudgedAnswer]) -> float | None:
-    """Compute the AUROC of right answers (value of at least ½) against wrong ones. It uses mean ranks, so ties count half."""
+    """Compute the AUROC of correct answers (value of at least ½) against wrong ones. Mean ranks are used, so ties count half."""
     ordered = sorted(answers, key=lambda one: one.confidence)
     ranks = 0.0
     position = 0

@@ -16,7 +16,7 @@ from memeval.stats.intervals import RESAMPLES, Interval, bootstrap_difference, c
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Adjust p-values by Holm's method. Names and order are kept. Raises ValueError for a value outside 0 to 1."""
+    """Adjust p-values by Holm's method, keeping names and order. Raises ValueError for a value outside 0 to 1."""
     if wrong := [name for name, value in p_values.items() if not 0 <= value <= 1]:
         raise ValueError(f"the p-value of {wrong[0]!r} is not between 0 and 1")
     adjusted: dict[str, float] = {}
@@ -28,7 +28,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """Return the p-value, which is 1 if no question separates the systems. Raises ValueError for negative counts."""
+    """Return the p-value, which is 1 if the systems agree on every question. Raises ValueError for negative counts."""
     if only_first < 0 or only_second < 0:
         raise ValueError("counts can't be negative")
     total = only_first + only_second
@@ -36,12 +36,12 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     return min(1.0, float(Fraction(2 * tail, 2**total)))
 
 
-_EXACT = 14  # this number of differences gives 16,384 patterns
+_EXACT = 14  # number of differences with 16,384 sign patterns
 _AT_ONCE = 2_000_000
 
 
 def paired_permutation(first: Sequence[float], second: Sequence[float], *, seed: int, resamples: int = 20_000) -> float:
-    """Return the p-value, which is 1 if nothing differs. Raises ValueError for different lengths."""
+    """Return the p-value, which is 1 if all pairs are equal. Raises ValueError for different lengths."""
     pairs = np.array(list(zip(first, second, strict=True)), dtype=np.float64).reshape(-1, 2)
     differences = pairs[:, 0] - pairs[:, 1]
     differences = differences[differences != 0]  # differences of zero don't affect the result
@@ -71,14 +71,14 @@ def _count_extreme(differences: npt.NDArray[np.float64], seen: float, random: np
 
 
 MIN_CLUSTERS_FOR_SIGNS = 8
-"""Minimum number of clusters: with fewer, sign flips can't give a p below 2/2^7."""
+"""Minimum number of clusters. With fewer, sign flips can't give a p-value below 2/2^7."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A comparison of two runs over the `questions` that both scored.
+    """A comparison of two runs over the `questions` scored in both.
 
-    `left_out` counts the questions that only one run scored. `p_mcnemar` is None unless all values are 0 or 1 and no
+    `left_out` counts the questions scored in only one run. `p_mcnemar` is None unless all values are 0 or 1 and no
     questions share a cluster. `clusters` and `p_clusters` (t with G - 1 degrees of freedom) are None if no questions share a
     cluster.
     """
@@ -100,7 +100,7 @@ class Comparison:
 
     @property
     def test(self) -> str:
-        """The name of the test that `p` comes from, which is mcnemar, cluster t or paired permutation."""
+        """The name of the test behind `p`: mcnemar, cluster t or paired permutation."""
         if self.p_mcnemar is not None:
             return "mcnemar"
         few = self.clusters is not None and self.clusters < MIN_CLUSTERS_FOR_SIGNS and self.p_clusters is not None
@@ -148,7 +148,7 @@ def compare(
         interval = bootstrap_difference(left, right, seed=seed, confidence=confidence, resamples=resamples)
     else:
         interval = _of_few(differences, confidence, binary=binary)
-    if interval and p_mcnemar is not None and p_mcnemar >= 1 - confidence:  # never exclude 0 where the test finds nothing
+    if interval and p_mcnemar is not None and p_mcnemar >= 1 - confidence:  # never exclude 0 without a significant test
         interval = replace(interval, low=min(0.0, interval.low), high=max(0.0, interval.high))
     assert interval is not None  # there are names
     return Comparison(
@@ -170,13 +170,13 @@ def compare(
 
 
 def _shared(groups: list[str] | None) -> list[str] | None:
-    """Return the clusters, or None unless there are at least two and some have several questions."""
+    """Return the clusters, or None unless there are at least two and at least one has several questions."""
     return groups if groups and 1 < len(set(groups)) < len(groups) else None
 
 
 def _difference(differences: list[float], groups: list[str], confidence: float) -> Interval | None:
-    """Return the interval of a mean difference. Its values are never treated as shares, even if all are 0 or 1."""
-    if _are_equal(differences, groups):  # no spread is no certainty, so each cluster counts as one question
+    """Return the interval of a mean difference. The values are never treated as proportions, even if all are 0 or 1."""
+    if _are_equal(differences, groups):  # zero spread doesn't mean certainty, so each cluster counts as one question
         sums, counts = cluster_sums(differences, groups)
         return replace(_of_equal((sums / counts).tolist(), confidence), clusters=len(sums))
     found = cluster_mean(differences, groups, confidence, graded=True)
@@ -184,13 +184,13 @@ def _difference(differences: list[float], groups: list[str], confidence: float) 
 
 
 def _are_equal(differences: list[float], groups: list[str]) -> bool:
-    """Return whether all clusters have the same mean difference, which leaves a t-test nothing to estimate its error from."""
+    """Return whether all clusters have the same mean difference, in which case a t-test has no error estimate."""
     sums, counts = cluster_sums(differences, groups)
     return float(np.ptp(sums / counts)) < 1e-9
 
 
 def _of_few(differences: list[float], confidence: float, *, binary: bool) -> Interval:
-    """Return the interval of few differences of independent questions: exact for yes or no, else by t."""
+    """Return the interval of a few independent differences: exact for yes/no values, and otherwise based on t."""
     if not binary and len(set(differences)) > 1:
         found = cluster_mean(differences, [str(place) for place in range(len(differences))], confidence, graded=True)
         assert found is not None  # there are at least two
@@ -200,7 +200,7 @@ def _of_few(differences: list[float], confidence: float, *, binary: bool) -> Int
 
 
 def _of_equal(differences: list[float], confidence: float) -> Interval:
-    """Return the interval of equal differences, which is that of as many questions that are all won, lost or tied."""
+    """Return the interval of equal differences, computed as for questions that are all won, all lost or all tied."""
     units = differences[:MAX_EXACT]
     wins, losses = sum(one > 0 for one in units), sum(one < 0 for one in units)
     found = exact_difference(wins, losses, len(units), confidence)

@@ -1,8 +1,8 @@
-"""Exact and score intervals for the difference of two paired shares.
+"""Exact and score intervals for the difference of two paired proportions.
 
-Few questions give the bootstrap too little to resample: if two of two differ, each resample says the same. This interval inverts
-the score test of Tango (1998) with its exact distribution, at the nuisance value that is least favourable, so that it covers the
-true difference at least as often as it says.
+With few questions, the bootstrap has too little to resample: if two out of two differ, all resamples are the same. This
+interval inverts the score test of Tango (1998) using its exact distribution at the least favourable nuisance value, so that
+its coverage is at least the nominal one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from memeval.stats.intervals import Floats, Interval, check_confidence
 
 MAX_EXACT = 50
-"""Largest number of pairs. The number of outcomes grows with its square, and the score interval is close enough above."""
+"""Maximum number of pairs. The number of outcomes grows quadratically, and for more pairs the score interval is close enough."""
 _NUISANCE = 41
 _STEPS = 24
 
@@ -40,7 +40,7 @@ def exact_difference(wins: int, losses: int, pairs: int, confidence: float = 0.9
 
 
 def score_difference(wins: int, losses: int, pairs: int, confidence: float = 0.95) -> Interval:
-    """Compute the same interval by the normal approximation of the score, for many pairs. Raises ValueError."""
+    """Compute the interval with the normal approximation of the score, for many pairs. Raises ValueError."""
     check_confidence(confidence)
     if not (wins >= 0 and losses >= 0 and pairs >= 1 and wins + losses <= pairs):
         raise ValueError(f"{wins} wins and {losses} losses of {pairs} are impossible")
@@ -59,7 +59,7 @@ def _score_end(wins: int, losses: int, pairs: int, confidence: float) -> float:
 
 
 def _upper(wins: int, losses: int, pairs: int, confidence: float) -> float:
-    """Return the largest difference at which so few wins and so many losses are not yet too improbable."""
+    """Return the largest difference at which an outcome with so few wins and so many losses is not yet rejected."""
     low, high = (wins - losses) / pairs, 1.0
     if low == high:
         return high
@@ -73,7 +73,7 @@ def _upper(wins: int, losses: int, pairs: int, confidence: float) -> float:
 
 
 def _tail(wins: int, losses: int, pairs: int, difference: float) -> float:
-    """Return the largest probability, over all shares of losses, of a score at most as high as the observed one."""
+    """Return the maximum probability, over all proportions of losses, of a score no higher than the observed one."""
     first, second, coefficients = _outcomes(pairs)
     scores = _score(first, second, pairs, difference)
     chosen = scores <= float(_score(np.array([wins]), np.array([losses]), pairs, difference)[0]) + 1e-9
@@ -94,7 +94,7 @@ def _times_log(counts: Floats, shares: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def _outcomes(pairs: int) -> tuple[Floats, Floats, Floats]:
-    """Return the wins and the losses of each possible outcome and the logarithm of its number of orders."""
+    """Return the wins and losses of each possible outcome and the logarithm of the number of ways to arrange it."""
     won, lost = np.meshgrid(np.arange(pairs + 1), np.arange(pairs + 1), indexing="ij")
     possible = won + lost <= pairs
     first, second = won[possible].astype(np.float64), lost[possible].astype(np.float64)
@@ -104,7 +104,7 @@ def _outcomes(pairs: int) -> tuple[Floats, Floats, Floats]:
 
 
 def _score(won: Floats, lost: Floats, pairs: int, difference: float) -> Floats:
-    """Return Tango's score of each outcome for a difference. It is low if there are fewer wins than the difference demands."""
+    """Return Tango's score of each outcome for a difference. It is low for fewer wins than the difference implies."""
     linear = -won - lost + (2 * pairs - won + lost) * difference
     constant = -lost * difference * (1 - difference)
     share = (np.sqrt(np.maximum(linear**2 - 8 * pairs * constant, 0)) - linear) / (4 * pairs)

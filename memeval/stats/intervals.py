@@ -15,10 +15,7 @@ from memoryd.core.student import t_quantile, two_sided_p
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval.
-
-    It has both ends, the confidence (0.95), the method and, if they apply, the seed and the number of clusters.
-    """
+    """An interval with its confidence (0.95) and method and, if applicable, the seed and the number of clusters."""
 
     low: float
     high: float
@@ -49,7 +46,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
     scale = 1 + z * z / total
     centre = (share + z * z / (2 * total)) / scale
     half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / scale
-    # these are exact at the ends, up to rounding
+    # exactly 0 or 1 at the extremes, which rounding could miss
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == total else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")
@@ -68,7 +65,7 @@ def bootstrap_mean(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
 ) -> Interval | None:
-    """Compute the interval of a mean with the bootstrap. Return None without values. The same seed gives the same interval."""
+    """Compute the interval of a mean with the bootstrap. Return None without values. The same seed gives the same result."""
     check_confidence(confidence)
     if not values:
         return None
@@ -115,7 +112,7 @@ def _resampled_means(sums: Floats, counts: Floats, random: np.random.Generator, 
 
 
 FEW = 20
-"""Fewer clusters than this give a warning in reports."""
+"""Reports show a warning for fewer clusters than this."""
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[Floats, Floats]:
@@ -133,8 +130,8 @@ def cluster_mean(
 ) -> Interval | None:
     """Compute the cluster-robust interval of a mean. Return None without values or with a single cluster.
 
-    `Interval.clusters` is the number of clusters, G. If `graded` is true, the values aren't treated as yes or no, even if all
-    are 0 or 1.
+    `Interval.clusters` is the number of clusters, G. If `graded` is true, the values aren't treated as yes/no values, even if
+    all are 0 or 1.
     """
     check_confidence(confidence)
     sums, counts = cluster_sums(values, clusters) if len(values) else (np.zeros(0), np.zeros(0))
@@ -151,7 +148,7 @@ def cluster_mean(
 def cluster_p(differences: Sequence[float], clusters: Sequence[str]) -> float | None:
     """Return the two-sided p-value for a mean of 0, by t with G - 1 degrees of freedom.
 
-    Return None for a single cluster, and 1 if nothing differs.
+    Return None for a single cluster, and 1 if all differences are 0.
     """
     sums, counts = cluster_sums(differences, clusters) if len(differences) else (np.zeros(0), np.zeros(0))
     if len(sums) < 2:
@@ -180,5 +177,5 @@ def _share(mean: float, error: float, asked: int, reach: float, confidence: floa
     free = mean * (1 - mean) / error**2 if error else math.inf
     effective = min(free, asked) * (normal / reach) ** 2
     found = wilson(mean * effective, effective, confidence)
-    assert found is not None  # there are at least two clusters, so the effective number is above 0
+    assert found is not None  # with at least two clusters, the effective number is above 0
     return Interval(found.low, found.high, confidence, "cluster wilson", clusters=size)

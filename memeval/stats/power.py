@@ -1,7 +1,7 @@
-"""Power of a paired comparison: which difference it can find, and how many questions it needs.
+"""Power of a paired comparison: the detectable difference, and the required number of questions.
 
-Questions that share no conversation are counted exactly, with McNemar's exact test. Where questions share one, the conversations
-are the units, with a t-test on their mean differences.
+For questions from separate conversations, the power of McNemar's exact test is computed exactly. If questions share
+conversations, the conversations are the units of a t-test on their mean differences.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memeval.stats.intervals import Floats, cluster_sums
 from memoryd.core.student import t_quantile
 
 POWER = 0.8
-"""The usual chance with which a difference that exists should be found."""
+"""The conventional target for the power of a test."""
 MAX_QUESTIONS = 1_000_000
 
 
@@ -26,8 +26,8 @@ MAX_QUESTIONS = 1_000_000
 class Design:
     """The size of a comparison.
 
-    `spoiled` is the share of questions that the second system alone answers, beside those that make the difference.
-    `correlation` is that of the differences of questions of one cluster. `alpha` is the level of the test.
+    `spoiled` is the share of questions answered only by the second system, in addition to those behind the difference.
+    `correlation` is the correlation of differences within a cluster. `alpha` is the significance level.
     """
 
     questions: int
@@ -43,7 +43,7 @@ class Design:
 
 
 def observed_design(first: Sequence[float], second: Sequence[float], clusters: Sequence[str], alpha: float) -> Design:
-    """Return the design of a comparison that was made, with the share and the correlation that its values show.
+    """Return the design of an actual comparison, with `spoiled` and `correlation` estimated from its values.
 
     Values are paired by position. Raises ValueError if there are none.
     """
@@ -83,7 +83,7 @@ def standard_error(design: Design, difference: float) -> float:
 
 
 def half_width(design: Design, difference: float, confidence: float = 0.95) -> float:
-    """Return half the width of the interval to expect if the true difference is `difference`."""
+    """Return half the expected width of the interval if the true difference is `difference`."""
     if design.clusters < 2:
         return 1.0
     reach = t_quantile(confidence, design.clusters - 1)
@@ -91,14 +91,14 @@ def half_width(design: Design, difference: float, confidence: float = 0.95) -> f
 
 
 def smallest_detectable(design: Design, wanted: float = POWER) -> float | None:
-    """Return the smallest difference with this power, or None if even a difference of 1 is found less often."""
+    """Return the smallest difference with the wanted power, or None if even a difference of 1 has less."""
     return _smallest(lambda difference: power(design, difference), wanted)
 
 
 def questions_needed(design: Design, difference: float, wanted: float = POWER) -> int | None:
-    """Return how many questions give this power for a difference, with as many questions to a cluster as in the design.
+    """Return the number of questions required for the wanted power, with the same cluster size as in the design.
 
-    Return None if no number up to a million does.
+    Return None if more than a million would be required.
     """
     size = design.questions / design.clusters if design.is_clustered else 1.0
 
@@ -132,7 +132,7 @@ def _smallest(chance: Callable[[float], float], wanted: float) -> float | None:
 
 
 MAX_COUNTED = 2_000
-"""Above this number of questions the normal approximation replaces the exact sum."""
+"""Above this number of questions, the normal approximation replaces the exact sum."""
 _TAIL = 6.0
 
 
@@ -140,7 +140,7 @@ _TAIL = 6.0
 def mcnemar_power(questions: int, won: float, lost: float, alpha: float) -> float:
     """Return the power of McNemar's exact test.
 
-    `won` is the probability that only the first system is right on a question, and `lost` that only the second is.
+    `won` and `lost` are the probabilities that only the first or only the second system answers a question correctly.
     """
     apart = won + lost
     if apart <= 0:
@@ -157,7 +157,7 @@ def mcnemar_power(questions: int, won: float, lost: float, alpha: float) -> floa
 
 
 def _rejected(differing: int, share: float, alpha: float) -> float:
-    """Return the probability that so many differing questions, of which `share` are won, are significant."""
+    """Return the probability of a significant result for this many differing questions, each won with probability `share`."""
     critical = _critical(differing, alpha)
     if critical < 0:
         return 0.0
@@ -167,13 +167,13 @@ def _rejected(differing: int, share: float, alpha: float) -> float:
 
 @lru_cache(maxsize=65_536)
 def _critical(differing: int, alpha: float) -> int:
-    """Return the largest smaller count that is still significant, or -1."""
+    """Return the largest value of the smaller count that is still significant, or -1."""
     tails = 2 * np.cumsum(_binomial(differing, 0.5)[: differing // 2 + 1])
     return int(np.searchsorted(tails, alpha, side="left")) - 1
 
 
 def _binomial(total: int, share: float) -> Floats:
-    """Return the probabilities of 0 to `total` successes."""
+    """Return the probability of each number of successes from 0 to `total`."""
     counts = np.arange(total + 1, dtype=np.float64)
     if share <= 0 or share >= 1:
         return np.where(counts == (total if share >= 1 else 0), 1.0, 0.0)
@@ -188,7 +188,7 @@ def _log_factorials() -> Floats:
 
 
 def t_power(shift: float, degrees: float, alpha: float) -> float:
-    """Return the power of a two-sided t-test whose statistic is shifted by `shift` standard errors."""
+    """Return the power of a two-sided t-test for an effect of `shift` standard errors."""
     if math.isinf(shift):
         return 1.0
     critical = t_quantile(1 - alpha, degrees)
