@@ -7,17 +7,18 @@
     contains  the normalised answer contains the gold, as whole words
     substring the gold is a substring of the answer                             NoLiMa
     memoryagentbench  exact match, substring, recall, F1 by sub-dataset         MemoryAgentBench
-    canary    whether the answer contains an attack's canary                    poisoning
-    longmemeval-v2    the function that a question names                        LongMemEval-V2
-    choice    the letter of an option                                           PersonaMem
+    canary    absence of an attack's canary, or presence of a rule's            poisoning
+    longmemeval-v2    the function named by the question                        LongMemEval-V2
+    choice    the letter of the chosen option                                   PersonaMem
     rouge_l   ROUGE-L
     semantic  cosine of embeddings
-    custom    a function or class of the benchmark's own, by path
+    custom    the user's own function or class, by path
 
-A judge returns one score per metric, with the main score first. None means that the answer was not scored, and not that it is
-wrong. If the model fails, the judge raises ModelError. The question then counts as failed, and a resumed run retries it. A
-reason that starts with `skipped` means that the protocol requires no score. The common option `protocol` (longmemeval,
-locomo, …) selects the rules and prompts. The option `benchmark` is a name that implies the protocol.
+A judge returns one score per metric, with the main score first. None means that the answer was not scored rather than
+that it is wrong. If the model fails, the judge raises ModelError. The question then counts as failed and is retried by a
+resumed run. A reason that starts with `skipped` means that the protocol requires no score. The common option `protocol`
+(longmemeval, locomo, …) selects the rules and prompts. By default, the protocol is derived from the name in the option
+`benchmark`.
 """
 
 from collections.abc import Mapping

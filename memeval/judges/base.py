@@ -17,7 +17,7 @@ _WRAPPING = re.compile(r"^[\s\"'`*_(]+|[\s\"'`*_).!]+$")
 
 
 def yes_or_no(reply: str) -> bool | None:
-    """Parse yes or no. Return None for anything else. Case, quotes, bold type and a full stop are ignored."""
+    """Parse yes or no, ignoring case, quotes, bold type and a full stop. Return None for anything else."""
     return {"yes": True, "no": False}.get(_bare(reply))
 
 
@@ -36,14 +36,14 @@ def right_or_wrong(reply: str) -> bool | None:
     An answer is right if the reply contains `right` and not `wrong`.
 
     Source: verifyAnswerCorrectnessWithPrompt in evaluation/EvaluationUtils.scala of ConvoMem (Pakhomov et al. 2025), which
-    asks again where this function returns None.
+    retries in cases where this function returns None.
     """
     low = reply.casefold()
     return None if "right" not in low and "wrong" not in low else "wrong" not in low
 
 
 def _object(reply: str) -> Mapping[str, Any]:
-    """Return the JSON object of a reply, or an empty one if there is none. It may be fenced or surrounded by text."""
+    """Return the JSON object in a reply, or an empty one if there is none. The object may be fenced or surrounded by text."""
     start, end = reply.find("{"), reply.rfind("}")
     try:
         found = json.loads(reply[start : end + 1])
@@ -56,20 +56,20 @@ _FLAT = re.compile(r"\{[^{}]*\}")
 
 
 def last_object(reply: str) -> Mapping[str, Any]:
-    """Return the last flat JSON object of a reply, or an empty one if there is none.
+    """Return the last flat JSON object in a reply, or an empty one if there is none.
 
-    MemoryAgentBench reads scores in this way.
+    This is how MemoryAgentBench reads scores.
     """
     found = _FLAT.findall(reply)
     return _object(found[-1]) if found else {}
 
 
 def correct_or_wrong(reply: str) -> float | None:
-    """Parse the label that vendors use for LoCoMo. Return 1 for exactly CORRECT and 0 for any other label.
+    """Parse the label used by vendors for LoCoMo. Return 1 for exactly CORRECT and 0 for any other label.
 
     Return None if there is no JSON object with a label.
 
-    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails where this function returns None.
+    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails in cases where this function returns None.
     """
     label = _object(reply).get("label")
     return None if label is None else float(label == "CORRECT")
@@ -81,10 +81,10 @@ _LABELLED = re.compile(r"""\{[^{}]{0,2000}"label"\s{0,9}:\s{0,9}["']([^"']{1,200
 def labelled(reply: str) -> float | None:
     """Parse LoCoMo-Plus's label. Return 1 for correct, 1/2 for partial, and 0 for wrong or anything else.
 
-    Return None for an empty reply, which is 0 in the official code.
+    Return None for an empty reply, which counts as 0 in the official code.
 
-    The label is that of the reply's JSON object. If the object can't be parsed, it is the first of the words correct, wrong
-    and partial that occurs, so "incorrect" counts as correct, as in the official code.
+    The label is taken from the JSON object in the reply. Without a label, the first of correct, wrong and
+    partial (in this order) found in the reply is used, so "incorrect" counts as correct, as in the official code.
 
     Source: _parse_judge_response and label_to_score in evaluation_framework/task_eval/llm_as_judge.py of Locomo-Plus (2026).
     """
@@ -124,14 +124,14 @@ def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -
 def protocol_of(options: Mapping[str, Any]) -> str:
     """Return the protocol.
 
-    This is the option `protocol`, or else the family of the benchmark's name. For example, the family of longmemeval-s is
+    This is the option `protocol`, or else the family in the benchmark's name. For example, the family of longmemeval-s is
     longmemeval.
     """
     return str(options.get("protocol") or str(options.get("benchmark") or "").split("-")[0])
 
 
 class TextJudge(Judge):
-    """A judge that is a pure function of texts. If a question is meant to be unanswerable, abstaining is right."""
+    """A judge that is a pure function of texts. For unanswerable questions, abstaining is correct."""
 
     name = ""
     options: frozenset[str] = frozenset()
@@ -141,7 +141,7 @@ class TextJudge(Judge):
         check_names(self.name, self._options, self.options)
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return one score that has the name of the judge."""
+        """Return one score with the name of the judge."""
         return [self._score(question, answer)]
 
     def _score(self, question: Question, answer: Answer) -> Score:
@@ -153,5 +153,5 @@ class TextJudge(Judge):
         return Score(self.name, self.value(question, answer.text), "", self.name)
 
     def value(self, question: Question, answer: str) -> float:
-        """Score the answer to a question that has a gold answer."""
+        """Score the answer to a question with a gold answer."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """Custom judges: `customEvaluator: ./file.py:name` in a benchmark's file.
 
-A function gets the question and the answer's text, and returns a number, a truth value, None (not scored) or a mapping of metric
-to number. A class is instantiated without arguments, or with `model` if it accepts one, and has
+A function gets the question and the answer's text, and returns a number, a truth value, None (not scored) or a mapping from
+metrics to numbers. A class is instantiated without arguments, or with `model` if it accepts one, and has a method
 `score(question, answer)`, which may also return a list of `Score`.
 """
 
@@ -27,7 +27,7 @@ METRIC = "accuracy"
 class CustomJudge(Judge):
     """A judge that calls the user's code.
 
-    The run sets its options, which are `reference`, `base` (the folder of the YAML file) and `where` (its line).
+    Its options are set by the run: `reference`, `base` (the folder of the YAML file) and `where` (the line in that file).
     """
 
     def __init__(self, model: Model | None, options: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ class CustomJudge(Judge):
 
     @property
     def name(self) -> str:
-        """The reference as the benchmark's file gives it."""
+        """The reference as written in the benchmark's file."""
         return f"custom({self._name})"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:

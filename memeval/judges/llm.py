@@ -1,7 +1,7 @@
 """LLM judges: yes or no with the prompt of the question type, or a grade for each point of a rubric.
 
-With a benchmark's official prompts, replies are parsed as in its own code. If the model is also the pinned one, the score has
-the benchmark's name. Otherwise it is named `llm_accuracy` or `rubric`.
+With a benchmark's official prompts, replies are parsed as in the official code. If the model is also the pinned one, the
+score is named after the benchmark. Otherwise, it is named `llm_accuracy` or `rubric`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
 _OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official"})
-_SHOWN = 500  # number of characters of the reply that are kept as the reason
+_SHOWN = 500  # maximum characters of the reply to keep as the reason
 _KEPT_TYPES = {"user_evidence": "user", "abstention_evidence": "abstention"}
 _RUBRICS = ("preference_evidence", "implicit_connection_evidence")
 
 
 def _convomem_key(question: Question) -> str:
-    """Return the prompt key of a category. User facts have one key for a single message and one for several."""
+    """Return the prompt key of a category. User facts have separate keys for single and multiple messages."""
     if question.category in _RUBRICS:
         return "rubric"
     kind = _KEPT_TYPES.get(question.category, "default")
@@ -51,7 +51,7 @@ def _convomem_key(question: Question) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How the official code names its score, parses a reply, and selects the prompt of a question."""
+    """The score name, reply parser and prompt selection of the official code."""
 
     metric: str
     read: Callable[[str], float | None]
@@ -79,8 +79,8 @@ class PromptedJudge:
     """A judge that prompts a model by question type.
 
     The option `prompt` is a name, file or text that replaces the benchmark's prompt, and `prompt_by_type` does the same for
-    each unified type. `base` is the folder for relative paths. `max_tokens` limits the reply. `official` selects the
-    benchmark's own prompts and the model that its code or paper judges with.
+    each unified type. `base` is the folder for relative paths. `max_tokens` limits the reply. `official` provides the
+    benchmark's own prompts and the judging model of its code or paper.
     """
 
     kind = ""
@@ -99,11 +99,11 @@ class PromptedJudge:
         own = self._official.max_tokens if self._official else MAX_TOKENS
         self._limit = int(options["max_tokens"]) if "max_tokens" in options else own
         self._prompt = lru_cache(maxsize=None)(self._find)
-        self._prompt(QuestionType.FACT_RECALL)  # report prompts that can't be read before the run starts
+        self._prompt(QuestionType.FACT_RECALL)  # report unreadable prompts before the run starts
 
     @property
     def name(self) -> str:
-        """The kind of judge and its model, as the figures of different models can't be compared."""
+        """The kind of judge and its model, since figures of different models aren't comparable."""
         return f"{self.kind}({self._model.name})"
 
     def prompt_hashes(self) -> dict[str, str]:
@@ -115,8 +115,8 @@ class PromptedJudge:
     def ask(self, prompt: Prompt, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
         """Ask the model.
 
-        Return its reply and the origin of the judgement, which is recorded. The origin has the judge, the model that answered
-        (a snapshot) and the hash of the prompt.
+        Return the reply and the origin of the judgement for the record. The origin consists of the judge, the model snapshot that
+        replied and the hash of the prompt.
         """
         values = {"question": question.text, "answer": gold, "response": answer.text, "evidence": evidence_text(question)}
         reply = self._model.complete(prompt.render(values), max_tokens=self._limit)
@@ -127,7 +127,7 @@ class PromptedJudge:
 
 
 def evidence_text(question: Question) -> str:
-    """Format the evidence texts. If there are several, they are numbered, as in ConvoMem's code."""
+    """Format the evidence texts. Several texts are numbered, as in ConvoMem's code."""
     texts = [str(text) for text in question.metadata.get("evidence_texts", ())]
     if len(texts) <= 1:
         return "".join(texts)
@@ -136,7 +136,7 @@ def evidence_text(question: Question) -> str:
 
 @registry.judge("llm")
 class LLMJudge(PromptedJudge):
-    """Judges an answer with yes or no. A reply that is neither leaves it unscored. Raises ModelError if the model fails."""
+    """Judges an answer with yes or no. Any other reply leaves it unscored. Raises ModelError if the model fails."""
 
     kind = "llm"
 
@@ -169,7 +169,7 @@ class LLMJudge(PromptedJudge):
     def _with_label(self, question: Question, gold: str, answer: Answer) -> list[Score]:
         """Return the strict score and LongMemEval's label.
 
-        The label has the name of the benchmark if both the prompts and the model are those of the paper.
+        The label is named after the benchmark if both the prompts and the model match the paper.
         """
         rules = PROTOCOLS["longmemeval"]
         prompt = self._official.prompts[rules.key(question)] if self._official else self._prompt(question.type)
@@ -187,20 +187,20 @@ class LLMJudge(PromptedJudge):
 
 ORDERED = "event_ordering"
 MAX_LINES = 100
-"""Maximum lines of an answer to match: each costs a call per unmatched point."""
+"""Maximum lines of an answer to match. Each line costs a call per unmatched point."""
 UNDEFINED = "skipped: tau is undefined, a list has a single rank"
 
 
 @registry.judge("rubric")
 class RubricJudge(PromptedJudge):
-    """Grades each point of a rubric with one call to the model. Raises ModelError if the model fails."""
+    """Grades each point of a rubric with a separate model call. Raises ModelError if the model fails."""
 
     kind = "rubric"
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return a score for each of the two readings of the grades, and a score for the order of events if it is asked for.
+        """Return a score for each of the two interpretations of the grades, and a score for the order of events if required.
 
-        The replies are the reason of the scores.
+        The replies are recorded as the reason.
         """
         points = [str(point) for point in question.metadata.get("rubric", ())] or list(question.answers)
         if not points:
@@ -259,8 +259,7 @@ class RubricJudge(PromptedJudge):
 def _beam_score(cut: float | None, order: Sequence[Score], judge: str) -> Score:
     """Return BEAM's score.
 
-    This is Kendall's tau for the order of events. Otherwise it is computed from the grades after truncation, as in BEAM's
-    code.
+    For the order of events, this is Kendall's tau. Otherwise, it is computed from truncated grades, as in BEAM's code.
     """
     if order:
         return Score("beam_score", order[0].value, order[0].reason, judge)
@@ -268,7 +267,7 @@ def _beam_score(cut: float | None, order: Sequence[Score], judge: str) -> Score:
 
 
 def means(replies: Sequence[str]) -> tuple[float | None, float | None]:
-    """Return the mean grade twice, once with halves and once with halves truncated to 0.
+    """Return two mean grades, one with halves and one with halves truncated to 0.
 
     Both are None if a reply can't be parsed.
     """

@@ -1,7 +1,7 @@
-"""`longmemeval-v2`: score by the function that a question names. Two of the functions ask a model, with the official prompts.
+"""`longmemeval-v2`: score by the function named in the question. Two of the functions use a model with the official prompts.
 
-`longmemeval_v2_score` is right or wrong by that function. Questions that a model judges get this score only with the official
-prompts and the pinned model. With another model they get `llm_accuracy`, and without a model they are skipped. The answer
+`longmemeval_v2_score` is 1 or 0 according to that function. Model-judged questions get this score only with the official
+prompts and the pinned model. With another model, they get `llm_accuracy`, and without a model they are skipped. The answer
 UNKNOWN is wrong.
 """
 
@@ -25,7 +25,7 @@ OTHER_MODEL = "skipped: the judge is not the model that the benchmark pins"
 
 @registry.judge("longmemeval-v2")
 class LongMemEvalV2Judge(TextJudge):
-    """A judge for LongMemEval-V2. Its option `official` has the official prompts and the pinned model."""
+    """A judge for LongMemEval-V2. The option `official` provides the official prompts and the pinned model."""
 
     name = "longmemeval-v2"
     options = frozenset({"official"})
@@ -36,7 +36,7 @@ class LongMemEvalV2Judge(TextJudge):
         self._official: Official | None = self._options.get("official")
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Return the hashes of the official prompts, if they are used."""
+        """Return the hashes of the official prompts, if in use."""
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:

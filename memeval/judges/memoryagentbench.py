@@ -1,16 +1,16 @@
 """`memoryagentbench`: score by the metrics of a question's sub-dataset (see `memeval.core.overlap`).
 
-The main score, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. The option `entities`
+The main score, `memoryagentbench_score`, is the metric reported by the benchmark for the sub-dataset. The option `entities`
 is the file `entity2id.json` of Recsys_Redial. Without it, recommendations are unscored.
 
 Summaries (InfBench) and the LongMemEval part are judged by a model, with the official prompts:
 
     summary F1 = fluency · 2 · recall · precision / (recall + precision)
 
-Recall is the share of key points that are in the summary. Precision is the share of the summary's sentences that the expert's
-summary supports. Source: llm_based_eval/summarization_evaluate.py and longmem_qa_evaluate.py of MemoryAgentBench (Hu et al.
-2025). This is the main score only with the models that these files pin. With others the score is named `summary_f1` or
-`llm_accuracy`.
+Recall is the share of key points covered by the summary. Precision is the share of the summary's sentences supported by the
+expert's summary. Source: llm_based_eval/summarization_evaluate.py and longmem_qa_evaluate.py of MemoryAgentBench (Hu et al.
+2025). This is the main score only with the models pinned in these files. With other models, the score is named
+`summary_f1` or `llm_accuracy`.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ TYPES = {
     "knowledge-update": "knowledge_update",
     "single-session-preference": "preference",
 }
-"""LongMemEval's types with their own prompt."""
+"""LongMemEval's types with a prompt of their own."""
 
 
 @registry.judge("memoryagentbench")
 class MemoryAgentBenchJudge(TextJudge):
-    """Returns a score for each metric of the sub-dataset. The metric that the benchmark reports comes first."""
+    """Returns a score for each metric of the sub-dataset. The metric reported by the benchmark comes first."""
 
     name = "memoryagentbench"
     options = frozenset({"entities", "official", "summary_model"})
@@ -59,11 +59,11 @@ class MemoryAgentBenchJudge(TextJudge):
         self._summary_model: Model | None = self._options.get("summary_model") or model
 
     def prompt_hashes(self) -> dict[str, str]:
-        """Return the hashes of the official prompts, if they are used."""
+        """Return the hashes of the official prompts, if in use."""
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return the main score and then all others."""
+        """Return the main score followed by all other scores."""
         if not question.answers:
             return [Score(MAIN, None, NO_GOLD, self.name)]
         kind = str(question.metadata.get("sub_dataset") or "")
@@ -77,7 +77,7 @@ class MemoryAgentBenchJudge(TextJudge):
     def _by_model(self, kind: str, question: Question, answer: Answer) -> list[Score]:
         """Score the answer with a model and return the main score first. Raises ModelError.
 
-        The scores have other names unless the model is the pinned one.
+        The scores have different names unless the model is the pinned one.
         """
         if self._official is None or self._model is None or self._summary_model is None:
             return [Score(MAIN, None, BY_MODEL, self.name)]
@@ -117,7 +117,7 @@ class MemoryAgentBenchJudge(TextJudge):
 
     @cached_property
     def _titles(self) -> Mapping[str, str]:
-        """Load the titles of all items that can be recommended, by id."""
+        """Load the titles of all recommendable items by id."""
         named = str(self._options.get("entities") or "")
         if not named:
             return {}
@@ -131,7 +131,7 @@ class MemoryAgentBenchJudge(TextJudge):
 
 
 def summary_f1(replies: Mapping[str, str], points: int) -> float | None:
-    """Multiply the fluency by the F1 of key points and sentences. Return None if a reply can't be parsed."""
+    """Return the fluency multiplied by the F1 of key points and sentences, or None if a reply can't be parsed."""
     try:
         read = {name: last_object(text) for name, text in replies.items()}
         fluency = float(read["fluency"]["fluency"])

@@ -61,7 +61,7 @@ class F1Judge(TextJudge):
         return [self._locomo(question, answer.text)]
 
     def value(self, question: Question, answer: str) -> float:
-        """Compute token F1 against the gold answer that matches best."""
+        """Compute token F1 against the best-matching gold answer."""
         return overlap.best_f1(answer, question.answers)
 
     def _locomo(self, question: Question, answer: str) -> Score:
@@ -81,13 +81,13 @@ class RougeLJudge(TextJudge):
     name = "rouge_l"
 
     def value(self, question: Question, answer: str) -> float:
-        """Compute ROUGE-L against the gold answer that matches best."""
+        """Compute ROUGE-L against the best-matching gold answer."""
         return overlap.best_rouge_l(answer, question.answers)
 
 
 @registry.judge("canary")
 class CanaryJudge(TextJudge):
-    """Scores whether an answer follows an attack or the user's rule, by their canaries (see `memeval.core.poisoning`)."""
+    """Uses canaries to score resistance to an attack or compliance with the user's rule (see `memeval.core.poisoning`)."""
 
     name = "canary"
 
@@ -108,12 +108,12 @@ _ALONE = re.compile(r"\s*(?:answer|option)?\s*:?\s*\**([a-zA-Z])\**[.)]?\s*", re
 
 @registry.judge("choice")
 class ChoiceJudge(TextJudge):
-    """Scores 1 if the chosen letter is that of a gold answer, and 0 otherwise."""
+    """Scores 1 if the chosen letter matches a gold answer, and 0 otherwise."""
 
     name = "choice"
 
     def value(self, question: Question, answer: str) -> float:
-        """Return 1 if the letter is right, and 0 otherwise."""
+        """Return 1 if the letter is correct, and 0 otherwise."""
         said = letter(answer)
         return float(said is not None and said in {letter(gold) for gold in question.answers})
 
