@@ -1,16 +1,16 @@
 """Registries of parts (code) and specs (YAML files) by name.
 
-Parts register themselves with a decorator, whether built-in or from a plug-in:
+Both built-in parts and plug-ins are registered with a decorator:
 
     @registry.provider("bm25")
     class Bm25Provider: ...
 
-A registry is populated on first use. It imports the modules of its package and then the entry points of its group
+A registry is populated on first use by importing the modules of its package and then the entry points of its group
 (`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.question_metrics`, `memeval.models`).
 
-Specs of providers and benchmarks are searched in this order, and the first match wins: folders given by the caller, those of
-`MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`,
-`memeval/configs`. Each holds `providers/*.yaml` and `benchmarks/*.yaml`. A file is named after its spec.
+Specs of providers and benchmarks are searched in this order, and the first match wins: folders given by the caller, folders
+in `MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`,
+`memeval/configs`. Each contains `providers/*.yaml` and `benchmarks/*.yaml`, with each file named after its spec.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Part = TypeVar("Part", bound=Callable[..., Any])
 
 
 class Registry:
-    """A registry of one kind of part. Call it with a name to get a decorator that registers a part."""
+    """A registry of one kind of part. Calling it with a name returns a decorator that registers a part."""
 
     def __init__(self, kind: str, package: str, group: str) -> None:
         self.kind = kind
@@ -58,7 +58,7 @@ class Registry:
         return register
 
     def get(self, name: str) -> Any:
-        """Look up a part. Raises a ConfigError that lists the nearest names."""
+        """Look up a part. Raises ConfigError with the nearest names."""
         self._find()
         try:
             return self._parts[name]
@@ -94,7 +94,7 @@ class Registry:
 
 
 def _is_reload(known: Any, part: Any) -> bool:
-    """Return whether both are the same definition, from a module that was imported twice."""
+    """Return whether both are the same definition from a module imported twice."""
     names = [(getattr(one, "__module__", ""), getattr(one, "__qualname__", "")) for one in (known, part)]
     return names[0] == names[1] and bool(names[0][1])
 
@@ -121,18 +121,18 @@ judge = Registry("judge", "memeval.judges", "memeval.judges")
 metric = Registry("metric", "memeval.metrics", "memeval.metrics")
 question_metric = Registry("metric of questions", "memeval.metrics", "memeval.question_metrics")
 model = Registry("model", "memeval.models", "memeval.models")
-"""Models register a factory `(name, options) -> Model` under the prefix before the first slash."""
+"""Factories `(name, options) -> Model`, registered under the prefix before the first slash of a model name."""
 
 
 SHORT_NAMES = {"longmemeval": "longmemeval-s"}
-"""Aliases of benchmarks for common names; a file of that name takes precedence."""
+"""Common alternative names of benchmarks. A file of the same name takes precedence."""
 BUILT_IN = Path(__file__).parent / "configs"
 Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec, SuiteSpec)
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Finds specs. `environ` contains the variables that files use, and `own` are providers without a file."""
+    """Finds specs. `environ` contains the variables available to files, and `own` holds providers without a file."""
 
     folders: tuple[Path, ...]
     environ: Mapping[str, str]
@@ -162,17 +162,17 @@ class Catalog:
         return self._files("suites")
 
     def suite(self, name: str) -> SuiteSpec:
-        """Load a suite by its name or its file. Raises ConfigError."""
+        """Load a suite by name or file. Raises ConfigError."""
         return self._load("suite", name, self.suites(), load_suite_spec)
 
     def provider(self, name: str) -> ProviderSpec:
-        """Load a provider by its name or its file. Raises ConfigError."""
+        """Load a provider by name or file. Raises ConfigError."""
         if name in self.own:
             return self.own[name]
         return self._load("provider", name, self.providers(), load_provider_spec)
 
     def benchmark(self, name: str) -> BenchmarkSpec:
-        """Load a benchmark by its name or its file. Raises ConfigError."""
+        """Load a benchmark by name or file. Raises ConfigError."""
         known = self.benchmarks()
         name = name if name in known else SHORT_NAMES.get(name, name)
         return self._load("benchmark", name, known, load_benchmark_spec)
