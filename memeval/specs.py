@@ -1,11 +1,11 @@
 """Typed specs of providers and benchmarks, and their reader for YAML files.
 
 The field `base_url` is the key `baseUrl` in the file. A field without a default is required. Pydantic checks names, types and
-values. The method `check` of each class checks rules between keys and yields pairs of a dotted key and a problem. Every error
-names the file, the line and the key. No other module imports PyYAML and pydantic.
+values. The `check` method of each class checks rules between keys and yields pairs of a dotted key and a problem. Every error
+includes the file, the line and the key. This is the only module that imports PyYAML and pydantic.
 
-`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables, which are expanded when a file is read. Other
-`${…}` belong to a provider's templates and are kept. `$${VAR}` gives the text `${VAR}`.
+`${VAR}` and `${VAR:-default}` (upper-case names) are environment variables, expanded when a file is read. Other `${…}`
+placeholders belong to a provider's templates and are kept. `$${VAR}` results in the text `${VAR}`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _VARIABLE = re.compile(r"\$?\$\{([A-Z_][A-Z0-9_]*)(?::-([^}]*))?\}")
 
 
 def key_of(field_name: str) -> str:
-    """Return the key of a field in a file. For example, the key of `base_url` is `baseUrl`."""
+    """Return the key in a file for a field name. For example, the key for `base_url` is `baseUrl`."""
     first, *rest = field_name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
 
 @dataclass_transform(frozen_default=True)
 def spec(kind: type[Value]) -> type[Value]:
-    """Turn a class into a frozen dataclass. A mapping in a file is validated into it."""
+    """Turn a class into a frozen dataclass that validates a mapping from a file."""
     config = ConfigDict(alias_generator=key_of, populate_by_name=True, extra="forbid", arbitrary_types_allowed=True)
     return cast(type[Value], dataclass(frozen=True, slots=True, config=config)(kind))
 
@@ -56,7 +56,7 @@ def spec(kind: type[Value]) -> type[Value]:
 class _Scalar(str):
     """A scalar in a file.
 
-    It holds the text as written, which is used for text fields (`1.10`), and the `value` that YAML resolves it to.
+    It holds the original text, which is used for text fields (`1.10`), and the `value` resolved by YAML.
     """
 
     value: Any = None
@@ -99,7 +99,7 @@ Frozen = Annotated[Mapping[str, Value], AfterValidator(MappingProxyType)]
 
 
 def _rule(fits: Callable[[Any], bool], problem: Callable[[Any], str]) -> Callable[[Any], Any]:
-    """Return a validator of a single value. If the value is invalid, the validator uses this error message."""
+    """Return a validator for a single value. For an invalid value, the error message is `problem(value)`."""
 
     def check(value: Any) -> Any:
         if not fits(value):
@@ -122,7 +122,7 @@ def _unknown_places(template: str) -> set[str]:
 
 
 def _expression_fault(text: str) -> str:
-    """Describe what is wrong with a regular expression. The result is empty if nothing is wrong."""
+    """Describe the fault in a regular expression. The result is empty if there is none."""
     try:
         re.compile(text)
     except re.error as error:
@@ -131,9 +131,9 @@ def _expression_fault(text: str) -> str:
 
 
 def _pattern_fault(text: str) -> str:
-    """Describe what is wrong with a regular expression that splits a text into results.
+    """Describe the fault in a regular expression for splitting text into results.
 
-    The result is empty if nothing is wrong.
+    The result is empty if there is none.
     """
     if not text or (fault := _expression_fault(text)):
         return fault if text else ""
@@ -180,7 +180,7 @@ Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
 
 class ProviderType(StrEnum):
-    """Where a memory system runs."""
+    """The location of a memory system."""
 
     HOSTED = "hosted"
     LOCAL = "local"
@@ -189,7 +189,7 @@ class ProviderType(StrEnum):
 
 
 class AuthType(StrEnum):
-    """How requests are authenticated."""
+    """The authentication method of requests."""
 
     BEARER = "bearer"
     TOKEN = "token"
@@ -198,7 +198,7 @@ class AuthType(StrEnum):
 
 
 class ScopeType(StrEnum):
-    """How the system isolates cases from each other."""
+    """The method of isolating cases from each other."""
 
     CONTAINER_TAGS = "containerTags"
     USER_ID = "userId"
@@ -207,14 +207,14 @@ class ScopeType(StrEnum):
 
 
 class SpeakerRole(StrEnum):
-    """Who speaks in a turn."""
+    """The role of a turn's speaker."""
 
     USER = "user"
     ASSISTANT = "assistant"
 
 
 class AddUnit(StrEnum):
-    """What one call of the add endpoint contains."""
+    """The unit of data in one call of the add endpoint."""
 
     SESSION = "session"
     TURN = "turn"
@@ -222,7 +222,7 @@ class AddUnit(StrEnum):
 
 
 class SourceType(StrEnum):
-    """Where a benchmark's data comes from."""
+    """The kind of source of a benchmark's data."""
 
     HUGGINGFACE = "huggingface"
     URL = "url"
@@ -230,9 +230,9 @@ class SourceType(StrEnum):
 
 
 class IngestionMode(StrEnum):
-    """How sessions are ingested.
+    """The mode of ingesting sessions.
 
-    They are ingested all at once, one by one, or one by one with a wait for indexing after each.
+    The modes are all at once, one by one, and one by one with a wait for indexing after each session.
     """
 
     BULK = "bulk"
@@ -242,7 +242,7 @@ class IngestionMode(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpecOrigin:
-    """The file of a spec and the line of each key. It maps dotted paths to lines, which are counted from 1."""
+    """The file of a spec and the line of each key. `lines` maps dotted paths to line numbers, counted from 1."""
 
     path: Path = Path()
     lines: Mapping[str, int] = dataclasses.field(default_factory=lambda: EMPTY)
@@ -258,7 +258,7 @@ class SpecOrigin:
 
 @spec
 class ConnectionSpec:
-    """The base URL, and the timeout of a request in seconds."""
+    """The base URL, and the request timeout in seconds."""
 
     base_url: Annotated[str, AfterValidator(_is_url)]
     timeout: Annotated[Number, AfterValidator(_is_time)] = 30.0
@@ -266,10 +266,10 @@ class ConnectionSpec:
 
 @spec
 class AuthSpec:
-    """How requests are authenticated.
+    """The authentication of requests.
 
-    `prefix` comes before the key in the header. By default it is `Bearer ` for bearer, `Token ` for token, and empty for
-    other types.
+    `prefix` precedes the key in the header. By default, it is `Bearer ` for bearer, `Token ` for token, and empty for other
+    types.
     """
 
     type: AuthType = AuthType.NONE
@@ -287,9 +287,9 @@ class AuthSpec:
 
 @spec
 class ScopingSpec:
-    """How cases are isolated.
+    """The isolation of cases.
 
-    `run_id_format` may use ${runId}, ${benchmark} and ${caseId}. `field` is the name of the field for type custom.
+    `run_id_format` may contain ${runId}, ${benchmark} and ${caseId}. `field` is the name of the field for type custom.
     """
 
     type: ScopeType = ScopeType.CUSTOM
@@ -299,10 +299,10 @@ class ScopingSpec:
 
 @spec
 class ResponseSpec:
-    """JSONPath expressions that read a response. Those named `...Field` are relative to a result.
+    """JSONPath expressions for reading a response. Those named `...Field` are relative to a result.
 
-    `pattern` is for tools that answer with text. It is a regular expression, and the named groups of each match form a
-    result. A text without a match is an error unless it matches `nothing`, which describes the tool's message for an empty
+    `pattern` is for tools that respond with text. It is a regular expression, and the named groups of each match form a
+    result. Text without a match is an error unless it matches `nothing`, which describes the tool's message for an empty
     result.
     """
 
@@ -331,9 +331,9 @@ class PagingSpec:
 
 @spec
 class EndpointSpec:
-    """A call of an API. Texts in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`).
+    """An API call. Strings in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`).
 
-    `each_id` is for clear. It makes the call once for each id that the system assigned, with the id as `$.id`.
+    `each_id` is for clear. The call is then made once for each id assigned by the system, with the id as `$.id`.
     """
 
     path: str
@@ -351,7 +351,7 @@ class EndpointSpec:
 
     @property
     def names_scope(self) -> bool:
-        """Return whether a text of the call contains the scope, so that it need not be added."""
+        """Return whether the call already contains the scope, so that it doesn't need to be added."""
         texts = f"{self.path} {self.body!r} {dict(self.query)!r} {dict(self.headers)!r}"
         return "runTag" in texts or "setup" in texts
 
@@ -369,9 +369,9 @@ class EndpointsSpec:
 
 @spec
 class ToolSpec:
-    """A call of an MCP tool. Texts in `arguments` may contain ${runTag} and JSONPath, as in the body of an endpoint.
+    """An MCP tool call. Strings in `arguments` may contain ${runTag} and JSONPath, as in the body of an endpoint.
 
-    `each_id` is for clear. It calls the tool once for each id that the system assigned, with the id as `$.id`.
+    `each_id` is for clear. The tool is then called once for each id assigned by the system, with the id as `$.id`.
     """
 
     tool: str
@@ -396,11 +396,11 @@ class ToolsSpec:
 
 @spec
 class McpSpec:
-    """How an MCP server is started. `${folder}` in command, environment and cwd is its data folder.
+    """The start parameters of an MCP server. `${folder}` in command, environment and cwd is its data folder.
 
-    With `per_case` (the default), each case has its own server and folder. Without it one server serves all cases, and the
-    arguments of its tools must include `${runTag}`. `stop` is a command that cleans up processes that the server leaves
-    behind. Times are in seconds.
+    With `per_case` (the default), each case has its own server and folder. Otherwise, one server handles all cases, and the
+    arguments of its tools must include `${runTag}`. `stop` is a command that cleans up processes left behind by the server.
+    Times are in seconds.
     """
 
     command: tuple[str, ...]
@@ -414,7 +414,7 @@ class McpSpec:
 
 @spec
 class CapabilitiesSpec:
-    """What a system supports. Reports show this, and the runner skips what isn't supported."""
+    """The capabilities of a system. They are shown in reports, and the runner skips unsupported features."""
 
     async_indexing: Flag = False
     timestamps: Flag = False
@@ -426,7 +426,7 @@ class CapabilitiesSpec:
 
 @spec
 class RateLimitSpec:
-    """The seconds between calls, and the retries of failed calls, which use exponential back-off with jitter."""
+    """The delays between calls in seconds, and the retries of failed calls with exponential back-off and jitter."""
 
     add_delay: Least0 = 0.0
     search_delay: Least0 = 0.0
@@ -439,7 +439,7 @@ class RateLimitSpec:
 
 @spec
 class DockerSpec:
-    """A compose file, whose path is relative to the YAML file, and the health path of the service."""
+    """A compose file (path relative to the YAML file), and the health path of the service."""
 
     compose: str
     service: str = ""
@@ -451,8 +451,8 @@ class DockerSpec:
 class ProviderSpec:
     """A memory system.
 
-    `implementation` is the registered class. By default it is `http`, and for a local system it is the system's own name.
-    `adapter` is a class of your own, given as `./file.py:Class` relative to the YAML file.
+    `implementation` is the name of a registered class. The default is `http`, or the system's own name for a local system.
+    `adapter` is a custom class, given as `./file.py:Class` relative to the YAML file.
     """
 
     name: str
@@ -520,7 +520,7 @@ class ProviderSpec:
 
 @spec
 class FileSpec:
-    """A data file, with its path in the data set (and in the cache), its URL, and its SHA-256 if that is published."""
+    """A data file, with its path in the data set (and in the cache), its URL, and its SHA-256 if published."""
 
     path: str
     url: str = ""
@@ -530,7 +530,7 @@ class FileSpec:
 
 @spec
 class SourceSpec:
-    """The source of data, which is a data set on the hub at a revision, URLs, or files beside the YAML file."""
+    """The source of data: a data set on the hub at a revision, URLs, or files next to the YAML file."""
 
     type: SourceType
     dataset: str = ""
@@ -544,9 +544,8 @@ class SourceSpec:
 class SchemaSpec:
     """The JSONPath of each part, for data that doesn't need a loader of its own.
 
-    Paths within a session, turn or question are relative to it. Without `questions`, each record is one case that has one
-    question, and the paths of the question are relative to the record. `roles` says which of the data's own roles are the
-    user's and which the assistant's.
+    Paths within a session, turn or question are relative to it. Without `questions`, each record is a case with a single
+    question, and the question's paths are relative to the record. `roles` maps the data's own roles to user and assistant.
     """
 
     sessions: str
@@ -574,7 +573,7 @@ class SchemaSpec:
 
 @spec
 class PromptsSpec:
-    """Names or paths of prompt files, or inline text. `judge_by_type` has a prompt for each unified question type."""
+    """Names or paths of prompt files, or inline text. `judge_by_type` holds a prompt for each unified question type."""
 
     answer: str = ""
     judge: str = ""
@@ -602,9 +601,9 @@ class ModelsSpec:
 
 @spec
 class ChunkingSpec:
-    """How sessions are split before ingestion. `size` and `overlap` are in units of `strategy`.
+    """The splitting of sessions before ingestion. `size` and `overlap` are in units of `strategy`.
 
-    `turns` groups that many turns. `sentences`, `words` and `characters` split turns that are longer.
+    `turns` groups `size` turns into a chunk. `sentences`, `words` and `characters` split longer turns.
     """
 
     size: Annotated[Whole, AfterValidator(_is_least_1)]
@@ -614,7 +613,7 @@ class ChunkingSpec:
 
 @spec
 class BatchingSpec:
-    """The number of sessions in an ingest call (by default as `ingestion` says), and the seconds between calls."""
+    """The number of sessions per ingest call (by default determined by `ingestion`), and the delay between calls in seconds."""
 
     size: Annotated[Whole, AfterValidator(_is_least_0)] = 0
     delay: Least0 = 0.0
@@ -622,9 +621,9 @@ class BatchingSpec:
 
 @spec
 class PreprocessingSpec:
-    """How turns are changed before ingestion. Fields are removed, the text is put into a template, and the result is escaped.
+    """Changes to turns before ingestion. Fields are removed, the text is inserted into a template, and the result is escaped.
 
-    `remove` may list speaker, role and date. `template` may use {text}, {speaker}, {role} and {date}. `escape` is html or
+    `remove` may list speaker, role and date. `template` may contain {text}, {speaker}, {role} and {date}. `escape` is html or
     json.
     """
 
@@ -635,9 +634,9 @@ class PreprocessingSpec:
 
 @spec
 class SearchSpec:
-    """The maximum numbers of passages to request and to read, and the minimum score of a passage.
+    """The maximum number of passages to request and read, and the minimum score of a passage.
 
-    A maximum of 0 means as many as the metrics need.
+    A `limit` of 0 means as many as required by the metrics.
     """
 
     limit: Annotated[Whole, AfterValidator(_is_least_0)] = 0
@@ -646,7 +645,7 @@ class SearchSpec:
 
 @spec
 class PublishedSpec:
-    """A published figure in per cent, and its source. `note` says how the figure differs from a run here."""
+    """A published percentage and its source. `note` describes differences from a run here."""
 
     system: str
     metric: str
@@ -670,8 +669,8 @@ class BenchmarkSpec:
     """A benchmark. It has either a `loader` or a `schema`.
 
     `question_types` maps the benchmark's own categories to the unified types. `targets` are the values (0 to 1) that a run
-    should reach, by metric. `published` are figures that others published. `custom_evaluator` is a judge of your own, given
-    as `./file.py:name` relative to the YAML file.
+    should reach, by metric. `published` lists figures published elsewhere. `custom_evaluator` is a custom judge, given as
+    `./file.py:name` relative to the YAML file.
     """
 
     name: str
@@ -736,9 +735,10 @@ class BenchmarkSpec:
 
 @spec
 class SuiteEntrySpec:
-    """A benchmark of a suite with the settings that its figure depends on. Empty values are the benchmark's own.
+    """A benchmark in a suite, with the settings that affect its figure. Empty values mean the benchmark's defaults.
 
-    `metric` is shown in the suite's table. With `answers`, a model answers and the benchmark's judge judges.
+    `metric` is shown in the suite's table. With `answers`, questions are answered by a model and scored by the benchmark's
+    judge.
     """
 
     name: Annotated[str, AfterValidator(_is_entry_name)]
@@ -756,7 +756,7 @@ class SuiteEntrySpec:
 
 @spec
 class SuiteSpec:
-    """A list of benchmarks that makes one table. Change the `version` with anything that changes a figure."""
+    """A list of benchmarks for a common table. Change the `version` with every change that affects a figure."""
 
     name: str
     version: str
@@ -766,7 +766,7 @@ class SuiteSpec:
 
     @property
     def identity(self) -> str:
-        """The name, the version and a digest of the entries, so that a changed file is never taken for the version it names."""
+        """The name, the version and a digest of the entries, so that a changed file never passes for the original version."""
         content = json.dumps(to_plain(self.entries), sort_keys=True).encode()
         return f"{self.name} {self.version} {hashlib.sha256(content).hexdigest()[:8]}"
 
@@ -781,17 +781,17 @@ class SuiteSpec:
 
 
 def load_suite_spec(path: Path, environ: Mapping[str, str] | None = None) -> SuiteSpec:
-    """Read and check the file of a suite. Raises a ConfigError that names the file, the line and the key."""
+    """Read and check the file of a suite. Raises ConfigError with the file, the line and the key."""
     return _checked(_load(path, SuiteSpec, environ))
 
 
 def load_provider_spec(path: Path, environ: Mapping[str, str] | None = None) -> ProviderSpec:
-    """Read and check the file of a provider. Raises a ConfigError that names the file, the line and the key."""
+    """Read and check the file of a provider. Raises ConfigError with the file, the line and the key."""
     return _checked(_load(path, ProviderSpec, environ))
 
 
 def load_benchmark_spec(path: Path, environ: Mapping[str, str] | None = None) -> BenchmarkSpec:
-    """Read and check the file of a benchmark. Raises a ConfigError that names the file, the line and the key."""
+    """Read and check the file of a benchmark. Raises ConfigError with the file, the line and the key."""
     return _checked(_load(path, BenchmarkSpec, environ))
 
 
@@ -813,7 +813,7 @@ def _checked(found: AnySpec) -> AnySpec:
 def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) -> AnySpec:
     file = _File(path, os.environ if environ is None else environ)
     data = file.read()
-    if isinstance(data, dict) and "origin" in data:  # no key, but a field
+    if isinstance(data, dict) and "origin" in data:  # a field of the class, but not a key
         raise file.unknown("origin", _keys_of(kind))
     try:
         found = TypeAdapter(kind).validate_python(data, by_alias=True, by_name=False)
@@ -823,7 +823,7 @@ def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) ->
 
 
 def parse_yaml(text: str, name: str = "<text>") -> Any:
-    """Parse YAML text into plain values. This is for small files without a schema, such as price tables. Raises ConfigError."""
+    """Parse YAML text without a schema, such as the value of a flag, into plain values. Raises ConfigError."""
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -833,7 +833,7 @@ def parse_yaml(text: str, name: str = "<text>") -> Any:
 def to_plain(value: Any) -> Any:
     """Convert a spec to dicts, lists and plain values.
 
-    The result has the keys of the file. `describe` and result files use it.
+    The result has the same keys as the file. It is used by `describe` and in result files.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "origin")
@@ -864,7 +864,7 @@ def _shown(value: Any) -> str:
 
 
 class _File:
-    """Reads the nodes of a file as values, and records the line of each key and value."""
+    """Reads the nodes of a file as values, recording the line of each key and value."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
         self.path = path
@@ -929,7 +929,7 @@ class _File:
             raise self.error(key, f"can't be read: {error}") from None
 
     def _expanded(self, text: str, key: str) -> str:
-        """Expand environment variables. Raises ConfigError for a variable that is missing and has no default."""
+        """Expand environment variables. Raises ConfigError for a missing variable without a default."""
 
         def put(match: re.Match[str]) -> str:
             if match[0].startswith("$$"):
@@ -957,7 +957,7 @@ class _File:
         return ConfigError(f"{where} is not a known key.", fix=f"{hint}Known keys there: {', '.join(known)}.")
 
     def fault(self, error: ValidationError, kind: type[Any]) -> ConfigError:
-        """Return the first error in the order of the file. Missing keys come after invalid ones."""
+        """Return the first error in file order. Missing keys come after invalid ones."""
         found = [(_dotted(one["loc"]), one) for one in error.errors(include_url=False)]
         key, first = min(found, key=lambda one: (one[1]["type"] == "missing", self.values.get(one[0], 0)))
         return self._config_error(key, first, kind)
@@ -995,7 +995,7 @@ def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
 
 
 def _resolved(text: str) -> str:
-    """Return the YAML tag of a plain scalar that has this text, because a variable may contain a number."""
+    """Return the YAML tag of a plain scalar with this text, since the value of a variable may be a number."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:
