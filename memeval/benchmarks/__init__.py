@@ -4,5 +4,5 @@
 - source: finds local files, or downloads them from a URL or a Hugging Face data set (cache, checksum, resume, progress)
 - base: shared parts of loaders
 - opening: opens a benchmark from its spec, and describes its licence, citation, types and counts
-- one module for each benchmark, and `schema`, the generic loader that a YAML file configures
+- one module for each benchmark, and `schema`, the generic loader configured by a YAML file
 """

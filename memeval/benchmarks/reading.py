@@ -325,7 +325,7 @@ def sha256(paths: Iterable[Path], root: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file as it is stored on disk."""
+    """Return the SHA-256 of a file as stored on disk."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -49,7 +49,7 @@ class Topics:
 
 @registry.provider("contextual-retrieval")
 class ContextualRetrievalProvider(HybridProvider):
-    """A provider that indexes turns in context. The options are those of hybrid, and `model`."""
+    """A provider that indexes turns in context. It has the options of hybrid, and `model`."""
 
     expands = False
 

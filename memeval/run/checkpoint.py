@@ -98,7 +98,7 @@ class Run:
     def create(cls, results: ResultsDir, run_id: str, settings: Settings, about: Mapping[str, Any]) -> Run:
         """Create a run. `about` is stored unchanged. Raises RunError if the id is taken.
 
-        An existing run that has no questions (wrong flags, no data) is replaced.
+        An existing run without questions (wrong flags, no data) is replaced.
         """
         run = cls(results, results.run_dir(run_id), create=True)
         try:

@@ -2,7 +2,7 @@
 
 The file has LongMemEval's JSONL format, with one {"question_id", "hypothesis"} object per line.
 
-Questions without a line count as failed rather than being left out, as in the official script.
+Questions without a line count as failed rather than being skipped, as in the official script.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def difference(one: Any, other: Any, path: str = "") -> str:
 
 
 def check_shards(shards: Mapping[str, str | None]) -> None:
-    """Check that the runs are all shards of one run and each is given once. `shards` maps run names to `i/n`. Raises RunError."""
+    """Check that the runs are distinct shards of the same run. `shards` maps run names to `i/n`. Raises RunError."""
     if whole := [name for name, shard in shards.items() if not shard]:
         raise RunError(f"Run {whole[0]} is not a shard.", fix="Merge runs that were started with --shard i/n.")
     owners: dict[str, str] = {}

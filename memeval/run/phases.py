@@ -10,8 +10,8 @@ Answer    lets the answering model read the hits. Reader `direct` uses the reply
 Evaluate  computes retrieval metrics of the hits and judges the answers
 
 A score of a ranking is named `<level>.<metric>@<k>` (`session.recall_all@5`). Other scores have the name of their judge or
-metric. The status of a score is `scored`, `unscored` (it should have a value, but the judge could not tell), `skipped` (the
-protocol asks for no score) or `failed` (an earlier phase failed).
+metric. The status of a score is `scored`, `unscored` (it should have a value, but the judge gave no clear verdict), `skipped`
+(the protocol requires no score) or `failed` (an earlier phase failed).
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def batches(
 ) -> Iterator[Batch]:
     """Yield the ingest calls for a case. Sessions are preprocessed as specified in the benchmark's file.
 
-    The order is that of `in_time_order`.
+    They are ordered by `in_time_order`.
     """
     size = (spec.batching.size if spec else 0) or (BULK if mode is IngestionMode.BULK else 1)
     seen = [_prepared(visible(user_side(one) if user_only else one), spec) for one in in_time_order(sessions)]

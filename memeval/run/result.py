@@ -456,7 +456,7 @@ def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> d
 
 
 def _latency(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
-    """Return the latency percentiles by phase. Cached answers are left out because this run did not measure them."""
+    """Return the latency percentiles by phase. Cached answers are excluded because they were not timed in this run."""
     out = {"ingest": _spread(case.seconds for case in cases if case.status is Status.DONE)}
     for phase in ("search", "answer", "evaluate"):
         timed = (q for q in questions if phase in q["seconds"] and not q["usage"].get(phase, {}).get("cached_calls"))
