@@ -23,7 +23,7 @@ from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.state import Handoff, State
 from memoryd.core.trial import Arm
-from memoryd.core.types import EPOCH, LinkType, MemoryItem, Project, Query, Status
+from memoryd.core.types import EPOCH, Kind, LinkType, MemoryItem, Project, Query, Status
 from memoryd.daydream.admission import is_excluded
 from memoryd.recall.current_code import CurrentCode
 from memoryd.recall.governance import Governance, drop_contradicted, govern, governance_of, handoffs_for
@@ -184,7 +184,7 @@ class Injector:
         if self._is_control(event) or not self._settings.inject_tools:
             return ""
         whole = self.governance(event.project.id, SUBAGENT_BUDGET, event.folder)
-        rules = [*whole.dont, *whole.do]
+        rules = [*whole.dont, *whole.do, *(item for item in whole.know if item.kind is Kind.RULE)]
         found = self._fitting_hits(event) if is_searchable(event.prompt) else []
         known = {item.id for item in rules}
         room = SUBAGENT_BUDGET - overhead(SUBAGENT_REASON)
