@@ -26,7 +26,7 @@ def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
     model = registry.model.get(name.split("/", 1)[0])(name, options)
     if not isinstance(model, Model):
         raise ConfigError(
-            f"{type(model).__name__} is no model: it lacks a member of memeval.core.protocols.Model.",
+            f"{type(model).__name__} is not a model: it lacks a member of memeval.core.protocols.Model.",
             fix="Let it inherit from that.",
         )
     return model

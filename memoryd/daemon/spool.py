@@ -188,7 +188,7 @@ def _without_words(path: Path) -> bytes:
     except (InputError, OSError):
         record = None
     if record is None:
-        return f"{path.stat().st_size} bytes that are no event record\n".encode()
+        return f"{path.stat().st_size} bytes that are not an event record\n".encode()
     return b"\n" + orjson.dumps({name: value for name, value in record.payload.items() if name in _HARMLESS})
 
 

@@ -124,11 +124,11 @@ def _why_not_taken(entry: tarfile.TarInfo) -> str:
     """Return the reason why a member of an archive can't be part of an export, or an empty string."""
     name = entry.name.removeprefix("./")
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
-        return "its path leads out of the archive"
+        return "its path points outside the archive"
     if entry.isdir():
         return ""
     if not entry.isfile():
-        return "it is no plain file"
+        return "it is not a regular file"
     if entry.size > MAX_LINE:
         return f"it is larger than {MAX_LINE // 1_000_000} MB"
     if name == "manifest.json" or name.startswith(("items/", "memories/")):

@@ -82,7 +82,7 @@ def test_a_record_that_fails_too_often_is_put_aside(spool: Spool, taker: Taker) 
 def test_a_broken_record_is_put_aside_without_what_it_held(spool: Spool, taker: Taker, data: bytes) -> None:
     path = put(spool, 1, data)
     spool.drain()
-    assert (spool.folder / "bad" / path.name).read_bytes() == b"%d bytes that are no event record\n" % len(data)
+    assert (spool.folder / "bad" / path.name).read_bytes() == b"%d bytes that are not an event record\n" % len(data)
     assert taker.taken == []
 
 
