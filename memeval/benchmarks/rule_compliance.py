@@ -37,7 +37,7 @@ class HookCall:
 class RuleCall:
     """A call of a session.
 
-    `spelling` describes the notation of a forbidden command or edit, or the kind of look-alike. It is "" if neither applies.
+    `spelling` describes the form of a forbidden command or edit, or the kind of look-alike. It is "" for other calls.
     """
 
     call: HookCall

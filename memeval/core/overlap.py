@@ -39,7 +39,7 @@ def porter_nltk(word: str) -> str:
 
 
 def _consonants(word: str) -> list[bool]:
-    """Return a flag per letter that is true for consonants. The letter `y` is one at the start of a word or after a vowel."""
+    """Return a flag per letter that is true for consonants. `y` counts as one at the start of a word or after a vowel."""
     out: list[bool] = []
     for place, letter in enumerate(word):
         if letter == "y":

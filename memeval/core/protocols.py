@@ -124,7 +124,7 @@ class Provider(Protocol):
 class Memory(Protocol):
     """A memory system as a Python object, for `memeval.evaluate` and `adapter:`.
 
-    Only these two methods are required; there is no base class.
+    Only `add` and `search` are required, and there is no base class.
 
     The methods may also have any of the parameters `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or
     `user_id`), and `k` may be named `limit` or `top_k`. Only declared parameters are passed. A hit is a text, a (text, score)

@@ -62,7 +62,7 @@ class ContextualRetrievalProvider(HybridProvider):
         self.vectors(scope, [piece.key for piece in self._in_context(scope, sessions, fresh=True)])
 
     def build(self, scope: str, pieces: Sequence[RetrievalUnit]) -> MixedIndex:
-        """Build the vectors of the turns in context, and the words of the pieces together with the contexts of their turns."""
+        """Build the vectors of the turns in context, and the word index of the passages with the contexts of their turns."""
         turns = self._in_context(scope, self.store.all(scope))
         owner = {id: piece.order for piece in pieces for id in piece.turns}
         owners = [owner[turn.turns[0]] for turn in turns]

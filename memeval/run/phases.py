@@ -297,7 +297,7 @@ def ranking_scores(
 def budget_scores(
     pieces: Sequence[Retrieved], tokens: Sequence[int], gold: Gold, granularity: str = "turn"
 ) -> Iterator[dict[str, Any]]:
-    """Yield the recall within token budgets, counting whole hits in order. It is comparable across hit sizes."""
+    """Yield the recall within token budgets, counting whole hits in order, so that any hit sizes are comparable."""
     for target in gold.targets:
         whole = scorer(pieces, target, granularity)
         for budget in BUDGETS:
