@@ -43,7 +43,9 @@ class CustomJudge(Judge):
         else:
             self._whole, self._call = None, part
         if not callable(self._call):
-            raise ConfigError(f"{where}: {self._name} is neither a function nor an object with a score method.", fix="Write one of them.")
+            raise ConfigError(
+                f"{where}: {self._name} is neither a function nor an object with a score method.", fix="Write one of them."
+            )
 
     @property
     def name(self) -> str:
