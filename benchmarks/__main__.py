@@ -1,9 +1,9 @@
-"""`make bench`: every benchmark of speed and size, one after the other.
+"""`make bench`: run all benchmarks of speed and size in sequence.
 
     python -m benchmarks [--quick | --list] [NAME …]
 
-`--quick` measures 1,000 and 10,000 memories, else 100,000 too. Names choose some of them. The ones about quality
-(extraction, the fits of ranking and relevance, the peers) are run by themselves, see docs/quality.md.
+`--quick` measures 1,000 and 10,000 memories. Without it, 100,000 are measured as well. Names select individual benchmarks. The
+quality benchmarks (extraction, the fits of ranking and relevance, the peers) are run separately, see docs/quality.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PLAN = (
 
 
 def run(bench: Bench, arguments: tuple[str, ...]) -> bool:
-    """Run one; whether it failed."""
+    """Run one benchmark. Return whether it failed."""
     print(f"\n== {bench.what} (python -m benchmarks.{bench.name} {' '.join(arguments)})", flush=True)
     start = time.perf_counter()
     failed = subprocess.run([sys.executable, "-m", f"benchmarks.{bench.name}", *arguments], check=False, cwd=ROOT).returncode != 0
@@ -50,7 +50,7 @@ def run(bench: Bench, arguments: tuple[str, ...]) -> bool:
 
 
 def main() -> int:
-    """The number of benchmarks that failed."""
+    """Run the selected benchmarks. Return the number of failures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="up to 10,000 memories, some four minutes")
     parser.add_argument("--list", action="store_true", help="only say which there are")

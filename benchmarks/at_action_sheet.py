@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - the script of the sessions reads best one call per line
-"""Write a sheet for judging, blind, what memory gives at the moment of action.
+"""Write a sheet for blind judging of the memories injected at the moment of action.
 
-Ten scripted sessions of two weeks in one project, run twice: with memory at prompts only, and at tool calls too. The sheet lists what
-was given at which moment in random order without its origin; the key holds the origins.
+Ten scripted sessions, spread over two weeks in one project, run twice: with memory at prompts only, and with memory at tool calls as
+well. The sheet lists the injected texts and their moments in random order without the origins, which are in the key.
 
     python benchmarks/at_action_sheet.py FOLDER
 """
@@ -29,7 +29,7 @@ from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
 
-# What each session learns when it ends; later sessions may need it.
+# Memories learned at the end of each session. Later sessions may need them.
 LEARNT: tuple[tuple[tuple[Kind, str], ...], ...] = (
     (
         (Kind.RULE, "In packages/web use npm, not pnpm."),
@@ -69,7 +69,7 @@ WORK: tuple[tuple[str, tuple[Call, ...]], ...] = (
 
 
 def moments(folder: Path, with_tools: bool) -> list[tuple[str, str]]:
-    """Run the sessions, and return what was given as (moment, text)."""
+    """Run the sessions. Return the injected texts as (moment, text)."""
     settings = replace(load_settings({}, home=str(folder / "home")), inject_tools=with_tools, inject_session=False)
     clock, registry = FakeClock(), ProjectRegistry(settings.paths.projects)
     root = folder / "parcels"

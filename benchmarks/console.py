@@ -1,9 +1,9 @@
-"""How fast the console's pages are: each asked over HTTP from a real daemon, as a browser does.
+"""Measure the speed of the console's pages, requested over HTTP from a real daemon, as a browser does.
 
     python -m benchmarks.console [--memories 100000] [--runs 40] [--home DIR] [--json FILE]
 
-`--home` keeps the filled store there for the next run. Times are from the request to the last byte, without drawing; `cpu`
-is what the daemon computed for a request on average, on all its threads: it hardly depends on what else the machine does.
+`--home` keeps the filled store for the next run. Times run from the request to the last byte, without rendering. `cpu` is the
+daemon's average CPU time per request over all its threads, which hardly depends on other load on the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEXT = re.compile(r'rel="next" href="([^"]+)"')
 
 
 class Browser:
-    """One connection with a session."""
+    """A connection with a session."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -45,7 +45,7 @@ class Browser:
         self._headers["Cookie"] = str(answer.getheader("set-cookie")).partition(";")[0]
 
     def get(self, path: str, compressed: bool = True) -> bytes:
-        """The body of a page. Raises AssertionError for any status but 200."""
+        """Return the body of a page. Raises AssertionError for any status other than 200."""
         headers = self._headers if compressed else {"Cookie": self._headers["Cookie"]}
         self._connection.request("GET", path, headers=headers)
         answer = self._connection.getresponse()
@@ -55,7 +55,7 @@ class Browser:
 
 
 def pages(browser: Browser) -> Iterator[tuple[str, Callable[[int], str]]]:
-    """What is measured: a name, and the address of the n-th request."""
+    """Yield the measured pages: a name, and a function that returns the address of the n-th request."""
     texts = Texts(seed=99)
     questions = [texts.question() for _ in range(200)]
     links = LINK.findall(browser.get("/memories?project=all", compressed=False).decode())
@@ -78,7 +78,7 @@ def pages(browser: Browser) -> Iterator[tuple[str, Callable[[int], str]]]:
 
 
 def cpu_of(pid: int) -> float:
-    """Milliseconds that a process has computed, ended threads included; 0 where it can't be told."""
+    """Return the CPU milliseconds used by a process, including ended threads, or 0 where this is unavailable."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
@@ -87,7 +87,7 @@ def cpu_of(pid: int) -> float:
 
 
 def measure(browser: Browser, address: Callable[[int], str], runs: int, pid: int) -> dict[str, float]:
-    """Milliseconds at the median and at 95 %, of the daemon's processor in all, and the largest body in bytes as it is sent."""
+    """Measure the median and the 95th percentile in milliseconds, the daemon's CPU time, and the largest body sent in bytes."""
     times, sizes = [], []
     before = cpu_of(pid)
     for number in range(runs):
@@ -107,7 +107,7 @@ def warm(client: Client) -> None:
 
 
 def calm(pid: int) -> None:
-    """Wait until the daemon computes nothing by itself any more: after its start it brings indexes and mirrors in step."""
+    """Wait until the daemon is idle. After its start it synchronises indexes and mirrors."""
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         before = cpu_of(pid)
@@ -117,7 +117,7 @@ def calm(pid: int) -> None:
 
 
 def run(settings: Settings, memories: int, runs: int) -> dict[str, dict[str, float]]:
-    """All figures by name."""
+    """Return all figures by name."""
     if not settings.paths.memories.exists():
         fill(settings, memories)
         registry = {f"project-{n}": {"name": f"project-{n}", "remotes": [], "dirs": {}} for n in range(20)}
@@ -143,7 +143,7 @@ def run(settings: Settings, memories: int, runs: int) -> dict[str, dict[str, flo
 
 
 def main() -> None:
-    """Parse, measure, print."""
+    """Parse the arguments, measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=40)

@@ -1,8 +1,8 @@
-"""The daemon from outside: start, MCP's first answer, a hook's round trip, also while a dream runs. What grows: scale.py.
+"""Measure the daemon from outside: start, first MCP answer, a hook's round trip, also during a dream. For growth see scale.py.
 
     python -m benchmarks.daemon [--memories 1000] [--json]
 
-Each figure stands beside a baseline of the same run where there is one.
+Figures are printed beside a baseline of the same run where there is one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ START = json.dumps(
 
 
 def milliseconds(work: Callable[[], object], runs: int = RUNS) -> tuple[float, float]:
-    """Median and 95th percentile of the wall time."""
+    """Return the median and the 95th percentile of the wall time."""
     times = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def milliseconds(work: Callable[[], object], runs: int = RUNS) -> tuple[float, f
 
 
 def first_mcp_answer(settings: Settings, command: list[str]) -> None:
-    """Start a stdio server, send initialize, wait for the answer."""
+    """Start a stdio server, send initialize, and wait for the answer."""
     environment = {**os.environ, "MEMORYD_HOME": str(settings.home), "MEMORYD_PYTHON": sys.executable}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -63,7 +63,7 @@ def start_and_stop(settings: Settings) -> None:
 
 
 def measure(settings: Settings, memories: int) -> dict[str, tuple[float, float]]:
-    """All figures, in milliseconds (median, p95; with the dream the worst)."""
+    """Return all figures in milliseconds as median and 95th percentile, or median and worst for those during a dream."""
     out = {"bare python (baseline)": milliseconds(lambda: subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True))}
     out["daemon start to first answer"] = milliseconds(lambda: start_and_stop(settings), 5)
     client = Client(settings.paths)
@@ -81,13 +81,13 @@ def measure(settings: Settings, memories: int) -> dict[str, tuple[float, float]]
 
 
 def prompt(settings: Settings) -> None:
-    """What a hook sends with a prompt."""
+    """Return the event that a hook sends with a prompt."""
     asked = {"session_id": "s", "cwd": str(ROOT), "prompt": "Which port does the staging database use for the login worker?"}
     send_hook(settings.paths, "UserPromptSubmit", json.dumps(asked).encode())
 
 
 def while_dreaming(settings: Settings, client: Client) -> tuple[float, float]:
-    """Median and worst of a hook's round trip from the beginning of a dream to its end."""
+    """Return the median and the worst round trip of a hook during a dream."""
     dream = threading.Thread(target=lambda: client.call("dream", {"dry_run": False}, timeout=3_600))
     times = []
     dream.start()
@@ -100,7 +100,7 @@ def while_dreaming(settings: Settings, client: Client) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Print a table, or JSON."""
+    """Print the figures as a table or JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=1000)
     parser.add_argument("--json", action="store_true")

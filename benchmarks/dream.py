@@ -1,9 +1,9 @@
-"""Cost of planning a dream. `python -m benchmarks.dream [--json] [--sizes 1000,10000,100000] [--words]`.
+"""Measure the cost of planning a dream. `python -m benchmarks.dream [--json] [--sizes 1000,10000,100000] [--words]`.
 
-Memories are made from parts of sentences with subjects that differ, spread over 20 projects; a tenth are copies in
-other words or capitals, one in fifty contradicts an earlier one. Vectors (384 dimensions, none with `--words`) are random,
-near each other for copies and contradictions. One process, one core for the Python part. Memory is the peak of the process.
-Also prints precision and recall on the labelled pairs with the default model, both halves.
+Memories are assembled from sentence fragments with distinct subjects, spread over 20 projects. A tenth are copies in other
+words or capitals, and one in fifty contradicts an earlier memory. Vectors (384 dimensions, none with `--words`) are random, but
+close together for copies and contradictions. Planning runs in one process, and its Python code on one core. Memory is the peak
+of the process. Precision and recall of the default model on both halves of the labelled pairs are printed as well.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ OPENINGS = ["", "Note that ", "As of the last release ", "According to the log, 
 
 
 def statement(random_: random.Random, number: int) -> str:
-    """A sentence about a thing of its own (its name carries the number), as real facts have names of their own."""
+    """Return a sentence about a unique subject, whose name contains the number, as real facts have distinct names."""
     name = f"{random_.choice(AREAS)}-{number % 9973:x}"
     parts = [random_.choice(p) for p in (SUBJECTS, VERBS, OBJECTS, MANNERS)]
     return f"The {name} {parts[0]} {parts[1]} {parts[2]} {parts[3]}"
 
 
 def memories(count: int, seed: int = 0) -> tuple[list[MemoryItem], dict[str, FloatArray]]:
-    """Memories with their vectors."""
+    """Return memories with their vectors."""
     random_, noise = random.Random(seed), np.random.default_rng(seed)
     centres = noise.normal(size=(CLUSTERS, DIMENSIONS))
     items: list[MemoryItem] = []
@@ -102,7 +102,7 @@ def _item(number: int, like: MemoryItem | None, copy: bool, random_: random.Rand
 
 
 def measure(size: int, words: bool) -> dict[str, Any]:
-    """Seconds and counts of one plan."""
+    """Return the seconds and counts of one plan."""
     items, vectors = memories(size)
     start = time.perf_counter()
     with collector_paused(), waiting_thread() as stops:
@@ -124,7 +124,7 @@ def measure(size: int, words: bool) -> dict[str, Any]:
 
 @contextmanager
 def waiting_thread() -> Iterator[list[float]]:
-    """How much too late a thread was that wanted to run every 5 ms, as one that answers a hook does; seconds."""
+    """Yield the delays, in seconds, of a thread scheduled to run every 5 ms, like one that answers hooks."""
     stops, done = [0.0], threading.Event()
 
     def wait() -> None:
@@ -146,13 +146,13 @@ def waiting_thread() -> Iterator[list[float]]:
 
 
 def exponent(rows: Sequence[dict[str, Any]]) -> float:
-    """Growth of the time: the slope of log(seconds) over log(size), first to last."""
+    """Return the growth exponent of the time: the slope of log(seconds) over log(size), from the first to the last size."""
     first, last = rows[0], rows[-1]
     return math.log(last["seconds"] / max(first["seconds"], 1e-3)) / math.log(last["memories"] / first["memories"])
 
 
 def labelled_scores() -> dict[str, str]:
-    """Precision and recall on the labelled pairs with the default model."""
+    """Return precision and recall of the default model on the labelled pairs."""
     from memoryd.embed.onnx import OnnxEmbedder
     from tests.memoryd.dream import labelled
 

@@ -1,15 +1,15 @@
-"""Measures the offline reader on a folder of labelled session logs, and fits the weights that rank its proposals.
+"""Measure the offline reader on a folder of labelled session logs, and fit the weights that rank its proposals.
 
-The folder holds `*.jsonl` logs and `gold.json`; `score_extraction.py` lies in it or in the folder above.
+The folder contains `*.jsonl` logs and `gold.json`. `score_extraction.py` is in the same folder or its parent.
 
-    python benchmarks/extraction.py FOLDER                    whole sessions, with the weights as shipped
-    python benchmarks/extraction.py FOLDER --mode turn        one call for each time the user speaks (mode chunk: as at import)
-    python benchmarks/extraction.py FOLDER --cross-validate session   weights fitted without the session that is measured
-    python benchmarks/extraction.py FOLDER --cross-validate project   … without all sessions of its project
+    python benchmarks/extraction.py FOLDER                        whole sessions, with the shipped weights
+    python benchmarks/extraction.py FOLDER --mode turn        one call per message of the user (mode chunk: as in an import)
+    python benchmarks/extraction.py FOLDER --cross-validate session   weights fitted without the measured session
+    python benchmarks/extraction.py FOLDER --cross-validate project   weights fitted without any session of its project
     python benchmarks/extraction.py FOLDER --write            fit on all sessions and write heuristic/weights.py
-    python benchmarks/extraction.py FOLDER --status active    only what becomes active (candidate: only what is proposed)
+    python benchmarks/extraction.py FOLDER --status active    only active memories (candidate: only proposals)
 
-With both, the recall is that of the net: what a model that settles the proposals could keep at most.
+With both active memories and candidates, recall is an upper bound for a model that settles the candidates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memoryd.daydream.transcript import ReadLimits, read_all
 RIDGE = 12.0
 MATCH = 0.5
 CONTEXT_TURNS = 6
-# What a cue may mean is decided beforehand; a weight of the other sign is noise of a small sample and is left out.
+# The sign of each cue is fixed beforehand. A weight of the opposite sign is noise of a small sample and is dropped.
 POSITIVE = frozenset(
     "after interrupt|agreed|answers question|"
     "alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|"
@@ -53,7 +53,7 @@ NEGATIVE = frozenset(
 
 @dataclass(frozen=True)
 class Session:
-    """A log's turns (whole, and in the pieces that an import reads) and its labels."""
+    """A log's turns, whole and in the chunks read by an import, and its labels."""
 
     name: str
     pieces: list[tuple[tuple[Turn, ...], tuple[Turn, ...]]]
@@ -61,17 +61,17 @@ class Session:
 
     @property
     def turns(self) -> list[Turn]:
-        """All turns in order."""
+        """Return all turns in order."""
         return [turn for turns, _ in self.pieces for turn in turns]
 
     @property
     def group(self) -> str:
-        """Sessions of one project are left out together."""
+        """Return the key for cross-validation by project. Sessions of one project are left out together."""
         return self.name.rsplit("-", 1)[0]
 
 
 def load_scorer(folder: Path) -> ModuleType:
-    """The folder's own scoring script as a module."""
+    """Load the folder's own scoring script as a module."""
     for place in (folder, folder.parent):
         path = place / "score_extraction.py"
         if path.exists():
@@ -84,7 +84,7 @@ def load_scorer(folder: Path) -> ModuleType:
 
 
 def load_sessions(folder: Path) -> list[Session]:
-    """Every labelled session of the folder."""
+    """Return every labelled session of the folder."""
     gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))
     out = []
     for entry in gold:
@@ -95,7 +95,7 @@ def load_sessions(folder: Path) -> list[Session]:
 
 
 def passages(session: Session, mode: str) -> Iterator[Passage]:
-    """How the log reaches the extractor: at once, in pieces as at import, or each time the user spoke."""
+    """Yield the log as it reaches the extractor: at once, in chunks as in an import, or after each message of the user."""
     turns = session.turns
     if mode == "session":
         yield Passage(tuple(turns))
@@ -111,7 +111,7 @@ def passages(session: Session, mode: str) -> Iterator[Passage]:
 
 
 def predict(session: Session, weights: CueWeights, mode: str, status: str = "all") -> list[str]:
-    """Contents that the reader gives; what an earlier passage gave word for word counts once, as in the store."""
+    """Return the contents extracted by the reader. A content repeated word for word counts once, as in the store."""
     extractor = HeuristicExtractor(weights)
     found: dict[str, Status] = {}
     for passage in passages(session, mode):
@@ -121,12 +121,12 @@ def predict(session: Session, weights: CueWeights, mode: str, status: str = "all
 
 
 def session_units(session: Session) -> list[Unit]:
-    """All units of a session, before any choice."""
+    """Return all units of a session, before any selection."""
     return list(passage_units(episodes(session.turns), Skipped()))
 
 
 def is_hit(text: str, gold: Mapping[str, Any], scorer: ModuleType) -> bool:
-    """Whether the text states one of the session's facts, by the scorer's token F1."""
+    """Return whether the text states one of the session's facts, by the scorer's token F1."""
     tokens = scorer.tokens(text)
     variants = [v for f in gold["facts"] for v in (f["text"], *(f.get("alt") or ()), *(f.get("quotes") or ()))]
     return any(scorer.f1(tokens, scorer.tokens(v)) >= MATCH for v in variants)
@@ -134,7 +134,7 @@ def is_hit(text: str, gold: Mapping[str, Any], scorer: ModuleType) -> bool:
 
 @dataclass(frozen=True)
 class Examples:
-    """Units of one speaker as a matrix of cues, with labels and the group of each row."""
+    """The units of one speaker as a matrix of cues, with labels and the group of each row."""
 
     names: list[str]
     matrix: np.ndarray
@@ -144,7 +144,7 @@ class Examples:
 
 
 def examples(sessions: Sequence[Session], by_user: bool, scorer: ModuleType) -> Examples:
-    """Training rows of all sessions for one speaker."""
+    """Return the training rows of all sessions for one speaker."""
     rows = [(s, u) for s in sessions for u in session_units(s) if u.by_user == by_user]
     names = sorted({cue for _, unit in rows for cue in unit.cues})
     matrix = np.array([[1.0, *(float(n in unit.cues) for n in names)] for _, unit in rows])
@@ -153,14 +153,14 @@ def examples(sessions: Sequence[Session], by_user: bool, scorer: ModuleType) -> 
 
 
 def sign(name: str) -> int:
-    """1: may only raise, -1: may only lower, 0: either."""
+    """Return 1 for a cue that may only raise the score, -1 for one that may only lower it, and 0 for others."""
     if name in POSITIVE or name in cues.USER_CUES or name in cues.AGENT_CUES:
         return 1
     return -1 if name in NEGATIVE or name.startswith("noise ") else 0
 
 
 def regress(matrix: np.ndarray, labels: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
-    """Logistic regression with a ridge penalty (none on the first column), by Newton's method."""
+    """Fit a logistic regression with a ridge penalty (none on the first column) by Newton's method."""
     weights = np.zeros(matrix.shape[1])
     penalty = np.full(matrix.shape[1], ridge)
     penalty[0] = 1e-6
@@ -176,7 +176,7 @@ def regress(matrix: np.ndarray, labels: np.ndarray, ridge: float = RIDGE) -> np.
 
 
 def fit(data: Examples, without: str = "") -> dict[str, float]:
-    """Weight by cue, fitted on all but one group or session; cues whose sign came out wrong are left out."""
+    """Fit a weight for each cue, leaving out one group or session. Cues with a weight of the wrong sign are dropped."""
     rows = (data.groups != without) & (data.sessions != without)
     signs = np.array([0, *(sign(n) for n in data.names)])
     keep = np.arange(len(signs))
@@ -191,7 +191,7 @@ def fit(data: Examples, without: str = "") -> dict[str, float]:
 
 
 def write_weights(user: Mapping[str, float], agent: Mapping[str, float]) -> None:
-    """Write the module of weights."""
+    """Write the module with the weights."""
     lines = [
         '"""Weights of the cues in log odds. Fitted by benchmarks/extraction.py --write; don\'t edit by hand."""',
         "",
@@ -209,7 +209,7 @@ def write_weights(user: Mapping[str, float], agent: Mapping[str, float]) -> None
 def report(
     predictions: Mapping[str, list[str]], sessions: Sequence[Session], scorer: ModuleType, strict: bool, detail: bool
 ) -> None:
-    """Print the scores per session and in all."""
+    """Print the scores per session and in total."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.json"
         path.write_text(json.dumps(predictions, ensure_ascii=False), encoding="utf-8")
@@ -231,7 +231,7 @@ def report(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="session")

@@ -1,11 +1,11 @@
-"""Counts the heuristic extractor's errors by kind on a folder of labelled session logs, with intervals.
+"""Count the heuristic extractor's errors by kind on a folder of labelled session logs, with intervals.
 
-    python -m benchmarks.extraction_errors FOLDER                     a table of today's errors, each time the user speaks
+    python -m benchmarks.extraction_errors FOLDER                     a table of current errors, reading after each message
     python -m benchmarks.extraction_errors FOLDER --mode session      whole logs
     python -m benchmarks.extraction_errors FOLDER --save FILE         keep the predictions
-    python -m benchmarks.extraction_errors FOLDER --before FILE       beside those of an earlier version, kept so
+    python -m benchmarks.extraction_errors FOLDER --before FILE       compare with the saved predictions of an earlier version
 
-Weights are those that ship. Intervals: 95 %, 2,000 samples of sessions with replacement, seeded.
+The shipped weights are used. Intervals are 95 % bootstrap intervals over sessions (2,000 samples, seeded).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SAMPLES = 2_000
 SEED = 7
 Predictions = Mapping[str, list[str]]
 
-# The first match names the kind of a wrong statement. Only the wording counts, so statements of all versions are comparable.
+# The first match determines the kind of a wrong statement. Only the wording counts, so all versions are comparable.
 KINDS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("a question, or a choice that only permits", lambda text: text.rstrip(".").endswith(("?", "？"))),
     ("a task or request for now", lambda text: bool(USER_NOISE["request"].search(text))),
@@ -55,12 +55,12 @@ def _fragment(text: str) -> bool:
 
 
 def kind_of(text: str) -> str:
-    """The kind of a statement that matches no label."""
+    """Return the kind of a statement that matches no label."""
     return next((name for name, fits in KINDS if fits(text)), UNLABELLED)
 
 
 def counted(predictions: Predictions, sessions: Sequence[Session], scorer: ModuleType) -> dict[str, Counter[str]]:
-    """For each session how many statements fell under each row."""
+    """Return the number of statements in each table row, per session."""
     _, rows = scorer.score(predictions, [session.gold for session in sessions])
     out: dict[str, Counter[str]] = {}
     for name, _, _, matched, _, _, double, _, _, bad, unlabelled in rows:
@@ -71,7 +71,7 @@ def counted(predictions: Predictions, sessions: Sequence[Session], scorer: Modul
 
 
 def measures(predictions: Predictions, sessions: Sequence[Session], scorer: ModuleType) -> np.ndarray:
-    """Precision, weighted recall, junk rate; then the bounds of their 95 % intervals: an array of 3 by 3."""
+    """Return precision, weighted recall and junk rate, followed by the bounds of their 95 % intervals, as a 3 by 3 array."""
     parts = [_sums(session, predictions, scorer) for session in sessions]
     table = np.array(parts)
     generator = np.random.default_rng(SEED)
@@ -80,7 +80,7 @@ def measures(predictions: Predictions, sessions: Sequence[Session], scorer: Modu
 
 
 def _sums(session: Session, predictions: Predictions, scorer: ModuleType) -> tuple[float, ...]:
-    """Made, matched, junk, importance found, importance there."""
+    """Return the sums of extracted statements, matches, junk, importance found and total importance."""
     total, _ = scorer.score({session.name: predictions[session.name]}, [session.gold])
     there = sum(fact["importance"] for fact in session.gold["facts"])
     return total["predictions"], total["matched"], total["junk"] + total["obsolete"], total["recall_weighted"] * there, there
@@ -92,7 +92,7 @@ def _rates(table: np.ndarray) -> np.ndarray:
 
 
 def print_table(columns: Mapping[str, Predictions], sessions: Sequence[Session], scorer: ModuleType) -> None:
-    """A Markdown table with one column for each version."""
+    """Print a Markdown table with one column per version."""
     print(f"| | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
     found = {name: sum(counted(made, sessions, scorer).values(), Counter()) for name, made in columns.items()}
     for row in ROWS:
@@ -105,7 +105,7 @@ def print_table(columns: Mapping[str, Predictions], sessions: Sequence[Session],
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="turn")

@@ -1,9 +1,9 @@
-"""Fits the offline reader's judge of acts of memory, and measures it on sentences that it was not fitted on.
+"""Fit the offline reader's judge of memory acts, and measure it on sentences held out from the fit.
 
-    python -m benchmarks.fit_acts            ten folds: what rules, judge and both do, by kind of writing
+    python -m benchmarks.fit_acts            ten folds: figures of the rules, the judge and both, by kind of text
     python -m benchmarks.fit_acts --write    fit on all sentences and write memoryd/daydream/offline/acts.npy
 
-The sentences are those of benchmarks/acts.txt: one a line, + for an act of memory, - for what is meant for the moment.
+The sentences are in benchmarks/acts.txt, one per line: + for an act of memory, - for one that only concerns the moment.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ SENTENCES = Path(__file__).with_name("acts.txt")
 RIDGE = 0.11
 FOLDS = 10
 SEED = 7
-# So much of what holds for good may be refused: it is proposed then, and not lost.
+# Share of lasting statements that may be refused. They become proposals and are not lost.
 MAY_REFUSE = 0.04
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Sentences with their labels (1 holds for good) and unit vectors."""
+    """Sentences with their labels (1 for lasting statements) and unit vectors."""
 
     texts: list[str]
     labels: np.ndarray
@@ -41,25 +41,25 @@ class Labelled:
 
 
 def load(path: Path = SENTENCES) -> list[tuple[bool, str]]:
-    """(is an act, sentence) for each line; a sentence that occurs twice counts once."""
+    """Return (is an act, sentence) for each line. A duplicate sentence counts once."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line[:2] in ("+ ", "- ")]
     return [(line[0] == "+", line[2:].strip()) for line in dict.fromkeys(lines)]
 
 
 def labelled() -> Labelled:
-    """The sentences with their vectors."""
+    """Return the sentences with their vectors."""
     entries = load()
     texts = [text for _, text in entries]
     return Labelled(texts, np.array([float(act) for act, _ in entries]), np.asarray(OnnxEmbedder().embed(texts), dtype=float))
 
 
 def fit(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Bias and weights."""
+    """Return the bias and the weights."""
     return regress(np.hstack([np.ones((len(vectors), 1)), vectors]), labels, RIDGE)
 
 
 def held_out(data: Labelled) -> np.ndarray:
-    """A score for each sentence by weights that were fitted without its fold."""
+    """Return a score for each sentence, using weights fitted without its fold."""
     fold = np.random.default_rng(SEED).permutation(len(data.texts)) % FOLDS
     scores = np.zeros(len(data.texts))
     for number in range(FOLDS):
@@ -69,12 +69,12 @@ def held_out(data: Labelled) -> np.ndarray:
 
 
 def bar_of(scores: np.ndarray, labels: np.ndarray) -> float:
-    """The score below which a sentence is refused."""
+    """Return the score below which a sentence is refused."""
     return float(np.quantile(scores[labels == 1], MAY_REFUSE))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args(argv)

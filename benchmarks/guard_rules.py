@@ -1,9 +1,9 @@
-"""The guard on rules and calls that were written by hand: what it catches, and what it touches of innocent calls.
+"""Measure the guard on hand-written rules and calls: violations caught, and innocent calls touched.
 
     python -m benchmarks.guard_rules FILE [--wrong] [--checks]
 
-FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates` and perhaps
-`cwd`, `branch` and `before` (shell lines that ran before it). Each rule is compiled offline. As a guard for
+FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates` and optionally
+`cwd`, `branch` and `before` (earlier shell commands). Each rule is compiled offline. To use it as a guard for
 `python -m benchmarks.rule_compliance`: `--guard benchmarks.guard_rules:compiled`.
 """
 
@@ -29,7 +29,7 @@ cached = lru_cache(maxsize=10_000)(compile_rule)
 
 
 def compiled(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
-    """Judge a call by the check that the rule compiles to offline."""
+    """Judge a call by the offline check of the rule."""
     lines = [str(earlier.input.get("command", "")) for earlier in before if earlier.tool == "Bash"]
     return touches(rule, ToolCall(call.tool, call.input, ROOT, ROOT), lines)
 
@@ -41,7 +41,7 @@ def touches(rule: str, call: ToolCall, before: Sequence[str], branch: str = "") 
 
 
 def judge(rows: Sequence[Mapping[str, Any]]) -> dict[str, RuleCounts]:
-    """Count for each kind, and under the key `all`."""
+    """Return the counts by kind, with the total under the key `all`."""
     counts: dict[str, RuleCounts] = defaultdict(RuleCounts)
     for row in rows:
         for one in row["calls"]:
@@ -65,7 +65,7 @@ def _count(count: RuleCounts, rule: str, call: Mapping[str, Any], touched: bool)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table; with `--wrong` also what was judged wrongly, with `--checks` what each rule compiled to."""
+    """Print a table, with `--wrong` also the wrong judgements, and with `--checks` the compiled check of each rule."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path)
     parser.add_argument("--wrong", action="store_true")

@@ -1,6 +1,6 @@
-"""Time of the hook process, whole, against a bare interpreter (design budget: 3 times), and when the daemon fails.
+"""Measure the total time of the hook process against a bare interpreter (budget: 3 times), also with a failing daemon.
 
-Run: python -m benchmarks.hooks [--runs 50]. Prints medians and worst cases in milliseconds.
+Run `python -m benchmarks.hooks [--runs 50]`. Prints medians and worst cases in milliseconds.
 """
 
 import argparse
@@ -27,7 +27,7 @@ LIMIT_MS = 300.0
 
 
 def serve(path: Path, answer: Callable[[socket.socket], None]) -> socket.socket:
-    """Listen at `path` and hand each connection to `answer`, one after the other."""
+    """Listen at `path` and pass each connection to `answer`, one at a time."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
     listener.listen(64)
@@ -38,7 +38,7 @@ def serve(path: Path, answer: Callable[[socket.socket], None]) -> socket.socket:
                 link, _ = listener.accept()
             except OSError:
                 return
-            with suppress(ConnectionError):  # a hook that has heard enough hangs up
+            with suppress(ConnectionError):  # a hook hangs up once it has its answer
                 answer(link)
 
     threading.Thread(target=loop, daemon=True).start()
@@ -46,26 +46,26 @@ def serve(path: Path, answer: Callable[[socket.socket], None]) -> socket.socket:
 
 
 def reply(link: socket.socket) -> None:
-    """A daemon that answers at once."""
+    """Answer at once, like a healthy daemon."""
     with link:
         if link.recv(1 << 20).startswith(b"memoryd/1 hook"):
             link.sendall(ANSWER)
 
 
 def talk(link: socket.socket) -> None:
-    """Somebody else's server."""
+    """Act as an unrelated server."""
     with link:
         link.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
 
 def interpreter() -> str:
-    """The real interpreter, as the launcher caches it for the hooks."""
+    """Return the real interpreter, as cached by the launcher for the hooks."""
     code = "import os, sys; print(os.path.realpath(sys.executable))"
     return subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def copy_plugin(folder: Path) -> Path:
-    """The hooks with a launcher that ends at once, so that a start costs what it costs but leaves no daemon."""
+    """Copy the hooks with a launcher that exits at once, so that a start has its usual cost but leaves no daemon."""
     root = folder / "plugin"
     shutil.copytree(ROOT / "hooks", root / "hooks")
     shutil.copy(ROOT / "pyproject.toml", root)
@@ -76,7 +76,7 @@ def copy_plugin(folder: Path) -> Path:
 
 
 def measure(command: Sequence[str], env: dict[str, str], runs: int, before: Callable[[], object] = int) -> list[float]:
-    """Wall times in milliseconds; `before` is called before each run."""
+    """Return wall times in milliseconds. `before` is called before each run."""
     times = []
     for _ in range(runs):
         before()
@@ -87,7 +87,7 @@ def measure(command: Sequence[str], env: dict[str, str], runs: int, before: Call
 
 
 def make_home(folder: Path, name: str) -> Path:
-    """A home with an endpoint file that names its socket."""
+    """Create a home with an endpoint file that names its socket."""
     run = folder / name / "run"
     run.mkdir(parents=True)
     (run / "endpoint").write_text(f"unix {run / 'd.sock'}\n")
@@ -95,12 +95,12 @@ def make_home(folder: Path, name: str) -> Path:
 
 
 def report(title: str, times: list[float], verdict: str) -> None:
-    """One line of the result."""
+    """Print one line of the result."""
     print(f"{title:32} median {statistics.median(times):6.1f} ms  worst {max(times):6.1f} ms  {verdict}")
 
 
 def measure_up(hook: Path, env: dict[str, str], folder: Path, runs: int) -> None:
-    """The usual case: a daemon answers."""
+    """Measure the usual case of a daemon that answers."""
     bare = measure([env["REAL_PYTHON"], "-I", "-S", "-c", "pass"], env, runs)
     report("python -I -S -c pass", bare, "")
     home = make_home(folder, "up")
@@ -112,7 +112,7 @@ def measure_up(hook: Path, env: dict[str, str], folder: Path, runs: int) -> None
 
 
 def measure_down(hook: Path, env: dict[str, str], folder: Path, runs: int) -> None:
-    """Every way in which a daemon can fail; a start is tried each time where one is due."""
+    """Measure all ways in which a daemon can fail. Hooks try to start the daemon whenever a start is due."""
     kept: list[socket.socket] = []
     homes = {name: make_home(folder, name) for name in ("hung", "foreign", "dead", "absent")}
     serve(homes["hung"] / "run" / "d.sock", kept.append)
@@ -128,7 +128,7 @@ def measure_down(hook: Path, env: dict[str, str], folder: Path, runs: int) -> No
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=50)
     runs = parser.parse_args().runs

@@ -1,15 +1,15 @@
-"""Blind judging of what readers keep, and of what sessions are given.
+"""Blind judging of the statements kept by readers and of the memories given to sessions.
 
     python -m benchmarks.judging sheets FOLDER --reader offline=a.json --reader model=b.json [--rubric keep|given]
     python -m benchmarks.judging tally FOLDER [--judge answers] [--judge second]
 
-`sheets` takes any number of readers' outputs: each a JSON list of {"session", "content", ...} (further keys `kind` and
-`context` are shown). Statements are grouped by session and shuffled within it; the same statement of two readers is one
-row. Sheets (Markdown) go to FOLDER/sheets, one empty answers file per sheet to FOLDER/answers, and who said what to
-FOLDER/key.json, which whoever judges must not see. A second judge fills a copy of the answers folder.
+`sheets` takes any number of readers' outputs, each a JSON list of {"session", "content", ...} (the further keys `kind` and
+`context` are shown). Statements are grouped by session and shuffled within it. A statement of several readers is a single row.
+Sheets (Markdown) are written to FOLDER/sheets, one empty answers file per sheet to FOLDER/answers, and the origin of each
+statement to FOLDER/key.json, which judges must not see. A second judge fills in a copy of the answers folder.
 
-`tally` prints counts and shares by reader with 95 % Wilson intervals (Wilson 1927) and, with two judges, how often they
-agree on the letter and on the group that counts as good. Rows without an answer are counted as such, never as a letter.
+`tally` prints counts and shares by reader with 95 % Wilson intervals (Wilson 1927) and, with two judges, their agreement on the
+letter and on good versus not good. Rows without an answer are counted separately, never as a letter.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Z_95 = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """What the letters mean, and which of them count as good and as bad."""
+    """The meaning of the letters, and the letters that count as good and as bad."""
 
     question: str
     letters: Mapping[str, str]
@@ -68,7 +68,7 @@ RUBRICS = {
 
 @dataclass(slots=True)
 class Row:
-    """One statement to judge, and the readers that made it."""
+    """A statement to judge, and the readers that produced it."""
 
     session: str
     content: str
@@ -79,7 +79,7 @@ class Row:
 
 
 def wilson(hits: int, total: int) -> tuple[float, float]:
-    """Bounds of the 95 % Wilson score interval of hits / total; (0, 1) for an empty sample."""
+    """Return the bounds of the 95 % Wilson score interval of hits / total, or (0, 1) for an empty sample."""
     if total == 0:
         return 0.0, 1.0
     share, square = hits / total, Z_95 * Z_95
@@ -89,7 +89,7 @@ def wilson(hits: int, total: int) -> tuple[float, float]:
 
 
 def collect(outputs: Mapping[str, Sequence[Mapping[str, Any]]], seed: int) -> list[Row]:
-    """Rows of all readers, merged by session, content and context, shuffled within each session, numbered."""
+    """Return numbered rows of all readers, merged by session, content and context, and shuffled within each session."""
     rows: dict[tuple[str, str, str], Row] = {}
     for reader, statements in outputs.items():
         for statement in statements:
@@ -112,7 +112,7 @@ def collect(outputs: Mapping[str, Sequence[Mapping[str, Any]]], seed: int) -> li
 
 
 def render_sheet(rubric: Rubric, rows: Sequence[Row]) -> str:
-    """The Markdown that a judge reads: the question, the letters, and the statements by session."""
+    """Return the Markdown of a sheet: the question, the letters, and the statements by session."""
     lines = [rubric.question, ""]
     lines += [f"- **{letter}** {meaning}" for letter, meaning in rubric.letters.items()]
     session = ""
@@ -127,7 +127,7 @@ def render_sheet(rubric: Rubric, rows: Sequence[Row]) -> str:
 
 
 def write_sheets(folder: Path, rubric_name: str, rows: Sequence[Row]) -> int:
-    """Write sheets, empty answers and the key; the number of sheets."""
+    """Write sheets, empty answers and the key. Return the number of sheets."""
     rubric = RUBRICS[rubric_name]
     for name in ("sheets", "answers"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,7 @@ def write_sheets(folder: Path, rubric_name: str, rows: Sequence[Row]) -> int:
 
 
 def read_answers(folder: Path, letters: Mapping[str, str]) -> dict[str, str]:
-    """The letters of one judge by row id. Raises ValueError that names the file for a letter that the rubric lacks."""
+    """Return one judge's letters by row id. Raises ValueError with the file name for a letter that is not in the rubric."""
     out: dict[str, str] = {}
     for path in sorted(folder.glob("*.json")):
         for id, letter in json.loads(path.read_text("utf-8")).items():
@@ -155,7 +155,7 @@ def read_answers(folder: Path, letters: Mapping[str, str]) -> dict[str, str]:
 
 
 def tally(key: Mapping[str, Any], answers: Mapping[str, str]) -> list[str]:
-    """One line per reader: the share of each letter, and good and bad with their intervals."""
+    """Return one line per reader: the share of each letter, and of good and bad, with their intervals."""
     rubric = RUBRICS[key["rubric"]]
     readers = sorted({reader for row in key["rows"].values() for reader in row["readers"]})
     lines = ["| reader | judged | " + " | ".join(rubric.letters) + " | good [95 %] | bad [95 %] | no answer |"]
@@ -171,7 +171,7 @@ def tally(key: Mapping[str, Any], answers: Mapping[str, str]) -> list[str]:
 
 
 def agreement(rubric: Rubric, first: Mapping[str, str], second: Mapping[str, str]) -> str:
-    """How often two judges chose the same letter, and the same side of good and not good, over the rows both judged."""
+    """Return how often two judges agree on the letter, and on good versus not good, over the rows judged by both."""
     both = [id for id in first if first[id] and second.get(id)]
     letter = sum(first[id] == second[id] for id in both)
     side = sum((first[id] in rubric.good) == (second[id] in rubric.good) for id in both)

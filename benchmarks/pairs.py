@@ -1,14 +1,14 @@
-"""Measures how pairs of statements are compared: which are seen as the same, refined, replaced, contradicted or different.
+"""Measure the comparison of statement pairs: seen as the same, refined, replaced, contradicted or different.
 
 The file is a list (or an object with `pairs`) of {id, old, new, old_date, new_date, source_old, source_new: user | assistant,
-relation: one of those five, lang, kind}. Each pair goes through the product's own ways: `remember`
-(the older is kept, then the newer, in a project of its own) and a dream over both. Only counts are printed.
+relation: one of those five, lang, kind}. Each pair goes through both routes of the product: `remember` (the older statement,
+then the newer one, in a separate project) and a dream over both. Only counts are printed.
 
-    python -m benchmarks.pairs FILE …                       both ways, with the bundled embedder
-    python -m benchmarks.pairs FILE … --words               without meaning: rules on words only
-    python -m benchmarks.pairs FILE … --ask FOLDER          write what a dream would ask a model, in batches, to FOLDER/ask_N.md
+    python -m benchmarks.pairs FILE …                       both routes, with the bundled embedder
+    python -m benchmarks.pairs FILE … --words               without an embedder: rules on words only
+    python -m benchmarks.pairs FILE … --ask FOLDER          write a dream's questions to a model, in batches, to FOLDER/ask_N.md
     python -m benchmarks.pairs FILE … --answers FOLDER      the dream with the answers of FOLDER/answer_N.json
-    python -m benchmarks.pairs FILE … --show                the pairs that went wrong, with their texts (never on a test set)
+    python -m benchmarks.pairs FILE … --show                the misjudged pairs, with their texts (never on a test set)
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Pair:
 
     @property
     def may_replace(self) -> bool:
-        """Whether the newer one's source may put the older out at all."""
+        """Return whether the newer statement's source may replace the older statement at all."""
         return self.new_source is Source.USER or self.old_source is not Source.USER
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What the product made of a pair: the relation, and whether a statement was closed, merged away or refused."""
+    """The product's result for a pair: the relation, and whether a statement was closed, merged away or refused."""
 
     relation: str
     dropped: bool = False
@@ -100,7 +100,7 @@ def candidate(text: str, source: Source, at: datetime) -> Candidate:
 
 
 def by_remember(pairs: Sequence[Pair], home: Path, comparer: Comparer, *, words: bool) -> list[Seen]:
-    """Each pair told one after the other, in a project of its own."""
+    """Remember the statements of each pair one after the other, in a separate project."""
     settings = load_settings(home=str(home), environ={})
     clock = FakeClock(NOW)
     service = Orchestrator(settings, clock, None if words else OnnxEmbedder())
@@ -147,7 +147,7 @@ def items_of(pairs: Sequence[Pair]) -> list[MemoryItem]:
 
 
 def by_dream(pairs: Sequence[Pair], comparer: Comparer, *, words: bool, llm: Any = None) -> list[Seen]:
-    """All pairs in one store, each in a project of its own, and a plan over them on the day after the last one."""
+    """Plan a dream over all pairs in one store, each in a separate project, on the day after the last one."""
     items = items_of(pairs)
     embedder = None if words else OnnxEmbedder()
     vectors = (
@@ -179,7 +179,7 @@ def _dreamt(plan: Plan, number: int) -> Seen:
 
 
 class Asked:
-    """Takes questions as a model would, and writes them to a folder; its answers leave everything as it is."""
+    """A model that writes its questions to a folder. Its answers leave everything unchanged."""
 
     name = "asked"
 
@@ -198,7 +198,7 @@ class Asked:
 
 
 class Answered:
-    """Gives the answers of a folder, in the order of the questions."""
+    """A model that returns the answers in a folder, in the order of the questions."""
 
     name = "played by hand"
 
@@ -244,7 +244,10 @@ def report(title: str, pairs: Sequence[Pair], seen: Sequence[Seen]) -> None:
 
 
 def _is_seen(pair: Pair, seen: Seen) -> bool:
-    """A lesser source that would replace the user's words is seen when the pair is put before the user."""
+    """Return whether the relation was recognised.
+
+    A statement of a lesser source that would replace the user's words counts if the pair is presented to the user.
+    """
     if pair.relation == "replaces" and not pair.may_replace:
         return seen.relation in ("replaces", "contradicts")
     return seen.relation == pair.relation

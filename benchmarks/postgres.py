@@ -1,9 +1,9 @@
-"""Measure the Postgres store at growing sizes: recall, write rate and disk, with synthetic memories.
+"""Measure recall, write rate and disk use of the Postgres store at growing sizes, with synthetic memories.
 
 Run: python -m benchmarks.postgres --url postgres://owner@host/scratch --sizes 10000,100000,1000000
 
-The database must be empty. Texts have words with Zipf's frequencies, vectors lie in clusters, and the memories belong to fifty
-projects. Rows are loaded with COPY and the vector index is built afterwards, as `pg_restore` does it.
+The database must be empty. Word frequencies follow Zipf's law, vectors form clusters, and the memories belong to fifty projects.
+Rows are loaded with COPY and the vector index is built afterwards, as in `pg_restore`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ INDEX = "CREATE INDEX vectors_embedding_idx ON memoryd.vectors USING hnsw (embed
 
 
 class Synthetic:
-    """Reproducible texts and vectors. It is also the embedder: a text's number decides its vector."""
+    """Reproducible texts and vectors. Also serves as the embedder, where a text determines the seed of its vector."""
 
     name = "synthetic"
     dimensions = DIMENSIONS
@@ -52,7 +52,7 @@ class Synthetic:
         shares = 1 / np.arange(1, WORDS + 1)
         self._shares = np.cumsum(shares / shares.sum())
         self._centres = random.standard_normal((CLUSTERS, DIMENSIONS)).astype(np.float32)
-        # Letters only, and no ending that the stemmer would cut off.
+        # letters only, and no ending that the stemmer would strip
         self.vocabulary = [_word(number) for number in range(WORDS)]
 
     def words(self, seed: int, rows: int, length: int = LENGTH) -> list[list[str]]:
@@ -81,7 +81,7 @@ def _word(number: int) -> str:
 
 
 def rows(data: Synthetic, space: str, start: int, count: int) -> Iterator[tuple[Any, ...]]:
-    """Yield rows as the store writes them, from one rendered file whose text is replaced."""
+    """Yield rows as written by the store, from one rendered file with its text replaced."""
     sample = MemoryItem(content="CONTENT", id="mem_ffffffffffff", project="PROJECT", created_at=START)
     markdown = memory_file.render(sample).decode()
     for number, words in enumerate(data.words(start, count), start):
@@ -102,7 +102,7 @@ def rows(data: Synthetic, space: str, start: int, count: int) -> Iterator[tuple[
 
 
 def load(store: PostgresStore, data: Synthetic, first: int, last: int) -> dict[str, float]:
-    """Add memories up to `last`, and build the vector index again."""
+    """Add memories up to `last`, and rebuild the vector index."""
     space, begun = store._spaces[0], time.perf_counter()
     store.run(lambda session: session.execute("DROP INDEX IF EXISTS memoryd.vectors_embedding_idx"))
     for start in range(first, last, BATCH):
@@ -147,7 +147,7 @@ def timed(work: Callable[[int], object], count: int = QUERIES) -> dict[str, floa
 
 
 def measure(store: PostgresStore, vectors: PostgresVectors, data: Synthetic) -> dict[str, Any]:
-    """Return times of what a recall asks of the store, with a warm cache."""
+    """Return the times of the store's queries for a recall, with a warm cache."""
     texts = [" ".join(words) for words in data.words(99, QUERIES, 5)]
     for text in texts:
         vectors.query_vector(text)
@@ -211,7 +211,7 @@ def write_rates(url: str, data: Synthetic, seconds_each: float = 5.0) -> dict[st
 
 
 def sizes(store: PostgresStore) -> dict[str, float]:
-    """Return megabytes of the database, of the rows, of their indexes, and of the vectors with their index."""
+    """Return the megabytes of the database, of the rows, of their indexes, and of the vectors with their index."""
     part = "SELECT sum({function}(inhrelid))::float8 FROM pg_inherits WHERE inhparent = 'memoryd.{table}'::regclass"
 
     def megabytes(sql: str) -> float:

@@ -1,10 +1,10 @@
-"""Score the reports that PrecisionMemBench publishes again, from the ids that they list, and compare every number.
+"""Recompute the reports published by PrecisionMemBench from the ids that they list, and compare every number.
 
     python -m benchmarks.precisionmembench CLONE [--cases FILE]
 
-CLONE is a clone of github.com/tenurehq/precisionMemBench. Each row of each report in test-results/baseline is scored by
-memeval.core.precisionmembench, and so is its head; the exit code is 1 if a number differs. `--cases` names a file with some
-of the cases (`beliefs`, `cases`): the table then also says what each system has on these alone.
+CLONE is a clone of github.com/tenurehq/precisionMemBench. Each row of each report in test-results/baseline, and its summary, are
+scored by memeval.core.precisionmembench. The exit code is 1 if a number differs. `--cases` names a file with a subset of the
+cases (`beliefs`, `cases`). The table then also contains each system's scores on that subset.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ ROW = {"retrievalPrecision": "precision", "retrievalRecall": "recall", "passed":
 
 
 def demands_of(path: Path, beliefs: Path) -> Mapping[str, Demands]:
-    """Demands by case, or by turn of a session."""
+    """Return the demands by case, or by turn of a session."""
     pinned = [item["_id"] for item in json.loads(beliefs.read_text("utf-8")) if item["pinned"] and item["user_id"] == USER]
     return read_demands(Field(load_json(path), str(path), "1").items(), pinned)
 
 
 def differences(report: Mapping[str, Any], demands: Mapping[str, Demands], *, session: bool) -> Iterator[str]:
-    """What differs between a published report and its rows scored again."""
+    """Return the differences between a published report and its recomputed rows."""
     entries = []
     for row in report["cases"]:
         entry = recomputed(row, demands[name_of(row, session)], session=session)
@@ -51,12 +51,12 @@ def _row_differences(row: Mapping[str, Any], entry: Entry, session: bool) -> Ite
 
 
 def name_of(row: Mapping[str, Any], session: bool) -> str:
-    """The key of a row's demands."""
+    """Return the key of a row's demands."""
     return f"{row['caseId']}:{row['turnIndex']}" if session else str(row["caseId"])
 
 
 def chosen(report: Mapping[str, Any], demands: Mapping[str, Demands], names: set[str]) -> str:
-    """Passes by type, precision and recall of a system on some of the cases."""
+    """Return the passes by type, the precision and the recall of a system on a subset of the cases."""
     head = summary([recomputed(row, demands[row["caseId"]], session=False) for row in report["cases"] if row["caseId"] in names])
     active, structural, empty = head["passTypes"].values()
     passed = (
@@ -66,7 +66,7 @@ def chosen(report: Mapping[str, Any], demands: Mapping[str, Demands], names: set
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit code: 1 if a number differs."""
+    """Print the table. Return exit code 1 if a number differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clone", type=Path)
     parser.add_argument("--cases", type=Path)

@@ -1,9 +1,9 @@
-"""Measures what a model reader would be sent for a folder of session logs, by size; no model is asked.
+"""Measure the size of a model reader's requests for a folder of session logs, without calling a model.
 
     python benchmarks/reader_cost.py FOLDER [--answers DIR]
 
-`--answers` holds recorded or hand-written answers (memoryd daydream … --replay DIR); their size gives the output. Without it
-only the input is measured. The constants of memoryd/daydream/costs.py come from here.
+`--answers` contains recorded or hand-written answers (memoryd daydream … --replay DIR), from which the output size is computed.
+Without it only the input is measured. The constants in memoryd/daydream/costs.py are results of this script.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memoryd.daydream.pipeline import requests
 
 
 def main() -> None:
-    """Print calls and tokens for each session and in all."""
+    """Print calls and tokens for each session and in total."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--answers", type=Path)

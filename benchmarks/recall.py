@@ -1,10 +1,10 @@
-"""What a prompt's hook and an explicit search find, for prompts in other words than the memories.
+"""Measure the memories found by the prompt hook and by explicit search, for prompts worded differently from the memories.
 
     python -m benchmarks.recall CORPUS PROMPTS [KEYS] [--projects FILE] [--rank maxsim]
 
-CORPUS, PROMPTS and KEYS are those of benchmarks/fit_keys.py; without KEYS the memories have none. All facts are written to one
-store of a scratch home, each under its project, and every prompt is asked in its own project through the product's own ranking
-and floor. `--projects` names a JSON list: these projects' prompts are counted apart from the others'.
+CORPUS, PROMPTS and KEYS are those of benchmarks/fit_keys.py. Without KEYS the memories have no keys. All facts are written to one
+store in a scratch home, each under its project, and every prompt is run in its own project with the product's own ranking and
+floor. `--projects` names a JSON list of projects. Their prompts are counted separately.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIRST = 3
 
 @dataclass(frozen=True)
 class Found:
-    """What became of one prompt; `hook` and `search` are ids in the order in which they are given."""
+    """The result for one prompt. `hook` and `search` are the returned ids in order."""
 
     project: str
     form: str
@@ -47,7 +47,7 @@ class Found:
 
 
 def store(facts: Mapping[str, Mapping[str, str]], keys: Mapping[str, Sequence[str]], service: Orchestrator) -> dict[str, str]:
-    """Write the facts; memory id -> fact id."""
+    """Write the facts. Return a mapping of memory ids to fact ids."""
     now = SystemClock().now()
     ids = sorted(facts)
     items = [
@@ -60,7 +60,7 @@ def store(facts: Mapping[str, Mapping[str, str]], keys: Mapping[str, Sequence[st
 
 
 def ask(prompt: Mapping[str, Any], service: Orchestrator, names: Mapping[str, str], floor: float) -> Found:
-    """One prompt through the hook's way and through that of an explicit search."""
+    """Run one prompt through the hook and through an explicit search."""
     query = Query(text=prompt["text"], project=prompt["project"] or None)
     shown = service.search(replace(query, text=prompt["text"][:PROMPT_CHARACTERS]), PROMPT_CANDIDATES)
     hook = [hit for hit in shown if hit.relevancy >= floor + PROMPT_MARGIN] if is_searchable(prompt["text"]) else []
@@ -77,7 +77,7 @@ def ask(prompt: Mapping[str, Any], service: Orchestrator, names: Mapping[str, st
 
 
 def report(label: str, found: Sequence[Found]) -> None:
-    """One line of a table, one for each form, and one for each language if there are others than English."""
+    """Print the total, a line for each form, and one for each language if there are any besides English."""
     parts = [(label, list(found)), *((f"  {form}", [one for one in found if one.form == form]) for form in FORMS)]
     if languages := sorted({one.lang for one in found} - {"en"}):
         parts += [

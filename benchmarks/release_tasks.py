@@ -1,8 +1,8 @@
-"""Say which coding tasks can be graded on releases from a package index, where no clone of their repository can be had.
+"""List the coding tasks that can be graded on releases from a package index, if no clone of their repository is available.
 
-The base of a task is made from the first release that has its fix: the source distribution with the gold patch and the test
-patch reversed. So it is close to the task's base commit, but not equal to it. The archive is written to OUT, which option
-`checkouts` of run_bench takes; then the gold patch is run there as before every run.
+The base of a task is derived from the first release that contains its fix: the source distribution with the gold patch and the
+test patch reversed. It is close to the task's base commit, but not equal to it. The archive is written to OUT, which is meant for
+the option `checkouts` of run_bench. Then the gold patch is tested there, as before every run.
 
     pip download --no-deps --no-binary :all: -d sdists Django==4.2a1
     python -m benchmarks.release_tasks TASKS --out OUT --release django__django-33871=sdists/Django-4.2a1.tar.gz
@@ -29,11 +29,11 @@ import sympy
 files = [word for word in sys.argv[1:] if not word.startswith("-")]
 sys.exit(0 if sympy.test(*files, verbose=True) else 1)
 """
-"""SymPy's releases lack its own runner `bin/test`, which does the same."""
+"""SymPy's releases lack its own runner `bin/test`. This is an equivalent."""
 
 
 def main() -> None:
-    """Print a line for each task that a release was given for."""
+    """Print a line for each task with a given release."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", type=Path, help="tasks of SWE-ContextBench")
     parser.add_argument("--release", action="append", default=[], metavar="TASK=SDIST")
@@ -56,7 +56,7 @@ def _questions(tasks: Path) -> list[Question]:
 
 
 def _base(task: SweTask, release: Path, out: Path) -> str:
-    """Write the archive of the task's base. Return why that is not possible, or an empty string."""
+    """Write the archive of the task's base. Return the reason if that is impossible, or an empty string."""
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch) / "release"
         empty(work)

@@ -1,9 +1,9 @@
-"""Rule compliance: what a guard catches of calls that break a rule, and what it touches of innocent ones.
+"""Measure the violations that a guard catches, and the innocent calls that it touches.
 
     python -m benchmarks.rule_compliance [--guard MODULE:FUNCTION] [--sessions N] [--seed N] [--wrong]
 
-The guard is called with the rule's text, the call (`tool`, `input`) and the calls before it, and says whether it touches the
-call. Without `--guard` two are measured to compare with: one that touches nothing, and one that looks for the rule's words.
+The guard is called with the rule's text, the call (`tool`, `input`) and the earlier calls, and returns whether it touches the
+call. Without `--guard`, two baselines are measured: one that touches nothing, and one that looks for the rule's words.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from memeval.benchmarks.rule_compliance import SESSIONS, Guard, HookCall, RuleCo
 
 
 def nothing(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
-    """A guard that lets all pass."""
+    """Let every call pass."""
     return False
 
 
 def loaded(name: str) -> Guard:
-    """The guard of `module:function`."""
+    """Load the guard given as `module:function`."""
     module, _, function = name.partition(":")
     guard: Guard = getattr(importlib.import_module(module), function)
     return guard
 
 
 def table(rows: dict[str, RuleCounts]) -> str:
-    """A Markdown table, the sum last."""
+    """Return a Markdown table with the total last."""
     lines = ["| rule | violations | caught | innocent calls | touched |", "|---|---:|---:|---:|---:|"]
     for name in [*(name for name in rows if name != "all"), "all"]:
         row = rows[name]

@@ -1,11 +1,11 @@
-"""What grows with the number of memories: writing, recall, day dream, dream, daemon, index, reindexing; and how fast it grows.
+"""Measure the growth of costs with the number of memories: writing, recall, day dream, dream, daemon, index and reindexing.
 
     python -m benchmarks.scale [--sizes 1000,10000,100000] [--rank maxsim] [--json FILE]
 
-For each size one store is made (seeded, see benchmarks/synthetic.py for where its vectors come from) and measured, partly
-in this process, partly through a daemon of its own. The growth exponent of a figure between two sizes is the slope of
-its logarithm over that of the size: 0 does not grow, 1 grows alike. Baselines of the same run: bare Python, one file
-written and synced, all files read and searched for the words of a query, JSON parsed.
+For each size one seeded store is created (see benchmarks/synthetic.py for the origin of its vectors) and measured, partly in
+this process and partly through a separate daemon. The growth exponent of a figure between two sizes is the slope of its
+logarithm over that of the size: 0 means constant, 1 means proportional. Baselines of the same run: bare Python, one file written
+and synced, all files read and searched for the words of a query, JSON parsed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ READY_SECONDS = 30.0
 SCANS = 3
 Figures = dict[str, float]
 
-# name: (unit, what it is, grows: whether an exponent makes sense)
+# name: (unit, description, whether a growth exponent is meaningful)
 SHOWN: dict[str, tuple[str, str, bool]] = {
     "python_ms": ("ms", "bare python process (baseline)", False),
     "sync_ms": ("ms", "one file written and synced (baseline)", False),
@@ -88,25 +88,25 @@ SHOWN: dict[str, tuple[str, str, bool]] = {
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Wall time."""
+    """Return the wall time of a call."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def milliseconds(work: Callable[[Any], object], arguments: Iterable[Any]) -> tuple[float, float]:
-    """Median and 95th percentile over the arguments."""
+    """Return the median and the 95th percentile over the arguments."""
     times = [seconds(partial(work, argument)) * 1000 for argument in arguments]
     return statistics.median(times), statistics.quantiles(times, n=20, method="inclusive")[-1]
 
 
 def folder_mb(folder: Path) -> float:
-    """Size of all files below."""
+    """Return the total size of all files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
 
 
 def measure(settings: Settings, size: int, parts: Sequence[str]) -> Figures:
-    """All figures of one size; the store is made in the settings' home."""
+    """Return all figures of one size. The store is created in the settings' home."""
     out = baselines(settings.home)
     out |= filling(settings, size)
     out |= {"index_mb": folder_mb(settings.paths.index), "markdown_mb": folder_mb(settings.paths.memories)}
@@ -120,7 +120,7 @@ def measure(settings: Settings, size: int, parts: Sequence[str]) -> Figures:
 
 
 def baselines(home: Path) -> Figures:
-    """What the machine does without memoryd."""
+    """Measure the machine without memoryd."""
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     python, _ = milliseconds(lambda _: subprocess.run(bare, check=True), range(15))
     folder = home / "baseline"
@@ -130,7 +130,10 @@ def baselines(home: Path) -> Figures:
 
 
 def filling(settings: Settings, size: int) -> Figures:
-    """Write the store, in batches of 1,000, and a few one by one. The time for vectors is not counted: they are stand-ins."""
+    """Write the store in batches of 1,000, and a few memories one by one.
+
+    The time for vectors is excluded, because they are synthetic.
+    """
     embedder, encoder = synthetic.reused(settings)
     service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
     service.catch_up()
@@ -147,7 +150,7 @@ def filling(settings: Settings, size: int) -> Figures:
 
 
 def with_models(settings: Settings, _size: int) -> Figures:
-    """Writing with the real models, until the vectors are there; and the models alone."""
+    """Measure writing with the real models until the vectors are stored, and the models alone."""
     embedder, encoder = make_embedder(settings), make_encoder(settings)
     warm(embedder)
     service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
@@ -170,7 +173,7 @@ def with_models(settings: Settings, _size: int) -> Figures:
 
 
 def day_dream(settings: Settings, _size: int) -> Figures:
-    """One session log through the pipeline into this store, after a small one that loads what is loaded at first use."""
+    """Measure one session log through the pipeline, after a small one that triggers lazy loading."""
     embedder, encoder = synthetic.reused(settings)
     service, state = (
         Orchestrator(settings, SystemClock(), embedder, encoder=encoder),
@@ -194,7 +197,7 @@ def day_dream(settings: Settings, _size: int) -> Figures:
 
 
 def reindexing(settings: Settings, _size: int) -> Figures:
-    """All indexes from the Markdown alone, with stand-ins for the models."""
+    """Rebuild all indexes from the Markdown alone, with stand-ins for the models."""
     embedder, encoder = synthetic.reused(settings)
     service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
 
@@ -209,7 +212,7 @@ def reindexing(settings: Settings, _size: int) -> Figures:
 
 
 def dreaming(_settings: Settings, size: int) -> Figures:
-    """Planner a dream, in a process of its own for its peak of memory."""
+    """Plan a dream in a separate process, to measure its peak memory."""
     command = [sys.executable, "-m", "benchmarks.dream", "--sizes", str(size), "--json", "--no-labelled"]
     done = subprocess.run(command, capture_output=True, check=True, cwd=Path(__file__).parents[1])
     row = json.loads(done.stdout)["plans"][0]
@@ -220,7 +223,7 @@ def dreaming(_settings: Settings, size: int) -> Figures:
 
 
 def through_daemon(settings: Settings, _size: int) -> Figures:
-    """Start, recall, hook, memory and idle CPU of a daemon over this store."""
+    """Measure start, recall, hook, memory and idle CPU of a daemon over this store."""
     client = Client(settings.paths)
     texts = synthetic.Texts(seed=99)
     questions = [texts.question() for _ in range(QUERIES + WARM_UP + 1)]
@@ -248,13 +251,13 @@ def through_daemon(settings: Settings, _size: int) -> Figures:
 
 
 def until_literal(settings: Settings, client: Client, question: str) -> None:
-    """Start a daemon and ask until it answers by words."""
+    """Start a daemon and query it until it answers from the full-text index."""
     ensure_daemon(settings, READY_SECONDS)
     client.call("recall", {"query": question, "project": "all", "backend": "markdown"}, timeout=READY_SECONDS)
 
 
 def until_warm(client: Client, timeout: float = 900.0) -> None:
-    """Wait until the indexes are in step and the models are loaded."""
+    """Wait until the indexes are synchronised and the models are loaded."""
     deadline = time.monotonic() + timeout
     while True:
         status = client.call("memory_status", timeout=60)
@@ -266,12 +269,12 @@ def until_warm(client: Client, timeout: float = 900.0) -> None:
 
 
 def recall(client: Client, question: str, project: str) -> None:
-    """One recall; its answer is not looked at."""
+    """Perform one recall and ignore its answer."""
     client.call("recall", {"query": question, "project": project}, timeout=60)
 
 
 def folder_of_project(settings: Settings) -> Path:
-    """A folder beside the home that the daemon takes for that of one of the store's projects."""
+    """Create a folder beside the home that the daemon maps to one of the store's projects."""
     folder = settings.home.with_name("work")
     folder.mkdir(exist_ok=True)
     entry = {"name": "project-3", "remotes": [], "dirs": {str(folder.resolve()): folder.stat().st_ino}}
@@ -281,13 +284,13 @@ def folder_of_project(settings: Settings) -> Path:
 
 
 def prompt(settings: Settings, question: str, folder: Path) -> None:
-    """What a hook sends with a prompt."""
+    """Return the event that a hook sends with a prompt."""
     record = {"session_id": f"bench {folder.name}", "cwd": str(folder), "prompt": question}
     send_hook(settings.paths, "UserPromptSubmit", orjson.dumps(record))
 
 
 def idle_cpu(pid: int) -> float:
-    """Per cent of one core over some seconds without requests."""
+    """Return the CPU use over some seconds without requests, in per cent of one core."""
     time.sleep(IDLE_SECONDS)
     before = cpu_seconds(pid)
     time.sleep(IDLE_SECONDS)
@@ -295,7 +298,7 @@ def idle_cpu(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time that a process has used; 0 where that can't be told."""
+    """Return the CPU time used by a process, or 0 where this is unavailable."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
@@ -304,7 +307,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def scanning(settings: Settings, _size: int) -> Figures:
-    """The baseline of recall: what reading all files for a query's words costs."""
+    """Return the baseline of recall: the time to read all files and search them for a query's words."""
     texts = synthetic.Texts(seed=99)
 
     def scan(question: str) -> None:
@@ -329,7 +332,7 @@ PARTS: dict[str, Callable[[Settings, int], Figures]] = {
 
 
 def exponent(sizes: Sequence[int], values: Sequence[float]) -> str:
-    """Growth of a figure between two neighbouring sizes, for each pair."""
+    """Return the growth exponent of a figure for each pair of neighbouring sizes."""
     out = []
     for (small, low), (large, high) in zip(
         zip(sizes, values, strict=True), list(zip(sizes, values, strict=True))[1:], strict=False
@@ -340,7 +343,7 @@ def exponent(sizes: Sequence[int], values: Sequence[float]) -> str:
 
 
 def table(results: dict[int, Figures]) -> str:
-    """One line for each figure."""
+    """Return one line for each figure."""
     sizes = sorted(results)
     lines = [f"{'':72}" + "".join(f"{size:>12,}" for size in sizes) + "   growth"]
     for name, (unit, what, grows) in SHOWN.items():
@@ -362,7 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     if options.rank:
-        os.environ["MEMORYD_RANK"] = options.rank  # for the daemon, too
+        os.environ["MEMORYD_RANK"] = options.rank  # for the daemon as well
     results = {}
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="memoryd-bench-", dir=options.folder, ignore_cleanup_errors=True) as folder:

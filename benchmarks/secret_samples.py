@@ -1,10 +1,10 @@
-"""Made-up secrets of many kinds, and harmless strings that look like some. Valid nowhere, the same for each seed.
+"""Generated secrets of many kinds, and harmless strings that resemble secrets. None are valid; each seed gives the same samples.
 
     python -m benchmarks.secret_samples [--seed 1] [--each 6] [--show] [--file SAMPLES.json]
 
-prints for each kind how many of its secrets `redact` lets pass, how many harmless strings it touches, and the shares in
-all. `--show` prints what went wrong. `--file` counts the samples of a file instead, a list of objects with `kind`,
-`text` and `secret` (null for a harmless one): samples of somebody who does not know the patterns.
+prints for each kind the number of secrets missed by `redact`, the number of harmless strings changed, and the overall shares.
+`--show` prints the failures. `--file` counts the samples of a file instead, a list of objects with `kind`, `text` and `secret`
+(null for a harmless one), for samples by an author who does not know the patterns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ B32 = string.ascii_uppercase + "234567"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A text with a secret: none of the needles may be left. Without needles the text is harmless and must stay."""
+    """A text with a secret. None of the needles may remain. A text without needles is harmless and must not change."""
 
     kind: str
     text: str
@@ -41,24 +41,24 @@ class Sample:
 
 
 class _Maker:
-    """Random parts, the same for each seed."""
+    """A generator of random parts, reproducible for each seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
 
     def run(self, length: int, alphabet: str = ALNUM) -> str:
-        """A run of signs with a digit among them when the alphabet has some."""
+        """Return a random string, with at least one digit if the alphabet has any."""
         signs = [self.random.choice(alphabet) for _ in range(length)]
         if length > 4 and any(c.isdigit() for c in alphabet) and not any(c.isdigit() for c in signs):
             signs[length // 2] = "7"
         return "".join(signs)
 
     def one(self, *choices: str) -> str:
-        """One of these."""
+        """Return a random choice."""
         return self.random.choice(choices)
 
     def password(self) -> str:
-        """As people choose them."""
+        """Return a password as people choose them."""
         word = self.one(
             "Sunset", "tiger", "Kaffee", "nube", "lune", "Garten", "river", "Falke", "mango", "quartz", "Birke", "otter"
         )
@@ -68,21 +68,21 @@ class _Maker:
         )  # fmt: skip
 
     def word(self) -> str:
-        """A password that is a plain word."""
+        """Return a password that is a plain word."""
         return self.one(
             "Sommerregen", "swordfish", "Herbstlaub", "butterfly", "Bratkartoffel", "moonlight", "Zauberwald", "pineapple"
         )
 
     def user(self) -> str:
-        """A name to log in with."""
+        """Return a login name."""
         return self.one("admin", "root", "deploy", "ann", "app", "svc_build", "postgres", "maria.lopez", "ops@acme.io")
 
     def host(self) -> str:
-        """A machine."""
+        """Return a host name."""
         return self.one("db.acme.io", "10.0.3.7", "staging-db", "cache.internal", "mail.example.org", "vault.corp.lan")
 
     def vendor(self) -> str:
-        """A key whose prefix says whose it is."""
+        """Return a key with a vendor's prefix."""
         return self.one(
             "gh" + self.one("p", "o", "s") + "_" + self.run(36), "sk-" + "ant-api03-" + self.run(60), "sk-" + "proj-" + self.run(48),
             "AK" + "IA" + self.run(16, B32), "xox" + "b-" + self.run(12, string.digits) + "-" + self.run(24), "gl" + "pat-" + self.run(20),
@@ -92,12 +92,12 @@ class _Maker:
         )  # fmt: skip
 
     def bytes64(self, length: int) -> str:
-        """Base64 of random bytes."""
+        """Return random bytes in Base64."""
         return base64.b64encode(bytes(self.random.randrange(256) for _ in range(length))).decode()
 
 
 def secrets(seed: int = 1, each: int = 6) -> Iterator[Sample]:
-    """Secrets of every kind: `each` from each wording."""
+    """Return secrets of every kind, `each` per wording."""
     make = _Maker(seed)
     for kind, wordings in _WORDINGS.items():
         for wording in wordings:
@@ -110,7 +110,7 @@ Wording = Callable[[_Maker], tuple[str, ...]]
 
 
 def _with(template: str, value: Callable[[_Maker], str]) -> Wording:
-    """A wording with the value at `@`, other parts at `USER` and `HOST`."""
+    """Fill in a wording with the value at `@` and other parts at `USER` and `HOST`."""
 
     def build(make: _Maker) -> tuple[str, ...]:
         secret = value(make)
@@ -354,7 +354,7 @@ _WORDINGS: dict[str, list[Wording]] = {
 
 
 def harmless(seed: int = 1, each: int = 4) -> Iterator[Sample]:
-    """Strings that must stay as they are: `each` from each wording, and the fixed ones."""
+    """Return strings that must not change, `each` per wording, and the fixed ones."""
     make = _Maker(seed)
     for text in _FIXED:
         yield Sample("harmless", text)
@@ -432,10 +432,10 @@ ROUNDS = Path(__file__).parent / "data" / "secret_rounds.txt"
 
 
 def rounds() -> Iterator[Sample]:
-    """Samples that were written before the patterns were tried on them, round after round, each with new wordings.
+    """Return samples written before the patterns were tried on them, in rounds with new wordings each time.
 
-    A line is a text with its secrets in ⟦ ⟧, or a harmless one after `= `. `\\n` and `⏎` stand for the end of a line, and
-    `¦` for nothing: it keeps what looks like a real key from being one.
+    A line is a text with its secrets in ⟦ ⟧, or a harmless one after `= `. `\\n` and `⏎` represent the end of a line.
+    `¦` is removed; it breaks up strings that would look like real keys.
     """
     kind = ""
     for line in ROUNDS.read_text(encoding="utf-8").splitlines():
@@ -457,7 +457,7 @@ def _written(line: str) -> str:
 
 
 def samples_of(path: Path) -> Iterator[Sample]:
-    """The samples of a file."""
+    """Return the samples of a file."""
     for row in json.loads(path.read_text(encoding="utf-8")):
         harmless_one = row["secret"] is None
         yield Sample(
@@ -466,13 +466,13 @@ def samples_of(path: Path) -> Iterator[Sample]:
 
 
 def passed(sample: Sample) -> bool:
-    """Whether something of a secret is left."""
+    """Return whether any part of a secret remains."""
     text = redact(sample.text).text
     return any(needle in text for needle in sample.needles)
 
 
 def touched(sample: Sample) -> bool:
-    """Whether a harmless string was changed."""
+    """Return whether a harmless string was changed."""
     return redact(sample.text).text != sample.text
 
 
