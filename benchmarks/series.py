@@ -1,11 +1,11 @@
-"""What a session of a series is given, after memories of the sessions before it.
+"""Collect the memories given to a session of a series, based on the memories of earlier sessions.
 
     python -m benchmarks.series MEMORIES.json LOG1 LOG2 … LOGn [--out given.json]
 
-MEMORIES is a JSON list of {"session", "content", "kind", "polarity", "source", "asked_as"} as the readers' tools print them;
-those of LOG1 … LOGn-1 (by file name) are written to a scratch home, at the times of their sessions. Then the last session
-is begun and each prompt of its user is submitted, as the hooks do. What is given is printed as rows for benchmarks/judging
-with the rubric `given`: the session, the memory, and the moment.
+MEMORIES is a JSON list of {"session", "content", "kind", "polarity", "source", "asked_as"} as printed by the readers' tools.
+Those of LOG1 … LOGn-1 (by file name) are written to a scratch home at the times of their sessions. Then the last session is
+started and each of its user's prompts is submitted, as the hooks do. The memories given are printed as rows for
+benchmarks/judging with the rubric `given`: the session, the memory, and the moment.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ MAX_PROMPTS = 12
 
 
 def prompts_of(log: Path) -> list[Turn]:
-    """What the user typed in a session, in order."""
+    """Return the user's prompts in a session, in order."""
     turns = [turn for piece in read_all(log) for turn in piece.turns]
     return [turn for turn in turns if turn.kind is TurnKind.USER and turn.via == "prompt" and not turn.sidechain]
 
 
 def items_of(memories: Sequence[dict[str, Any]], log: Path, project: str) -> Iterator[MemoryItem]:
-    """The memories of one session as it left them."""
+    """Yield the memories of one session."""
     said = [turn.at for turn in prompts_of(log) if turn.at]
     at = max(said, default=datetime(2026, 1, 1, tzinfo=UTC))
     for entry in memories:
@@ -60,7 +60,7 @@ def items_of(memories: Sequence[dict[str, Any]], log: Path, project: str) -> Ite
 
 
 def given_in(memories: Sequence[dict[str, Any]], logs: Sequence[Path]) -> list[dict[str, str]]:
-    """Rows of what the last session is given."""
+    """Return rows with the memories given to the last session."""
     *earlier, last = logs
     prompts = prompts_of(last)[:MAX_PROMPTS]
     begun = prompts[0].at if prompts and prompts[0].at else datetime(2026, 12, 1, tzinfo=UTC)
@@ -71,7 +71,7 @@ def given_in(memories: Sequence[dict[str, Any]], logs: Sequence[Path]) -> list[d
         api = Api(settings, FakeClock(begun))
         try:
             project = api.call("project_names", {"cwd": str(cwd)})["current"]
-            service = api._service  # noqa: SLF001 - written as a reader would have, at times of the past
+            service = api._service  # noqa: SLF001 - written like a reader's memories, at past times
             service.write_many([item for log in earlier for item in items_of(memories, log, project)])
             api.warm()
             service.settle(300)

@@ -1,30 +1,30 @@
-"""Plays the session reader over recorded sessions: what a session's own model is offered, and what its answers keep.
+"""Replay recorded sessions for the session reader: the offers made to the session's own model, and the memories from its answers.
 
-    python -m benchmarks.session_play prepare FOLDER LOG [LOG …]     steps through the logs, writes one file for each offer
-    python -m benchmarks.session_play finish FOLDER                  feeds the answers through the product, prints what is kept
+    python -m benchmarks.session_play prepare FOLDER LOG [LOG …]     step through the logs and write one file per offer
+    python -m benchmarks.session_play finish FOLDER                  feed the answers to the product and print the kept memories
 
-`prepare` does what the product would: the log grows prompt by prompt, each turn is read by the offline reader when it
-ends, and with a prompt (at most every third) the hook hands out an offer. FOLDER/NAME/NN.md holds for each offer the
-conversation since the one before (shortened, without secrets), the prompt, and the exact text that the product adds to
-it; FOLDER/TOOL.md what a model knows of the tool `settle` in every session. The last file of a session, if any, is what
-its project's next session is offered at its start; that session has seen nothing of this one.
+`prepare` acts like the product: the log grows prompt by prompt, each turn is read by the offline reader when it ends, and
+the hook makes an offer with a prompt (at most every third). For each offer, FOLDER/NAME/NN.md contains the conversation
+since the previous offer (shortened, without secrets), the prompt, and the exact text that the product adds to it.
+FOLDER/TOOL.md contains the description of the tool `settle` that a model has in every session. The last file of a session,
+if any, is the offer at the start of the project's next session, which has not seen this one.
 
-Whoever plays the model reads TOOL.md once, then the files of a session in order, knows nothing else, and writes for each
-NN.md a file NN.json beside it: the JSON arguments of the call of `settle`, such as
+The person or model that answers reads TOOL.md once, then the files of a session in order, without any other knowledge, and
+writes a file NN.json beside each NN.md with the JSON arguments of the `settle` call, such as
 
     {"items": [{"id": "a3f9", "keep": true, "content": "…", "kind": "fix", "asked_as": ["…"]}, {"id": "07bc", "keep": false}],
      "own": [{"content": "…", "kind": "environment"}]}
 
-An offer without an answer counts as ignored: it keeps nothing. All offers of a session are made before the first answer
-is known, so a line may name something that an answer before has kept already; drop it then.
+An offer without an answer counts as ignored, and nothing is kept. All offers of a session are made before the first answer
+is known, so a line may repeat something that an earlier answer has kept. Such a line should be dropped.
 
-`finish` applies the answers in order by the product's own `settle` and prints, for each session, tokens given, offers,
-results, and the memories that are active then (`origin`: offline, settled or own). FOLDER/memories.json holds the
-memories alone, as `benchmarks.judging` takes them. It may be run again: it works on a copy.
+`finish` applies the answers in order with the product's own `settle` and prints, for each session, tokens given, offers,
+results, and the memories active afterwards (`origin`: offline, settled or own). FOLDER/memories.json contains only the
+memories, as input for `benchmarks.judging`. `finish` works on a copy, so it can be repeated.
 
-A series, where a session begins with what the ones before left: prepare and finish the first log, then prepare the next one
-with `--after FOLDER/NAME` (the place of the one before), and so on. FOLDER/NAME/given.json is all that a session was given,
-at its start and with its prompts.
+In a series, each session starts with the memories of the earlier ones: prepare and finish the first log, then prepare the next
+one with `--after FOLDER/NAME` (the folder of the previous one), and so on. FOLDER/NAME/given.json contains everything that a
+session was given, at its start and with its prompts.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ HOME, COPY, META = "home", "played", "blocks.json"
 
 
 class PlayClock:
-    """Follows the times in the logs; never goes back."""
+    """A clock that follows the times in the logs and never goes back."""
 
     def __init__(self) -> None:
         self._now = datetime(2020, 1, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
-        """The time in the log."""
+        """Return the current time in the log."""
         return self._now
 
     def reach(self, moment: datetime | None) -> None:
-        """Move on to a moment, by a second at least."""
+        """Advance to a moment, but by at least one second."""
         self._now = max(self._now + timedelta(seconds=1), moment or self._now)
 
 
@@ -85,11 +85,11 @@ class Log:
 
     @property
     def name(self) -> str:
-        """The file's name without its ending."""
+        """Return the file's name without its suffix."""
         return self.path.stem
 
     def prompts(self) -> Iterator[Turn]:
-        """What the user typed at the prompt: what fires the hook."""
+        """Yield the prompts typed by the user, which trigger the hook."""
         last = 0
         for turn in self.turns:
             if turn.kind is TurnKind.USER and turn.via in PROMPTS and not turn.sidechain and turn.line > last:
@@ -98,7 +98,7 @@ class Log:
 
 
 def load(path: Path) -> Log:
-    """Read a log whole."""
+    """Read a whole log."""
     pieces = list(read_all(path, limits=ReadLimits(tokens=10**9)))
     turns = tuple(turn for piece in pieces for turn in piece.turns)
     session = next((piece.session for piece in pieces if piece.session), path.stem)
@@ -106,12 +106,12 @@ def load(path: Path) -> Log:
 
 
 def typed(turn: Turn) -> str:
-    """The prompt as the hook gets it."""
+    """Return the prompt as received by the hook."""
     return f"{turn.detail} {turn.text}" if turn.detail.startswith("/") else turn.text
 
 
 class Stage:
-    """A scratch home with one project folder, in which sessions are stepped through."""
+    """A scratch home with one project folder, for stepping through sessions."""
 
     def __init__(self, home: Path, folder: Path, clock: PlayClock, rank: str | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ class Stage:
         self.api.warm()
 
     def event(self, name: str, session: str, transcript: Path, **fields: str) -> str:
-        """What a hook hands to the session."""
+        """Handle a hook event and return the text that it adds to the session."""
         payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": str(transcript), **fields}
         answer = self.api.hook(name, payload, {})
         context = str(orjson.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "")) if answer else ""
@@ -132,26 +132,26 @@ class Stage:
         return context
 
     def read(self, name: str, session: str, transcript: Path) -> None:
-        """The log has grown: read it as after the hook of this name."""
+        """Read the log after it has grown, as after the hook of this name."""
         payload = {"session_id": session, "cwd": str(self.folder), "transcript_path": str(transcript)}
         self.api.drain_spool_record(name, payload, {})
         while (wait := self.api.tick()) is not None and wait <= 0:
             pass
 
     def close(self) -> None:
-        """Let go of the home."""
+        """Close the home."""
         self.api.close()
 
 
 def offer_in(context: str) -> str:
-    """The block to settle out of what a hook added, or empty."""
+    """Return the block to settle from the text added by a hook, or an empty string."""
     start = context.find('<memoryd-recall reason="to settle">')
     return context[start:] if start >= 0 else ""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One offer as it was made: its text, the conversation that it is about, and the prompt that it came with."""
+    """An offer: its text, the conversation it is about, and the prompt it came with."""
 
     text: str
     turns: tuple[Turn, ...] = ()
@@ -160,7 +160,7 @@ class Offer:
 
 
 def step(log: Log, stage: Stage, transcript: Path) -> Iterator[Offer]:
-    """Walk through a session as the product sees it."""
+    """Step through a session as the product sees it, and yield its offers."""
     lines = log.path.read_bytes().splitlines(keepends=True)
     stage.event("SessionStart", log.session, transcript, source="startup")
     done = 0
@@ -184,7 +184,7 @@ def step(log: Log, stage: Stage, transcript: Path) -> Iterator[Offer]:
 
 
 def sheet(log: Log, offer: Offer, number: int) -> str:
-    """What whoever plays the model reads for one offer."""
+    """Return the Markdown for one offer, which the player of the model reads."""
     head = f"# {log.name}, offer {number}\n\nAnswer into {number:02d}.json beside this file. See TOOL.md.\n"
     if not offer.number:
         return f"{head}\n## A new session of the project starts. You saw nothing of the last. Memory adds:\n\n{offer.text}\n"
@@ -197,7 +197,7 @@ def sheet(log: Log, offer: Offer, number: int) -> str:
 
 
 def _brief(turn: Turn) -> Turn:
-    """Tool output cut short: what was found in it is in the assistant's words, and reading it takes most of the time."""
+    """Truncate tool output. Its findings are repeated in the assistant's words, and reading it would take most of the time."""
     if turn.kind is not TurnKind.TOOL_RESULT:
         return turn
     return replace(turn, text=middle_cut(one_line(turn.text), FAILED_CHARACTERS if turn.error else OUTPUT_CHARACTERS))
@@ -216,7 +216,10 @@ def tool_page() -> str:
 
 
 def prepare(folder: Path, logs: Sequence[Path], *, after: Path | None = None, rank: str | None = None) -> list[dict[str, Any]]:
-    """Make all offers; a summary for each session. `after`: the place of a finished session, to go on from its memory."""
+    """Make all offers and return a summary for each session.
+
+    `after` is the folder of a finished session, whose memory is continued.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "TOOL.md").write_text(tool_page(), "utf-8")
     return [_prepare_one(folder, load(path), after, rank) for path in logs]
@@ -247,7 +250,7 @@ def _prepare_one(folder: Path, log: Log, after: Path | None, rank: str | None) -
 
 
 def finish(folder: Path) -> dict[str, Any]:
-    """Apply the answers and tell what is kept."""
+    """Apply the answers and report the kept memories."""
     sessions, memories = [], []
     for place in sorted(path.parent for path in folder.glob(f"*/{META}")):
         shutil.rmtree(place / COPY, ignore_errors=True)
@@ -363,7 +366,7 @@ def _totals(sessions: Sequence[Mapping[str, Any]], memories: Sequence[Mapping[st
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     made = commands.add_parser("prepare", help="make the offers")

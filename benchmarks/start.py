@@ -1,4 +1,4 @@
-"""How long the command line takes to start, beside a bare Python: `python -m benchmarks.start`."""
+"""Measure the start-up time of the command line against bare Python: `python -m benchmarks.start`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALLS: dict[str, Sequence[str]] = {
 
 
 def used() -> float:
-    """CPU seconds of all processes that have ended; wall time where the system does not count them."""
+    """Return the CPU seconds of all finished child processes, or wall time where the system does not count them."""
     if resource is None:
         return time.perf_counter()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -35,14 +35,14 @@ def used() -> float:
 
 
 def seconds(command: Sequence[str]) -> tuple[float, float]:
-    """CPU and wall time of one start, from the call to the end of the process."""
+    """Return CPU and wall time of one start, from the call to the end of the process."""
     begun, before = time.perf_counter(), used()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
     return used() - before, time.perf_counter() - begun
 
 
 def measure(rounds: int) -> dict[str, list[tuple[float, float]]]:
-    """Times by call. The calls take turns, so that a busy machine slows all of them alike."""
+    """Return times by call. The calls take turns, so that load on the machine affects all of them equally."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in CALLS}
     for _ in range(rounds):
         for name, command in CALLS.items():

@@ -1,10 +1,9 @@
-"""Speed of the Markdown store: durable writes, a sync without changes, and searches.
+"""Measure the speed of the Markdown store: durable writes, a sync without changes, and searches.
 
     python -m benchmarks.store [--sizes 1000,10000,100000] [--queries 200] [--json FILE]
 
-Texts are generated from a Zipf-like vocabulary with project names, paths and identifiers, so that
-common and rare words occur as they do in real notes. Every file is synced to disk before
-its write counts.
+Texts are generated from a Zipf-like vocabulary with project names, paths and identifiers, so that common and rare words occur
+as in real notes. A write counts once its file is synced to disk.
 """
 
 from __future__ import annotations

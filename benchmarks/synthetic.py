@@ -1,9 +1,9 @@
-"""Stores of any size for the benchmarks, the same for the same seed.
+"""Create stores of any size for the benchmarks, reproducible for each seed.
 
 Texts come from a Zipf-like vocabulary with tools, paths and identifiers, in 20 projects, so that common and rare words
-occur as they do in real notes. Making 100,000 vectors with the bundled model takes ten minutes; here the model makes
-those of POOL texts, and each other text gets one of them with a little noise (`Reused…`). Searches then run through the
-real model, and through as many vectors of the same size and spread.
+occur as in real notes. Computing 100,000 vectors with the bundled model takes ten minutes. Here the model embeds only POOL
+texts, and every other text reuses one of their vectors with a little noise (`Reused…`). Searches then use the real model on
+the same number of vectors with the same size and spread.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ START = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 class Texts:
-    """Memory-like texts, the same for the same seed."""
+    """A generator of memory-like texts, reproducible for each seed."""
 
     def __init__(self, seed: int, vocabulary: int = VOCABULARY) -> None:
         self.random = random.Random(seed)
@@ -51,17 +51,17 @@ class Texts:
         self.weights = list(itertools.accumulate(1 / (rank + 5) for rank in range(len(self.words))))
 
     def pick(self, count: int) -> list[str]:
-        """Words as often as they are common."""
+        """Return random words, weighted by frequency."""
         return self.random.choices(self.words, cum_weights=self.weights, k=count)
 
     def text(self) -> str:
-        """A memory of one or two sentences."""
+        """Return a memory of one or two sentences."""
         names = dict(zip("abcde", self.pick(5), strict=True))
         sentence = self.random.choice(FORMS).format(tool=self.random.choice(TOOLS), **names)
         return f"{sentence} {' '.join(self.pick(self.random.randint(4, 20)))}."
 
     def item(self, number: int) -> MemoryItem:
-        """A memory of one of the projects."""
+        """Return a memory in one of the projects."""
         return MemoryItem(
             content=self.text(),
             kind=self.random.choice(list(Kind)),
@@ -72,65 +72,65 @@ class Texts:
         )
 
     def question(self) -> str:
-        """A query that shares common and rare words with some memories."""
+        """Return a query that shares common and rare words with some memories."""
         return " ".join(["how do we", self.random.choice(TOOLS), *self.pick(self.random.randint(2, 5))])
 
 
 def pool_texts() -> list[str]:
-    """The texts that are really embedded."""
+    """Return the texts that are actually embedded."""
     texts = Texts(seed=7)
     return [texts.text() for _ in range(POOL)]
 
 
 def place_of(text: str) -> tuple[int, int]:
-    """Which vector of the pool a text gets, and the seed of its noise."""
+    """Return the index of a text's vector in the pool, and the seed of its noise."""
     number = int.from_bytes(hashlib.blake2b(text.encode("utf-8"), digest_size=8).digest(), "big")
     return number % POOL, number // POOL
 
 
 @dataclass(frozen=True)
 class ReusedVectors:
-    """Stands in for an embedder while a store is filled: its name, its dimensions, a pool of its vectors."""
+    """A stand-in for an embedder while a store is filled, with its name, its dimensions, and a pool of its vectors."""
 
     name: str
     pool: FloatArray
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return int(self.pool.shape[1])
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """A vector of the pool with noise for each text."""
+        """Return a vector of the pool with noise for each text."""
         places = [place_of(text) for text in texts]
         noise = np.stack([np.random.default_rng(seed).standard_normal(self.dimensions, dtype=np.float32) for _, seed in places])
         vectors = self.pool[[place for place, _ in places]] + NOISE / np.sqrt(self.dimensions) * noise
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same."""
+        """Embed queries in the same way as texts."""
         return self.embed(texts)
 
 
 @dataclass(frozen=True)
 class ReusedTokens:
-    """The same for token vectors."""
+    """A stand-in for a token encoder, with a pool of token vectors."""
 
     name: str
     dimensions: int
     pool: Sequence[FloatArray]
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> list[FloatArray]:
-        """The token vectors of a pool text for each text."""
+        """Return the token vectors of a pool text for each text."""
         return [self.pool[place_of(text)[0]] for text in texts]
 
     def encode_query(self, text: str) -> QueryTokens:
-        """The tokens of a pool text; nobody asks while a store is filled."""
+        """Return the token vectors of a pool text. No queries are made while a store is filled."""
         return QueryTokens(self.pool[place_of(text)[0]], ())
 
 
 def reused(settings: Settings) -> tuple[Embedder | None, TokenEncoder | None]:
-    """Stand-ins for the models that these settings use, under the models' names."""
+    """Return stand-ins for the models selected by the settings, under the models' names."""
     texts = pool_texts()
     embedder = make_embedder(settings) if settings.rank != "bm25" else None
     encoder = make_encoder(settings)
@@ -140,13 +140,13 @@ def reused(settings: Settings) -> tuple[Embedder | None, TokenEncoder | None]:
 
 
 def items(count: int, first: int = 0) -> Iterator[MemoryItem]:
-    """Memories without ids."""
+    """Yield memories without ids."""
     texts = Texts(seed=count + first)
     return (texts.item(number) for number in range(first, first + count))
 
 
 def fill(settings: Settings, count: int) -> None:
-    """Write that many memories with their vectors; each index is complete afterwards."""
+    """Write the given number of memories with their vectors. Every index is complete afterwards."""
     embedder, encoder = reused(settings)
     service = Orchestrator(settings, SystemClock(), embedder, encoder=encoder)
     try:

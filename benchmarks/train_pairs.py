@@ -1,13 +1,13 @@
-"""Trains the classifiers of statement pairs: memoryd/language/weights.json and reader.npz. Deterministic, numpy only.
+"""Train the classifiers of statement pairs: memoryd/language/weights.json and reader.npz. Deterministic, numpy only.
 
     python -m benchmarks.train_pairs                 validate, print figures, write the weights
     python -m benchmarks.train_pairs --dry-run       figures only
-    python -m benchmarks.train_pairs --reader        the classifier that reads both texts, alone
+    python -m benchmarks.train_pairs --reader        only the classifier that reads both texts
 
-The pairs lie in benchmarks/data: pairs_*.json (see benchmarks/pairs.py; each file is by another author) and pairs_*.txt. The
-labelled pairs of the dream's tests count less (they don't distinguish contradictions), and so do near misses: a statement
-beside the nearest one of another pair, which is another thing. The thresholds of the classifier that reads both texts are
-chosen on authors that it was not trained on: each pairs_*.json in turn is left out (pairs_*.txt is by whoever wrote the rules).
+The pairs are in benchmarks/data: pairs_*.json (see benchmarks/pairs.py; each file has a different author) and pairs_*.txt. The
+labelled pairs of the dream's tests have less weight (they don't distinguish contradictions), and so do near misses, which combine
+a statement with the nearest one from another pair. The thresholds of the classifier that reads both texts are chosen on held-out
+authors: each pairs_*.json in turn is left out (the author of pairs_*.txt also wrote the rules).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from memoryd.language.cues import has_correction
 from memoryd.language.features import features
 from memoryd.language.stems import is_foreign
 
-Array = NDArray[Any]  # of floats, in either precision
+Array = NDArray[Any]  # in floats of either precision
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).with_name("data")
@@ -48,13 +48,13 @@ BARE = 0.4
 MIN_SAME = 0.3
 PRECISION = {"same": 0.93, "replaces": 0.91, "conflict": 0.85}
 SEED = 7
-# Of the states of two texts so many main axes count; the ridge on them and on the numbers of the words.
+# Number of principal axes of the states of two texts, and the ridge penalty on them and on the word features.
 AXES = 160
 READER_RIDGE = 100.0
-# Near misses and the labelled pairs of the dream's tests weigh less beside pairs whose relation was judged in full.
+# Near misses and the labelled pairs of the dream's tests weigh less than pairs with a fully judged relation.
 READER_NEAR = 0.15
 READ_REPLACES, READ_CONFLICT = 0.9, 0.85
-# Without a word of change few statements of an assistant replace another; too few to choose a threshold from.
+# Without a word of change, too few statements of an assistant replace another one to choose a threshold from.
 READ_UNMARKED = 0.65
 
 
@@ -70,7 +70,7 @@ class LabelledQuery:
 
     @property
     def marked(self) -> bool:
-        """Whether both are the user's, or the later one speaks of a change."""
+        """Return whether both statements are the user's, or the newer one mentions a change."""
         return (self.old.by_user and self.new.by_user) or has_correction(self.new.text)
 
 
@@ -120,7 +120,7 @@ def near_misses(pairs: Sequence[LabelledQuery], vectors: dict[str, Array]) -> li
 
 @dataclass(frozen=True)
 class Measured:
-    """Pairs as numbers, what the rules say of each, and which pass the gates of a merge."""
+    """Pairs as numbers, the results of the rules for each, and the pairs that pass the gates of a merge."""
 
     x: Array
     rules: list[Comparison]
@@ -141,7 +141,7 @@ def measure(pairs: Sequence[LabelledQuery], vectors: dict[str, Array] | None) ->
 
 
 def fit(x: Array, y: NDArray[np.int64], weight: Array, ridge: float = RIDGE) -> dict[str, Array]:
-    """Softmax regression with a ridge, by Newton-like steps (Böhning 1992: a fixed bound of the curvature)."""
+    """Fit a ridge-penalised softmax regression by Newton-like steps (Böhning 1992: a fixed bound on the curvature)."""
     mean, scale = x.mean(axis=0), x.std(axis=0)
     scale = np.where(scale < 1e-6, 1.0, scale)
     z = np.hstack([(x - mean) / scale, np.ones((len(x), 1))])
@@ -167,7 +167,7 @@ def chances(model: dict[str, Array], x: Array) -> Array:
 
 
 def threshold(score: Array, right: NDArray[np.bool_], precision: float, name: str) -> float:
-    """The lowest chance from which on all cuts up to it have the precision."""
+    """Return the lowest score whose cut still has the required precision."""
     order = np.argsort(-score)
     shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
     ok = np.flatnonzero(shares >= precision)
@@ -178,7 +178,7 @@ def threshold(score: Array, right: NDArray[np.bool_], precision: float, name: st
 
 
 def train(pairs: Sequence[LabelledQuery], full: Measured, bare: Measured) -> dict[str, object]:
-    """Each pair teaches twice, with its cosine and (for less) without: not every embedder gives one."""
+    """Train on each pair twice, with its cosine and, at a lower weight, without it, because not every embedder provides one."""
     y = np.array([ORDER.index(pair.relation) for pair in pairs])
     weight = np.array([pair.weight for pair in pairs])
     measured = np.array([pair.measured for pair in pairs])
@@ -210,7 +210,7 @@ def train(pairs: Sequence[LabelledQuery], full: Measured, bare: Measured) -> dic
 
 
 def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits: dict[str, Any]) -> None:
-    """What the product would make of pairs that were not trained on."""
+    """Print the product's decisions on held-out pairs."""
     none = np.zeros(0, dtype=np.float32)
     model = ClassifierWeights(none, none, none, none, **limits)
     table: Counter[tuple[str, str]] = Counter()
@@ -233,13 +233,13 @@ def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits
 
 
 def read_all(pairs: Sequence[LabelledQuery]) -> Array:
-    """The states of each pair, a row for each."""
+    """Return the states of each pair, one row per pair."""
     reader = CrossEncoder()
     return np.stack([states_of(reader, pair.old.text, pair.new.text) for pair in pairs]).astype(np.float32)
 
 
 def main_axes(states: Array) -> tuple[Array, Array]:
-    """The mean of the rows, and the matrix that turns them into AXES numbers of variance 1 (principal components)."""
+    """Return the mean of the rows, and the matrix that maps them to AXES principal components of variance 1."""
     mean, scale = states.mean(axis=0), np.maximum(states.std(axis=0), 1e-6)
     rows = (states - mean) / scale
     power, left = np.linalg.eigh((rows @ rows.T).astype(np.float64))
@@ -248,7 +248,10 @@ def main_axes(states: Array) -> tuple[Array, Array]:
 
 
 def fit_reader(numbers: Array, states: Array, y: NDArray[np.int64], weight: Array) -> dict[str, Array]:
-    """A model of words and states; what the axes weigh is multiplied out into weights of the states themselves."""
+    """Fit a model of word features and states.
+
+    The weights of the principal axes are multiplied out into weights of the states.
+    """
     middle, axes = main_axes(states)
     model = fit(np.hstack([numbers, (states - middle) @ axes]), y, weight, READER_RIDGE)
     count = numbers.shape[1]
@@ -270,7 +273,7 @@ def read_chances(model: dict[str, Array], numbers: Array, states: Array) -> Arra
 
 
 def train_reader(pairs: Sequence[LabelledQuery], data: Measured, states: Array) -> dict[str, Array]:
-    """Validate on authors that were left out, choose thresholds there, and train on all."""
+    """Validate on held-out authors, choose thresholds there, and train on all pairs."""
     y = np.array([ORDER.index(pair.relation) for pair in pairs])
     weight = np.array([pair.weight for pair in pairs])
     measured = np.array([pair.measured for pair in pairs])

@@ -1,10 +1,10 @@
-"""Train the network that finds secrets (memoryd/daydream/secret_network.py).
+"""Train the network that detects secrets (memoryd/daydream/secret_network.py).
 
     python -m benchmarks.train_secrets --plain FOLDER [--plain FOLDER ...] [--leave-out 'round 12'] [--write]
 
-Secrets and harmless strings are those of `benchmarks.secret_samples`, each secret also with other values in its place, so that the
-wording counts as much as the value. `--plain` names folders with code and manuals in which nothing is a secret; what the other
-detectors redact there is not used. `--leave-out` trains without one round, and prints how much of it would be found.
+Secrets and harmless strings come from `benchmarks.secret_samples`. Each secret is also replaced by other values, so that the
+wording counts as much as the value. `--plain` names folders with code and manuals that contain no secrets; passages that the
+other detectors would redact are not used. `--leave-out` trains without one round, and prints how much of it would be found.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ neige pomme zebra tiger moon river stone bridge forest ocean""".split()
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A candidate: its features, whether it is a secret, how much it counts, and which sample it is from."""
+    """A candidate: its features, whether it is a secret, its weight, and its sample."""
 
     numbers: list[float]
     buckets: list[int]
@@ -48,7 +48,7 @@ class Row:
 
 
 def rows_of(text: str, needles: Iterable[str], weight: float, source: tuple[str, int]) -> Iterator[Row]:
-    """Yield the candidates of a text. Those that only touch a secret are left out."""
+    """Yield the candidates of a text. Those that only overlap a secret are left out."""
     scanned = scan(text)
     near = NearWords(scanned)
     spans = [(at, at + len(needle)) for needle in needles for at in _places(text, needle)]
@@ -68,7 +68,7 @@ def _places(text: str, needle: str) -> Iterator[int]:
 
 
 class Values:
-    """Secrets as people and programs choose them."""
+    """A generator of secrets as people and programs choose them."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -82,7 +82,7 @@ class Values:
         return "".join(self.random.choice(alphabet) for _ in range(self.random.randint(least, most)))
 
     def one(self) -> str:
-        """Return a value of any kind."""
+        """Return a value of a random kind."""
         word, number, sign = self.word, self.random.randint, self.random.choice(SIGNS[:8])
         alnum = string.ascii_letters + string.digits
         makers = (
@@ -106,7 +106,7 @@ class Values:
         return self.random.choice(makers)()
 
     def others(self, sample: Sample, copies: int) -> Iterator[tuple[str, str]]:
-        """Yield the text of a sample with other values, and the values. Values of several words or lines are kept."""
+        """Yield the text of a sample with other values, and the values. Secrets of several words or lines are skipped."""
         secret = sample.needles[0] if len(sample.needles) == 1 else ""
         if len(secret) < 6 or any(c.isspace() for c in secret) or secret.isdigit() or sample.text.count(secret) != 1:  # noqa: PLR2004
             return
@@ -123,7 +123,7 @@ class Values:
 
 
 def plain_windows(folders: Iterable[Path], seed: int) -> Iterator[str]:
-    """Yield pieces of files in which the other detectors find nothing."""
+    """Yield excerpts of files in which the other detectors find nothing."""
     pick = random.Random(seed)
     files = sorted(
         path for folder in folders for path in folder.rglob("*") if path.suffix in SUFFIXES and "test" not in str(path)
@@ -151,7 +151,7 @@ def collect(folders: Iterable[Path], seed: int) -> list[Row]:
         kind = sample.kind.removesuffix(", harmless")
         out += rows_of(sample.text, sample.needles, 4.0, (kind, number))
         for text, value in values.others(sample, 4 if kind.startswith("round") else 2):
-            # The values of a text that nothing marks as secrets are the same as before, so only some of them are used.
+            # Values in unmarked positions are the same as before, so only some of them are used.
             out += [
                 row
                 for row in rows_of(text, (value,), 0.7, (kind, number))
@@ -225,7 +225,7 @@ def _gradients(
 
 
 def report(network: Network, rows: list[Row]) -> None:
-    """Print how many of the samples have a value above some limits."""
+    """Print how many samples have a value above certain limits."""
     chances = network.chances([(row.numbers, row.buckets) for row in rows])
     for limit in 0.4, 0.5, 0.6, 0.7, 0.8, 0.9:
         over = [row for row, chance in zip(rows, chances, strict=True) if chance >= limit]
@@ -236,13 +236,13 @@ def report(network: Network, rows: list[Row]) -> None:
 
 
 def _is_left_out(row: Row, name: str) -> bool:
-    """Return whether a row is for the report. A fifth of the plain texts is, too."""
+    """Return whether a row belongs to the report, which includes a fifth of the plain texts."""
     kind, number = row.source
     return row.weight >= 1 and kind == name or kind == "plain" and number % 5 == 0
 
 
 def main() -> int:
-    """Train, report, and write the weights if asked to."""
+    """Train, report, and write the weights if requested."""
     parser = argparse.ArgumentParser(description="Train the network that finds secrets.")
     parser.add_argument("--plain", type=Path, action="append", default=[])
     parser.add_argument("--leave-out", default="")

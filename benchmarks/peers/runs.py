@@ -1,4 +1,4 @@
-"""One memeval run for each system and benchmark, begun or gone on with; metrics and intervals are memeval's own."""
+"""Run one memeval run for each system and benchmark, or resume it. Metrics and intervals are memeval's own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from memeval.run.settings import Selection, Settings
 OWN = ("memoryd-maxsim", "memoryd-hybrid", "bm25-process")
 SYSTEMS = (*OWN, *PEERS)
 VARIANTS = {"locomo": "", "longmemeval-s": "official"}
-"""LongMemEval as its official script has it: what the user said is indexed, and sessions and turns of the user are sought."""
+"""LongMemEval as in its official script: the user's messages are indexed, and the user's sessions and turns are retrieved."""
 PIECES = 30
 SEED = 0
 ANSWERABLE = tuple(str(kind) for kind in QuestionType if kind is not QuestionType.ABSTENTION)
@@ -35,7 +35,7 @@ ANSWERABLE = tuple(str(kind) for kind in QuestionType if kind is not QuestionTyp
 
 @dataclass(frozen=True)
 class Cell:
-    """One benchmark with its data and about how many questions (None: all)."""
+    """A benchmark with its data and the approximate number of questions (None: all)."""
 
     benchmark: str
     data: Path
@@ -43,14 +43,14 @@ class Cell:
 
 
 def run_context(home: Path, stop: Stop) -> RunContext:
-    """What all runs share; the providers' files are this folder's."""
+    """Return the context shared by all runs. The providers' files are in this folder."""
     environ = {**os.environ, "PEERS_HOME": str(home), "PEERS_CODE": str(CODE), "PEERS_PYTHON": sys.executable}
     catalog = Catalog.default((CODE,), environ)
     return RunContext(catalog, ModelCache(None), Budget(None), stop, Sources(offline=True))
 
 
 def settings(cell: Cell, system: str, context: RunContext) -> Settings:
-    """The same for every system: the same questions, and as many pieces asked for."""
+    """Return the settings, with the same questions and the same number of requested passages for every system."""
     return Settings(
         benchmark=cell.benchmark,
         provider=system,
@@ -63,7 +63,7 @@ def settings(cell: Cell, system: str, context: RunContext) -> Settings:
 
 
 def _share(cell: Cell, context: RunContext) -> float | None:
-    """The share of each question type that leaves about `limit` questions."""
+    """Return the share of each question type that leaves about `limit` questions."""
     if cell.limit is None:
         return None
     cases = open_benchmark(context.catalog.benchmark(cell.benchmark), cell.data).cases()
@@ -72,12 +72,12 @@ def _share(cell: Cell, context: RunContext) -> float | None:
 
 
 def run_name(group: str, benchmark: str, system: str) -> str:
-    """Id of the run."""
+    """Return the id of the run."""
     return f"{group}.{benchmark}.{system}"
 
 
 def perform(results: ResultsDir, group: str, cell: Cell, system: str, home: Path, context: RunContext) -> None:
-    """Begin the run, or go on with it if it is there. Raises MemevalError."""
+    """Start the run, or resume it if it exists. Raises MemevalError."""
     if system in PEERS and not is_installed(system, home):
         raise DependencyError(f"{system} is not installed.", fix=f"python -m benchmarks.peers --install --peers {system}")
     name = run_name(group, cell.benchmark, system)
@@ -92,7 +92,7 @@ def perform(results: ResultsDir, group: str, cell: Cell, system: str, home: Path
 
 
 def finished(results: ResultsDir, group: str, benchmark: str, systems: Sequence[str]) -> list[str]:
-    """The systems whose run has a result."""
+    """Return the systems with a result."""
     known = results.run_ids()
     out = []
     for system in systems:

@@ -1,4 +1,4 @@
-"""Tables of finished runs: quality with intervals, cost, and the paired difference to the product."""
+"""Tables of finished runs: quality with intervals, cost, and the paired difference from the product."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPARED = {"locomo": "turn.recall_fraction@10", "longmemeval-s": "session.recal
 
 
 def tables(results: ResultsDir, group: str, benchmark: str, systems: Sequence[str]) -> str:
-    """Markdown for the systems that ended, in their order; the first of them is what others are compared with."""
+    """Return Markdown for the finished systems, in order. The others are compared with the first one."""
     runs = {system: load_run(results, run_name(group, benchmark, system)) for system in systems}
     if not runs:
         return ""
@@ -43,20 +43,20 @@ def tables(results: ResultsDir, group: str, benchmark: str, systems: Sequence[st
 
 
 def quality(benchmark: str, runs: Mapping[str, RunResult]) -> str:
-    """Means with 95 % intervals."""
+    """Tabulate means with 95 % intervals."""
     names = QUALITY[benchmark]
     lines = [[system, _questions(run), *(_cell(run, metric) for metric in names.values())] for system, run in runs.items()]
     return "\n".join([_markdown(["system", "n (failed)", *names], lines), *_reasons(runs)])
 
 
 def _reasons(runs: Mapping[str, RunResult]) -> list[str]:
-    """The first error of each system that has some."""
+    """Return the first error of each system with errors."""
     errors = {system: next((q.error for q in run.questions if q.error), "") for system, run in runs.items()}
     return [f"\n{system} failed: {error}" for system, error in errors.items() if error]
 
 
 def differences(benchmark: str, runs: Mapping[str, RunResult]) -> str:
-    """The first system minus each other over questions that both have; p by permutation or McNemar, corrected by Holm."""
+    """Tabulate the first system minus each other one over shared questions, with Holm-corrected p (permutation or McNemar)."""
     (first, own), *others = runs.items()
     metric = COMPARED[benchmark]
     rows = {
@@ -77,7 +77,10 @@ def differences(benchmark: str, runs: Mapping[str, RunResult]) -> str:
 
 
 def cost(results: ResultsDir, benchmark: str, runs: Mapping[str, RunResult]) -> str:
-    """Writes a second, query times, disk and memory. Times of LongMemEval hold the opening of a store: each is asked once."""
+    """Tabulate writes per second, query times, disk and memory.
+
+    LongMemEval has no query times, since each store is queried once and they would include its opening.
+    """
     timed = benchmark == "locomo"
     lines = []
     for system, run in runs.items():
@@ -97,7 +100,7 @@ def cost(results: ResultsDir, benchmark: str, runs: Mapping[str, RunResult]) -> 
 
 
 def versions(runs: Mapping[str, RunResult]) -> str:
-    """What ran, as the processes told it."""
+    """Tabulate the versions reported by the processes."""
     lines = []
     for system, run in runs.items():
         result = _processes(run)
@@ -124,7 +127,7 @@ def _cell(run: RunResult, metric: str) -> str:
 
 
 def _write_rate(results: ResultsDir, run_id: str) -> str:
-    """Over all cases: what was handed over by the time until it could be found."""
+    """Return the number of items written per second over all cases, up to the time when they can be found."""
     with results.open(run_id) as store:
         done = [record for record in store.whole_records(Phase.INGEST) if record.status is Status.DONE]
     seconds = sum(record.seconds for record in done)
@@ -138,12 +141,12 @@ def _milliseconds(run: RunResult) -> str:
 
 
 def _short(value: float) -> str:
-    """A decimal where one digit alone would be too coarse."""
+    """Format with one decimal where a single digit would be too coarse."""
     return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
 def _number(value: float) -> str:
-    """Three digits, without the zero before the point."""
+    """Format with three decimals, without the zero before the decimal point."""
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""basic-memory: a project for each scope, a note for each turn, written and searched by its MCP tools in process."""
+"""basic-memory: a project for each scope, a note for each turn, written and searched in process by its MCP tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from peer_protocol import Found, Peer, once, serve
 
 
 class BasicMemory(Peer):
-    """Settings: `search` (text, vector or hybrid). Its state lies in the folder, so its packages are imported after `open`."""
+    """Settings: `search` (text, vector or hybrid).
+
+    Its state is stored in the folder, so its packages are imported after `open`.
+    """
 
     packages = ("basic-memory", "fastembed", "sqlite-vec")
 
@@ -76,7 +79,7 @@ class BasicMemory(Peer):
         return [path for path in self.folder.iterdir() if path.is_dir()]
 
     def _titles(self, scope: str) -> dict[str, str]:
-        """Title of each note → id of its turn."""
+        """Return a mapping of note titles to turn ids."""
         path = self.folder / f"{scope}.json"
         if scope not in self._ids:
             self._ids[scope] = json.loads(path.read_text("utf-8")) if path.exists() else {}
@@ -87,7 +90,10 @@ class BasicMemory(Peer):
 
 
 def _with_extensions() -> None:
-    """Its vectors need SQLite extensions, which many Pythons can't load; pysqlite3 takes the place of such a sqlite3."""
+    """Replace a sqlite3 that can't load extensions by pysqlite3.
+
+    The peer's vectors need extensions, which many Pythons can't load.
+    """
     if not hasattr(sqlite3.Connection, "enable_load_extension"):
         import pysqlite3
 

@@ -1,4 +1,4 @@
-"""engram-search: FAISS and SQLite on disk; dense, BM25 and its boosts fused by its retrieval pipeline, as in its README."""
+"""engram-search: FAISS and SQLite on disk. Its retrieval pipeline fuses dense search, BM25 and boosts, as in its README."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engram.retrieval.pipeline import RetrievalPipeline
 from peer_protocol import Found, Peer, once, serve
 
 SEVERAL = 3
-"""A turn can become several documents (itself and preferences in it); so more are asked for than wanted."""
+"""A turn can become several documents (the turn and the preferences in it), so more are requested than needed."""
 
 
 class Engram(Peer):
@@ -38,7 +38,7 @@ class Engram(Peer):
         vectors = self._embedder.encode_documents([one["text"] for one in result])
         documents = [
             Document(id=one["id"], text=one["text"], embedding=vector.tolist(), metadata=one["metadata"])
-            for one, vector in zip(result, vectors)  # noqa: B905 - Python 3.9 knows no strict
+            for one, vector in zip(result, vectors)  # noqa: B905 - Python 3.9 has no `strict`
         ]
         FaissBackend(path=self.of(scope), dimension=self._dimension).add(documents)
         self._scope = ""
@@ -52,13 +52,13 @@ class Engram(Peer):
 
 
 def _documents(item: dict[str, str]) -> list[dict[str, Any]]:
-    """A turn as engram's own ingestion makes documents of it, with the settings of its `ingest` command."""
+    """Convert a turn to documents as engram's own ingestion does, with the settings of its `ingest` command."""
     turn = {"role": item["role"], "content": item["text"]}
     return list(session_to_documents([turn], session_id=item["id"], timestamp=item["at"][:10], include_assistant=True))
 
 
 def _read(folder: Path) -> list[Document]:
-    """All documents with their vectors, as the pipeline wants them; the backend hands out none with vectors."""
+    """Read all documents with their vectors, as the pipeline needs them. The backend itself returns no vectors."""
     vectors = faiss.read_index(str(folder / "engram.faiss"))
     with sqlite3.connect(folder / "engram_meta.db") as db:
         rows = db.execute("SELECT id, text, metadata, faiss_idx FROM documents ORDER BY faiss_idx").fetchall()

@@ -1,4 +1,4 @@
-"""mem0 without a language model: `infer=False` keeps each turn as it was said."""
+"""mem0 without a language model: with `infer=False`, each turn is stored verbatim."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ class Mem0(Peer):
 
 
 def _config(folder: Path, model: str) -> dict[str, Any]:
-    """Its default store, Qdrant in a folder. A language model must be configured even if it is never called."""
+    """Return the configuration with its default store, Qdrant in a folder.
+
+    A language model must be configured even if it is never called.
+    """
     store = {"path": str(folder / "qdrant"), "on_disk": True, "embedding_model_dims": DIMENSIONS, "collection_name": "turns"}
     return {
         "vector_store": {"provider": "qdrant", "config": store},

@@ -1,4 +1,4 @@
-"""A provider of memeval behind the same protocol: memoryd and bm25 run in a process of their own like every peer."""
+"""A memeval provider behind the same protocol: memoryd and bm25 run in a separate process like every peer."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class MemevalProvider(Peer):
         self._provider.clear(scope)
 
     def kept(self) -> list[Path]:
-        """The product's homes; memeval's own copies of the sessions lie beside them."""
+        """Return the product's homes. memeval's own copies of the sessions are stored beside them."""
         return list(self.folder.glob("*/home"))
 
 
 def _turn(item: dict[str, str]) -> Turn:
-    """The text has the speaker's name already, as every peer gets it."""
+    """Convert an item to a turn. As for every peer, its text already includes the speaker's name."""
     return Turn(item["id"], item["role"], item["text"], at=datetime.fromisoformat(item["at"]) if item["at"] else None)
 
 

@@ -1,4 +1,4 @@
-"""memsearch: a Markdown file for each session with a heading for each turn, indexed and searched by its Python API."""
+"""memsearch: a Markdown file for each session with a heading for each turn, indexed and searched through its Python API."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from peer_protocol import Found, Peer, once, serve
 
 
 class MemSearchPeer(Peer):
-    """Settings: `provider` and `model` of the embedder. Its model is loaded with each store, so one store stays open."""
+    """Settings: `provider` and `model` of the embedder.
+
+    Each store loads the model again, so only one store stays open.
+    """
 
     packages = ("memsearch", "pymilvus", "milvus-lite", "sentence-transformers", "torch")
 
@@ -61,7 +64,7 @@ class MemSearchPeer(Peer):
         return self._stores[scope]
 
     def _turns(self, scope: str) -> dict[str, dict[str, str]]:
-        """File name → first line of each turn → its id."""
+        """Return the turn ids by file name and first line."""
         path = self.folder / f"{scope}.json"
         if scope not in self._lines:
             self._lines[scope] = json.loads(path.read_text("utf-8")) if path.exists() else {}
@@ -69,7 +72,7 @@ class MemSearchPeer(Peer):
 
 
 def _page(items: Sequence[dict[str, str]]) -> tuple[str, dict[str, str]]:
-    """The file, and the first line of each turn. A heading is who speaks and when, since headings are embedded, too."""
+    """Return the file's text, and the first line of each turn. Headings are speaker and date, since they are embedded as well."""
     lines: list[str] = []
     starts: dict[str, str] = {}
     for item in items:
@@ -80,7 +83,7 @@ def _page(items: Sequence[dict[str, str]]) -> tuple[str, dict[str, str]]:
 
 
 def _turn(starts: dict[str, str], line: int) -> str:
-    """The turn that a chunk belongs to: the last that begins at its line or above."""
+    """Return the turn that a chunk belongs to: the last one that starts at or above the chunk's line."""
     return starts[str(max(start for start in map(int, starts) if start <= line))]
 
 

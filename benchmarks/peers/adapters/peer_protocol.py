@@ -1,7 +1,7 @@
-"""The peer's side of memeval's `process` protocol, for any Python from 3.9: standard library only.
+"""The peer's side of memeval's `process` protocol, for any Python from 3.9. Uses only the standard library.
 
-A peer is a class with the methods of `Peer`; `serve(peer)` answers requests on standard input until it ends. What libraries
-print on standard output goes to standard error, so that it can't break an answer.
+A peer is a class with the methods of `Peer`. `serve(peer)` answers requests on standard input until it ends. Anything that
+libraries print to standard output goes to standard error, so that it can't corrupt an answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Found = list[tuple[str, float]]
 
 
 class Peer:
-    """One memory system. Each scope has a folder of its own; `packages` are reported with their versions."""
+    """A memory system. Each scope has a separate folder. `packages` are reported with their versions."""
 
     packages: ClassVar[tuple[str, ...]] = ()
 
@@ -29,34 +29,34 @@ class Peer:
         self.settings: dict[str, Any] = {}
 
     def open(self, folder: Path, settings: dict[str, Any]) -> None:
-        """Load what is needed for the first request: models are no part of a query's time."""
+        """Load everything needed for the first request, since loading models does not count as query time."""
         self.folder, self.settings = folder, settings
 
     def add(self, scope: str, items: Sequence[dict[str, str]]) -> dict[str, Any]:
-        """Keep the items: id, session, role, speaker, text, at (ISO 8601 or empty)."""
+        """Store the items: id, session, role, speaker, text, at (ISO 8601 or empty)."""
         raise NotImplementedError
 
     def settle(self, scope: str) -> None:
-        """Return when all that was added can be found."""
+        """Return once all added items can be found."""
 
     def search(self, scope: str, query: str, k: int, at: str) -> Found:
-        """At most k ids of items with scores, best first."""
+        """Return at most k ids of items with scores, best first."""
         raise NotImplementedError
 
     def clear(self, scope: str) -> None:
-        """Forget the scope."""
+        """Delete the scope."""
         shutil.rmtree(self.of(scope), ignore_errors=True)
 
     def of(self, scope: str) -> Path:
-        """The scope's folder."""
+        """Return the scope's folder."""
         return self.folder / scope
 
     def kept(self) -> list[Path]:
-        """Folders whose files count as the system's disk size."""
+        """Return the folders with the files that count towards the system's disk size."""
         return [self.folder]
 
     def about(self) -> dict[str, Any]:
-        """Versions, memory and disk."""
+        """Return versions, memory and disk use."""
         return {
             "versions": {name: version(name) for name in self.packages},
             "python": sys.version.split()[0],
@@ -67,7 +67,7 @@ class Peer:
 
 
 def once(ids: Sequence[tuple[str, float]], k: int) -> Found:
-    """Each id once, in the place of its best hit."""
+    """Return each id once, at the position of its best hit."""
     first: dict[str, float] = {}
     for id, score in ids:
         first.setdefault(id, score)
@@ -82,7 +82,7 @@ def version(package: str) -> str:
 
 
 def size(folder: Path) -> int:
-    """Bytes of all files below; those that go away meanwhile don't count."""
+    """Return the total size of all files in a folder in bytes. Files that disappear in the meantime don't count."""
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -93,7 +93,7 @@ def size(folder: Path) -> int:
 
 
 def memory(field: str) -> float:
-    """Megabytes of this process and all below it, by /proc (0 where there is none). Pages that they share count twice."""
+    """Return the megabytes of this process and its descendants from /proc, or 0 without it. Shared pages count several times."""
     return sum(_status(pid, field) for pid in [os.getpid(), *_children(os.getpid())]) / 1000
 
 
@@ -107,7 +107,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _status(pid: int, field: str) -> float:
-    """A field of /proc/PID/status in kB."""
+    """Return a field of /proc/PID/status in kB."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
@@ -116,7 +116,7 @@ def _status(pid: int, field: str) -> float:
 
 
 def answer(peer: Peer, request: dict[str, Any]) -> dict[str, Any]:
-    """What the peer says to a request."""
+    """Return the peer's answer to a request."""
     do, scope = request["do"], request.get("scope", "")
     if do == "open":
         peer.open(Path(request["folder"]), request["settings"])
@@ -137,14 +137,14 @@ def answer(peer: Peer, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve(peer: Peer) -> None:
-    """Answer until standard input ends."""
+    """Answer requests until standard input ends."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     for line in sys.stdin:
         request = json.loads(line)
         try:
             reply: dict[str, Any] = {"ok": answer(peer, request)}
-        except Exception as error:  # noqa: BLE001 - memeval records whatever the library raises
+        except Exception as error:  # noqa: BLE001 - memeval records any exception raised by the library
             traceback.print_exc()
             reply = {"error": f"{type(error).__name__}: {error}"}
         out.write(json.dumps({"id": request["id"], **reply}) + "\n")
