@@ -60,7 +60,7 @@ OPENINGS = ["", "Note that ", "As of the last release ", "According to the log, 
 
 
 def statement(random_: random.Random, number: int) -> str:
-    """Return a sentence about a unique subject, whose name contains the number, as real facts have distinct names."""
+    """Return a sentence about a unique subject with the number in its name, as real facts have distinct names."""
     name = f"{random_.choice(AREAS)}-{number % 9973:x}"
     parts = [random_.choice(p) for p in (SUBJECTS, VERBS, OBJECTS, MANNERS)]
     return f"The {name} {parts[0]} {parts[1]} {parts[2]} {parts[3]}"

@@ -89,7 +89,7 @@ class Log:
         return self.path.stem
 
     def prompts(self) -> Iterator[Turn]:
-        """Yield the prompts typed by the user, which trigger the hook."""
+        """Yield the prompts typed by the user, the ones that trigger the hook."""
         last = 0
         for turn in self.turns:
             if turn.kind is TurnKind.USER and turn.via in PROMPTS and not turn.sidechain and turn.line > last:
@@ -218,7 +218,7 @@ def tool_page() -> str:
 def prepare(folder: Path, logs: Sequence[Path], *, after: Path | None = None, rank: str | None = None) -> list[dict[str, Any]]:
     """Make all offers and return a summary for each session.
 
-    `after` is the folder of a finished session, whose memory is continued.
+    `after` is the folder of a finished session to continue from.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "TOOL.md").write_text(tool_page(), "utf-8")

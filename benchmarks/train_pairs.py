@@ -167,7 +167,7 @@ def chances(model: dict[str, Array], x: Array) -> Array:
 
 
 def threshold(score: Array, right: NDArray[np.bool_], precision: float, name: str) -> float:
-    """Return the lowest score whose cut still has the required precision."""
+    """Return the lowest score at which a cut still has the required precision."""
     order = np.argsort(-score)
     shares = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
     ok = np.flatnonzero(shares >= precision)

@@ -82,7 +82,7 @@ def arms_of(mode: str) -> tuple[Arm, ...]:
 
 
 def find_plugin(named: Path | None) -> Path:
-    """Return the plugin's folder, which defaults to the source folder of this package. Raises ConfigError."""
+    """Return the plugin's folder, by default the source folder of this package. Raises ConfigError."""
     folder = named or Path(__file__).resolve().parents[2]
     if not (folder / ".claude-plugin" / "plugin.json").is_file():
         raise ConfigError(
@@ -92,7 +92,7 @@ def find_plugin(named: Path | None) -> Path:
 
 
 def check_plugin(init: Any, arm: Arm) -> str:
-    """Return what is wrong with the plugin that the client loaded, or an empty string if it matches the arm."""
+    """Return the problem with the client's plugins, or an empty string if they match the arm."""
     names = [str(one.get("name") if isinstance(one, dict) else one) for one in _list(init, "plugins")]
     loaded = any(name.split("@")[0] == "memoryd" for name in names)
     if not arm.has_plugin:

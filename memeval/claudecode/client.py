@@ -210,7 +210,7 @@ HANG_SECONDS, HANG_SHARE = 90.0, 0.5
 Answers are streamed piece by piece, so a working model is never silent for that long.
 """
 OLDEST = (2, 1, 300)
-"""Oldest version whose flags and hooks are known to fit."""
+"""Oldest version known to have compatible flags and hooks."""
 VERSION_SECONDS = 20.0
 FLAGS = ("--output-format", "stream-json", "--verbose", "--include-hook-events", "--include-partial-messages")
 
@@ -316,7 +316,7 @@ PROBE_FLAGS = ("--tools", "", "--system-prompt", "Answer with OK.", "--no-sessio
 
 @contextmanager
 def scratch(root: Path) -> Iterator[State]:
-    """Yield a temporary state, which is removed afterwards."""
+    """Yield a temporary state and remove it afterwards."""
     state = State(root / f"probe-{secrets.token_hex(4)}").make()
     try:
         yield state

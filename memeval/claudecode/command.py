@@ -1,4 +1,4 @@
-"""The parameters of a run_bench command, which are read from flags, stored, and expanded into cells.
+"""The parameters of a run_bench command: read from flags, stored, and expanded into cells.
 
 Invalid flags are reported before any money is spent.
 """

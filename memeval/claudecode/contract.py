@@ -194,7 +194,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A requirement of a family. It says whether this machine meets it and how to meet it otherwise."""
+    """A requirement of a family, with its status on this machine and a way to meet it."""
 
     name: str
     here: bool
@@ -247,7 +247,7 @@ class Family(Protocol):
         ...
 
     def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        """Yield each selected task with the reason why it can't be graded on this machine, which is empty if it can be.
+        """Yield each selected task with the reason why it can't be graded on this machine, or an empty string.
 
         Only coding tasks need more than their data, so the default yields nothing.
         """

@@ -77,7 +77,7 @@ class Conversations(Family):
         return self._plan.benchmark.name
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements, which consist only of the data."""
+        """List the requirements: only the data."""
         if self._options.data is not None:
             return (Need(f"data at {self._options.data}", self._options.data.exists(), "Correct --data."),)
         try:

@@ -157,7 +157,7 @@ def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> Fam
 
 
 def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[str]:
-    """Describe unmet requirements and how to meet them. Without `fetch`, this includes data that could be downloaded."""
+    """Describe unmet requirements, with ways to meet them. Without `fetch`, this includes data that could be downloaded."""
     harmless = (OPTIONAL, FETCHED) if fetch else (OPTIONAL,)
     return [
         f"{need['name']}: {need['fix']}"

@@ -105,7 +105,7 @@ def write_summary(results_dir: ResultsDir, group: str, command: Command, files: 
 
 
 def _ends(command: Command) -> tuple[str, str]:
-    """Return the grid's small model, which has memory, and its large model, which is the last one without memory."""
+    """Return the grid's small model (with memory) and its large model (the last one without memory)."""
     small = {model for arm, model in command.cells if arm != Arm.OFF}
     without = [model for arm, model in command.cells if arm == Arm.OFF]
     return (small.pop(), without[-1]) if len(small) == 1 and len(without) > 1 else ENDS

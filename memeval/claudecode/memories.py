@@ -70,7 +70,7 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
 
 
 def loaded(builtin: Mapping[str, str]) -> list[DeliveredText]:
-    """Return the index of the built-in memory, which the client itself adds to the first message."""
+    """Return the index of the built-in memory that the client adds to the first message."""
     return [DeliveredText("builtin", text) for path, text in builtin.items() if path.endswith("/MEMORY.md") and text.strip()]
 
 

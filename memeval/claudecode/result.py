@@ -69,13 +69,13 @@ class CellReport:
         return cell_result(run, self.family, self.sequences, self.without)
 
     def attachments(self, run: Run, file: Path) -> dict[Path, bytes]:
-        """Return the trajectory file, which has one line per session."""
+        """Return the trajectory file with one line per session."""
         lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(run.store)]
         return {trajectory_file(file): "".join(line + "\n" for line in lines).encode()}
 
 
 def trajectory_file(result_file: Path) -> Path:
-    """Return the path of the trajectory file, which is the result's path with another suffix."""
+    """Return the path of the trajectory file: the result's path with another suffix."""
     return result_file.with_name(f"{result_file.stem}.trajectories.jsonl")
 
 

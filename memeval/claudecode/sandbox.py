@@ -3,7 +3,7 @@
     <root>/work/…        working folders; never inside a repository, and the same path for all sessions of a sequence
     <root>/now/          the current state: config (CLAUDE_CONFIG_DIR), home (HOME), memoryd (MEMORYD_HOME)
     <root>/kept/         the state after the last completed step, put in place by one rename
-    <root>/q-<id>/       the state of one question, which is a copy of `kept` and is removed when the question ends
+    <root>/q-<id>/       the state of one question: a copy of `kept`, removed when the question ends
 
 An interrupted step leaves `now` in an unknown state, so the next start restores `kept`.
 
@@ -170,7 +170,7 @@ def short_hash(text: str) -> str:
 
 
 def default_root(environ: Mapping[str, str]) -> Path:
-    """Return the default folder of sandboxes, which is separate from the platform's data."""
+    """Return the default folder of sandboxes, separate from the platform's data."""
     cache = environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     return Path(cache) / "memeval-sandboxes"
 

@@ -161,7 +161,7 @@ def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]
     with results.open(run) as store:
         _refuse_overlap(store, run, sequences)
         folders = [Path(one) for one in store.meta("shard_sandboxes") or [store.meta("sandboxes")]]
-    kept: dict[str, Path] = {}  # two shards can share a sequence, which is copied only once
+    kept: dict[str, Path] = {}  # a sequence shared by two shards is copied only once
     for folder in folders:
         found = [path for path in folder.glob("*/kept") if path.is_dir()]
         if not found:

@@ -3,7 +3,7 @@
 This module also builds the trajectory (one JSON line per session) and manages the session cache.
 
 The cache stores sessions on disk under a key of everything that affects them, so each is paid for once across runs. It holds
-only sessions whose state is discarded afterwards: questions, and tasks of the arm without memory, with their grades. Sessions
+only sessions with a discarded state: questions, and tasks of the arm without memory, with their grades. Sessions
 that create memory (replays, and tasks of arms with memory) always run again, because they leave files that contain paths of
 their run. The key covers client version, address, model, arm with the digest of plugin and settings, limits, prompt, flags,
 session id (benchmark, sequence, step, repeat), and all remembered text. As with model calls, an entry records which run paid for
@@ -347,7 +347,7 @@ SESSION_SHARE, LEAST_USD = 0.25, 1.0
 
 
 def share_of(limit: float) -> float:
-    """Return the limit of a session, which is constant as long as the remaining budget exceeds it.
+    """Return the limit of a session. It is constant as long as the remaining budget exceeds it.
 
     The client shows the limit to the model. The remaining budget would differ between sessions, and most of all between arms.
     """
@@ -421,7 +421,7 @@ def trajectory(
 
 
 def _shown_end(text: str) -> str:
-    """Return the last part of a text, which is where test runners report failures."""
+    """Return the last part of a text, where test runners report failures."""
     return text if len(text) <= SHOWN_EVIDENCE else f"…{text[-SHOWN_EVIDENCE:]}"
 
 

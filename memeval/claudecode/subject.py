@@ -271,7 +271,7 @@ class ClientSubject:
         return self.report.result(run)
 
     def attachments(self, run: Run, file: Path) -> Mapping[Path, bytes]:
-        """Return the trajectory file, which describes the use of memory in each session."""
+        """Return the trajectory file about the use of memory in each session."""
         return self.report.attachments(run, file)
 
 
@@ -323,7 +323,7 @@ class CellWork:
 
     @property
     def replays(self) -> bool:
-        """Return whether this arm replays history, which requires that it has a memory."""
+        """Return whether this arm replays history. Only arms with a memory do."""
         return self.arm.remembers
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
@@ -552,7 +552,7 @@ class _Chain:
         return self._work.sessions.run(step, place, resume=place.session_id, dream=self._dreams_after(step))
 
     def _dreams_after(self, step: Step) -> bool:
-        """Return whether a nightly dream follows the step, which is after the last conversation and after each task."""
+        """Return whether a nightly dream follows the step, as after the last conversation and after each task."""
         carried = [one.id for one in self._sequence.steps if one.kind is StepKind.REPLAY]
         return self._work.arm is Arm.DREAMED and (step.kind is StepKind.TASK or step.id in carried[-1:])
 

@@ -66,7 +66,7 @@ class ResultsServer:
         logging.getLogger("memoryd.console").addHandler(logging.NullHandler())  # `failing` reports errors in one line
 
     def link(self) -> str:
-        """Return a new one-time link, which is valid for `LINK_SECONDS`."""
+        """Return a new one-time link, valid for `LINK_SECONDS`."""
         ticket = self._sessions.issue(results=str(self._folder.resolve()))
         return f"http://{LOOPBACK}:{self.port}/open?ticket={ticket}"
 

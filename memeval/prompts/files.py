@@ -50,7 +50,7 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """Return the first 16 hexadecimal digits of the text's SHA-256, which are recorded with every result."""
+        """Return the first 16 hexadecimal digits of the text's SHA-256, as recorded with every result."""
         parts = (self.system, self.user, *(["by_time"] if self.by_time else []))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""Group comparable runs, which differ only in memory system and answering model.
+"""Group comparable runs: those that differ only in memory system and answering model.
 
 All runs on a board have the same benchmark, data file, selection of questions, target variant, granularity, judge and cut-offs.
 """
@@ -35,12 +35,12 @@ class Board:
 
     @property
     def id(self) -> str:
-        """Return a short id, which stays the same when the board gets further runs."""
+        """Return a short id that stays the same when runs are added to the board."""
         return sha256(json.dumps([self.benchmark, self.parts]).encode()).hexdigest()[:12]
 
 
 def protocol(run: RunResult) -> str:
-    """Describe how a run was scored: its judge, target variant and granularity."""
+    """Describe the scoring of a run: its judge, target variant and granularity."""
     judges = run.find("models", "judges") or []
     names = [str(judge["name"]) for judge in judges if isinstance(judge, dict) and judge.get("name")]
     answered = run.answering_model or run.find("hypotheses")

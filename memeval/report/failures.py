@@ -54,7 +54,7 @@ def _failure(question: QuestionResult, metric: str, threshold: float) -> FailedQ
 
 
 def evidence_found(question: QuestionResult) -> str:
-    """Return how much of the evidence was retrieved: all, part, none or unknown.
+    """Return the retrieved share of the evidence: all, part, none or unknown.
 
     It is counted in turns if both sides name turns, and in sessions otherwise.
     """

@@ -109,7 +109,7 @@ def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
 
 
 def _ahead(runtime: Runtime) -> int:
-    """Count the memories dated in the future, which happens if the clock was wrong when they were recorded."""
+    """Count the memories dated in the future, as recorded while the clock was wrong."""
     try:
         return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
     except DatabaseUnavailable:  # the status reports such a file among the broken ones

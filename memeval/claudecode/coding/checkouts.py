@@ -165,7 +165,7 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def commit_all(folder: Path) -> None:
-    """Turn the folder into a repository with one commit. Without git it stays a plain folder, which is enough for the tasks."""
+    """Turn the folder into a repository with one commit. Without git it stays a plain folder, which suffices for the tasks."""
     try:
         must(git(["init", "-q", "-b", "main"], folder), "git init failed", "Install git 2.28 or newer.")
         must(git(["add", "-A"], folder), "git add failed", "Look at the folder's rights.")

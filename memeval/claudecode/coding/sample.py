@@ -8,7 +8,7 @@ Each repository is a TOML file with its files, tasks, hidden tests and gold patc
 name, description
 fact      the fact that the first task states and the later tasks need
 needs     texts that an agent must know to solve a later task; only the first prompt contains them
-guess     [a, b]: replacing a by b in the gold patch gives a plausible guess, which hidden tests must reject
+guess     [a, b]: replacing a by b in the gold patch gives a plausible guess that hidden tests must reject
 [files]   the repository, the same at the start of every task
 [[tasks]] id, prompt, tests (a module of unittest cases), gold (a unified diff)
 """

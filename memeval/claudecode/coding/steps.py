@@ -94,12 +94,12 @@ def _step(chain: Chain, number: int, *, again: bool) -> Step:
 
 
 def unscored(reason: str) -> list[Score]:
-    """Return the score of a task that can't be graded, which counts neither as failed nor as passed."""
+    """Return an unscored result for a task that can't be graded. It counts neither as failed nor as passed."""
     return [Score(RESOLVED, None, reason, JUDGE)]
 
 
 def graded(verdict: TaskVerdict, patch: str) -> Score:
-    """Return the score of a task with the patch and the test output, which report pages show."""
+    """Return the score of a task, with the patch and the test output for the report pages."""
     return Score(RESOLVED, verdict.value, verdict.reason, JUDGE, evidence=_evidence(verdict, patch))
 
 

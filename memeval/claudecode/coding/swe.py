@@ -86,7 +86,7 @@ class SweTasks(Family):
         return self._spec.name
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements, which are the data, git, and an environment for grading."""
+        """List the requirements: the data, git, and an environment for grading."""
         docker = Docker().engine() if self._options["grading"] in ("auto", "docker") else "not asked for"
         return (
             self._data_need(),
@@ -194,7 +194,7 @@ class SweTasks(Family):
 
 
 def _chains(cases: Sequence[Case]) -> Iterator[steps.Chain]:
-    """Group tasks into chains by sequence or repository, in order. A case with experience is a chain of its own."""
+    """Group tasks into chains by sequence or repository, in order. A case with experience forms a separate chain."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
         if case.metadata.get("condition", "none") != "none":
