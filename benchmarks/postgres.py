@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from memoryd.core.codec import digest_of, item_to_dict, item_to_json
-from memoryd.core.postgres import Session, vector_text
+from memoryd.core.postgres import PostgresSession, vector_text
 from memoryd.core.protocols import FloatArray
 from memoryd.core.types import MemoryItem, Query, Scope
 from memoryd.stores import memory_file
@@ -119,13 +119,13 @@ def load(store: PostgresStore, data: Synthetic, first: int, last: int) -> dict[s
     return {"load_s": loaded - begun, "index_s": indexed - loaded, "rows": last - first}
 
 
-def _copy(session: Session, made: Sequence[Sequence[Any]], embedded: Sequence[Sequence[Any]]) -> None:
+def _copy(session: PostgresSession, made: Sequence[Sequence[Any]], embedded: Sequence[Sequence[Any]]) -> None:
     session.execute("SET LOCAL statement_timeout = 0")
     session.copy(f"COPY memoryd.memories ({', '.join(COLUMNS)}) FROM STDIN", made)
     session.copy("COPY memoryd.vectors (space, id, part, key, made_from, embedding) FROM STDIN", embedded)
 
 
-def _build_index(session: Session) -> None:
+def _build_index(session: PostgresSession) -> None:
     session.execute("SET LOCAL statement_timeout = 0")
     session.execute("SET LOCAL maintenance_work_mem = '3GB'")
     session.execute("SET LOCAL max_parallel_maintenance_workers = 2")

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from memoryd.api.reviews import count_waiting, last_look
-from memoryd.clients.base import Client, HookEvent
+from memoryd.clients.base import ClientAdapter, HookEvent
 from memoryd.clients.registry import CLAUDE_CODE, log_status
 from memoryd.core.clock import from_iso
 from memoryd.core.config import OPTION_PREFIX, Settings, load_settings
@@ -85,7 +85,7 @@ class HookCalls:
         self._settings = settings
         self._registry = registry
 
-    def answer(self, name: str, payload: Mapping[str, Any], client: Client = CLAUDE_CODE) -> bytes:
+    def answer(self, name: str, payload: Mapping[str, Any], client: ClientAdapter = CLAUDE_CODE) -> bytes:
         """Return the output of the hook, in the client's form."""
         event = client.read_event(name, payload)
         if event is not None and name in TOOL_EVENTS:
@@ -129,7 +129,7 @@ class HookCalls:
             while len(self._tasks) > KEPT_TASKS:
                 self._tasks.popitem(last=False)
 
-    def _subagent(self, event: HookEvent, payload: Mapping[str, Any], client: Client) -> bytes:
+    def _subagent(self, event: HookEvent, payload: Mapping[str, Any], client: ClientAdapter) -> bytes:
         """Answer the start of a subagent with the rules and the memories relevant to its task."""
         project = self._project_of(event)
         if self._is_off(event, project):
@@ -139,7 +139,7 @@ class HookCalls:
         asked = SessionEvent(event.session, project, prompt=task, subagent=True, cwd=event.cwd)
         return client.write_answer("SubagentStart", self._injector.subagent_start(asked))
 
-    def note(self, name: str, payload: Mapping[str, Any], client: Client = CLAUDE_CODE) -> None:
+    def note(self, name: str, payload: Mapping[str, Any], client: ClientAdapter = CLAUDE_CODE) -> None:
         """Record the event durably, and queue a day dream when the transcript has grown."""
         event = client.read_event(name, payload)
         if event is None or self._is_own(event.cwd):
@@ -158,7 +158,7 @@ class HookCalls:
         if name == "SessionEnd":
             self._state.end_session(event.session)
 
-    def _touch(self, event: HookEvent, project: Project, client: Client) -> None:
+    def _touch(self, event: HookEvent, project: Project, client: ClientAdapter) -> None:
         name = "" if client is CLAUDE_CODE else client.name
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript, name)
 

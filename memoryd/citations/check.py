@@ -38,7 +38,7 @@ class CodeState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CitationCheck:
     """The state of a citation, where its code is now, and what a configuration file says now."""
 
     state: CodeState
@@ -50,22 +50,22 @@ class Finding:
 class _Kept:
     """A finding with what it depends on: the file's size and time, and HEAD."""
 
-    finding: Finding
+    finding: CitationCheck
     stamp: tuple[int, int] | None
     head: str
     final: bool
 
 
-def _matches(citation: Citation, data: bytes) -> Finding | None:
+def _matches(citation: Citation, data: bytes) -> CitationCheck | None:
     """Return the finding for the content of the cited file. Return None if a cited definition is not in it."""
     if citation.key:
         value = values_of(citation.path, data.decode("utf-8", "replace")).get(citation.key)
         if value is None:
-            return Finding(CodeState.CHANGED, citation.path)
+            return CitationCheck(CodeState.CHANGED, citation.path)
         same = still_says(citation.value, value)
-        return Finding(CodeState.UNCHANGED if same else CodeState.CHANGED, citation.path, "" if same else value)
+        return CitationCheck(CodeState.UNCHANGED if same else CodeState.CHANGED, citation.path, "" if same else value)
     if citation.blob and blob_id(data) == citation.blob:
-        return Finding(CodeState.UNCHANGED, citation.path)
+        return CitationCheck(CodeState.UNCHANGED, citation.path)
     text = data.decode("utf-8", "replace")
     if citation.symbol:
         body = definition(text, citation.symbol)
@@ -74,7 +74,7 @@ def _matches(citation: Citation, data: bytes) -> Finding | None:
         same = not citation.body or body_digest(body) == citation.body
     else:
         same = holds_text(text, citation.text) if citation.text else not citation.blob
-    return Finding(CodeState.UNCHANGED if same else CodeState.CHANGED, citation.path)
+    return CitationCheck(CodeState.UNCHANGED if same else CodeState.CHANGED, citation.path)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -95,7 +95,7 @@ class CodeCheck:
         self._running: threading.Thread | None = None
         self._waiting: dict[tuple[str, Citation], None] = {}
 
-    def quick(self, root: Path, citations: Iterable[Citation]) -> list[Finding]:
+    def quick(self, root: Path, citations: Iterable[Citation]) -> list[CitationCheck]:
         """Return findings without starting a process. What git has to say about them follows in the background."""
         repository = self._repository(root)
         head = repository.head()
@@ -109,7 +109,7 @@ class CodeCheck:
             self._ask_later(root, open_questions)
         return out
 
-    def thorough(self, root: Path, citations: Iterable[Citation]) -> list[Finding]:
+    def thorough(self, root: Path, citations: Iterable[Citation]) -> list[CitationCheck]:
         """Return findings, and ask git about everything that does not match. This takes milliseconds per citation."""
         repository = self._repository(root)
         head = repository.head()
@@ -141,7 +141,7 @@ class CodeCheck:
         kept = self._kept.get(key)
         current = kept.finding.path if kept and kept.finding.path else citation.path
         if not _is_inside(current):
-            return _Kept(Finding(CodeState.GONE), None, head, final=True)
+            return _Kept(CitationCheck(CodeState.GONE), None, head, final=True)
         stamp = _stamp(repository.root / current)
         same_file = kept is not None and kept.stamp == stamp
         if kept is not None and same_file and (kept.head == head or kept.finding.state is CodeState.UNCHANGED):
@@ -150,7 +150,7 @@ class CodeCheck:
         data = read_file(path)
         found = _matches(citation, data) if data is not None else None
         if found is None:
-            found = Finding(CodeState.GONE) if kept is None or not kept.final else kept.finding
+            found = CitationCheck(CodeState.GONE) if kept is None or not kept.final else kept.finding
         result = _Kept(found, _stamp(path), head, final=found.state is CodeState.UNCHANGED or not head)
         if result.final:
             self._keep(key, result)
@@ -186,31 +186,34 @@ class CodeCheck:
             except Exception:
                 log.exception("cited code could not be checked")
 
-    def _ask(self, repository: Repository, citation: Citation, head: str) -> Finding:
+    def _ask(self, repository: Repository, citation: Citation, head: str) -> CitationCheck:
         found = self._found_by_git(repository, citation, head)
         stamp = _stamp(repository.root / (found.path or citation.path))
         self._keep((str(repository.root), citation), _Kept(found, stamp, head, final=True))
         return found
 
-    def _found_by_git(self, repository: Repository, citation: Citation, head: str) -> Finding:
+    def _found_by_git(self, repository: Repository, citation: Citation, head: str) -> CitationCheck:
         data = read_file(repository.root / citation.path)
         here = _matches(citation, data) if data is not None else None
         if here is not None and here.state is CodeState.UNCHANGED:
             return here
         found = (
-            self._followed(repository, citation, head) or here or self._elsewhere(repository, citation) or Finding(CodeState.GONE)
+            self._followed(repository, citation, head)
+            or here
+            or self._elsewhere(repository, citation)
+            or CitationCheck(CodeState.GONE)
         )
         if found.state in (CodeState.CHANGED, CodeState.GONE) and _is_on_other_branch(repository, citation, head):
             return replace(found, state=CodeState.OTHER_BRANCH)
         return found
 
-    def _followed(self, repository: Repository, citation: Citation, head: str) -> Finding | None:
+    def _followed(self, repository: Repository, citation: Citation, head: str) -> CitationCheck | None:
         """Return the finding for the path that the file has after renames, if that is another one."""
         path = repository.renamed(citation.path, citation.commit, head) if citation.commit and head else ""
         found = self._at(repository, citation, path) if path and path != citation.path else None
         return found or self._uncommitted(repository, citation)
 
-    def _uncommitted(self, repository: Repository, citation: Citation) -> Finding | None:
+    def _uncommitted(self, repository: Repository, citation: Citation) -> CitationCheck | None:
         """Return the finding for a file that was moved without a commit."""
         if not citation.blob or (repository.root / citation.path).exists():
             return None
@@ -222,20 +225,20 @@ class CodeCheck:
         return None
 
     @staticmethod
-    def _at(repository: Repository, citation: Citation, path: str) -> Finding | None:
+    def _at(repository: Repository, citation: Citation, path: str) -> CitationCheck | None:
         data = read_file(repository.root / path) if _is_inside(path) else None
         found = _matches(replace(citation, path=path), data) if data is not None else None
         if found is None:
             return None
         return replace(found, state=CodeState.MOVED) if found.state is CodeState.UNCHANGED else found
 
-    def _elsewhere(self, repository: Repository, citation: Citation) -> Finding | None:
+    def _elsewhere(self, repository: Repository, citation: Citation) -> CitationCheck | None:
         """Return the finding for a definition that was moved to another file, perhaps with edits."""
         if not citation.symbol:
             return None
         before = repository.content(citation.commit, citation.path) if citation.commit else None
         body = definition(before.decode("utf-8", "replace"), citation.symbol) if before else None
-        edited: list[tuple[float, Finding]] = []
+        edited: list[tuple[float, CitationCheck]] = []
         for path in repository.files_with(citation.symbol):
             data = read_file(repository.root / path) if path != citation.path and _is_inside(path) else None
             now = definition(data.decode("utf-8", "replace"), citation.symbol) if data else None
@@ -270,15 +273,15 @@ def _is_inside(path: str) -> bool:
 # What recall does with the findings.
 
 
-def overall(findings: Sequence[Finding]) -> Finding:
+def overall(findings: Sequence[CitationCheck]) -> CitationCheck:
     """Return the state of a memory from those of its citations. It is gone only if all of them are."""
     gone = [found for found in findings if found.state is CodeState.GONE]
     if gone and len(gone) < len(findings):
-        return Finding(CodeState.CHANGED)
-    return max(findings, key=lambda found: (found.state, found.now), default=Finding(CodeState.UNCHANGED))
+        return CitationCheck(CodeState.CHANGED)
+    return max(findings, key=lambda found: (found.state, found.now), default=CitationCheck(CodeState.UNCHANGED))
 
 
-def remark(found: Finding) -> str:
+def remark(found: CitationCheck) -> str:
     """Return what a reader of the memory should know about the cited code, or an empty text."""
     if found.state is CodeState.CHANGED:
         return f"{found.path} now says {found.now[:60]}" if found.now else "the code has changed since"
@@ -287,7 +290,7 @@ def remark(found: Finding) -> str:
     return {CodeState.GONE: "the code is gone", CodeState.OTHER_BRANCH: "about code on another branch"}.get(found.state, "")
 
 
-def annotated(item: MemoryItem, found: Finding) -> MemoryItem:
+def annotated(item: MemoryItem, found: CitationCheck) -> MemoryItem:
     """Return the memory with the remark as a tag that is never stored."""
     note = remark(found)
     return replace(item, tags=(*item.tags, CODE_TAG + note)) if note else item

@@ -89,7 +89,7 @@ def doctor(ctx: click.Context) -> None:
     context: Context = ctx.obj
     results = checks.run_checks(context.settings)
     if context.fault is not None:
-        results.insert(0, checks.Check("config", False, context.fault.message, context.fault.fix))
+        results.insert(0, checks.SetupCheck("config", False, context.fault.message, context.fault.fix))
     healthy = all(check.ok for check in results)
     if not context.show({"healthy": healthy, "checks": [check.as_dict() for check in results]}):
         for check in results:

@@ -15,7 +15,7 @@ import orjson
 
 from memoryd.cli.install import ClaudePlugins, InstallStep, PluginFiles, find_source, installing, removing
 from memoryd.cli.root import Context, json_option, pass_context
-from memoryd.clients.base import Client, FileChange, Product, System, this_system
+from memoryd.clients.base import ClientAdapter, FileChange, Product, System, this_system
 from memoryd.clients.registry import CLAUDE_CODE, CLIENTS
 from memoryd.core.config import Settings, find_home
 from memoryd.core.errors import ConfigError, InputError
@@ -26,10 +26,10 @@ MAX_DIFF_LINES = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ConnectStep:
     """One change of a client's settings. `diff` shows it as text."""
 
-    client: Client
+    client: ClientAdapter
     what: str
     do: Callable[[], object]
     diff: str = ""
@@ -88,7 +88,7 @@ def read_file(path: Path) -> bytes | None:
         raise ConfigError(f"Can't read {path}: {error.strerror}.", fix="Check the file's permissions.") from error
 
 
-def wanted_clients(names: Sequence[str], system: System) -> list[Client]:
+def wanted_clients(names: Sequence[str], system: System) -> list[ClientAdapter]:
     """Return the named clients, or all that are found. Raises InputError for an unknown name."""
     known = {client.name: client for client in CLIENTS}
     if unknown := [name for name in names if name not in known]:
@@ -98,7 +98,7 @@ def wanted_clients(names: Sequence[str], system: System) -> list[Client]:
     return [client for client in CLIENTS if client.find(system)]
 
 
-def connecting(client: Client, system: System, product: Product, backups: Backups) -> Iterator[Step]:
+def connecting(client: ClientAdapter, system: System, product: Product, backups: Backups) -> Iterator[ConnectStep]:
     """Yield the changes that are still necessary. Raises ConfigError."""
     for change in client.changes(system, product):
         present = read_file(change.path)
@@ -108,9 +108,9 @@ def connecting(client: Client, system: System, product: Product, backups: Backup
 
 
 def _step(
-    client: Client, change: FileChange, what: str, before: bytes | None, after: bytes | None, do: Callable[[], object]
-) -> Step:
-    return Step(client, what, do, _diff(change.path, before, after), str(change.path))
+    client: ClientAdapter, change: FileChange, what: str, before: bytes | None, after: bytes | None, do: Callable[[], object]
+) -> ConnectStep:
+    return ConnectStep(client, what, do, _diff(change.path, before, after), str(change.path))
 
 
 def _writer(change: FileChange, present: bytes | None, content: bytes | None, backups: Backups) -> Callable[[], None]:
@@ -135,7 +135,7 @@ def _write(path: Path, content: bytes | None) -> None:
         target.chmod(mode)
 
 
-def disconnecting(client: Client, system: System, product: Product, backups: Backups) -> Iterator[Step]:
+def disconnecting(client: ClientAdapter, system: System, product: Product, backups: Backups) -> Iterator[ConnectStep]:
     """Yield the changes that disconnect a client.
 
     A file that was not changed since is restored exactly. From another one, only what memoryd added is removed.
@@ -175,18 +175,20 @@ def _claude_steps(context: Context, source: PluginFiles, undo: bool) -> list[Ins
     return removing(claude, source) if undo else installing(claude, source, context.settings)
 
 
-def plan(context: Context, clients: Sequence[Client], source: PluginFiles, undo: bool) -> list[Step]:
+def plan(context: Context, clients: Sequence[ClientAdapter], source: PluginFiles, undo: bool) -> list[ConnectStep]:
     """Return all steps for these clients. Raises MemorydError before anything is changed."""
     system, product, backups = this_system(), product_of(context.settings, source), backups_of(context.settings)
     steps = []
     others = [client for client in clients if client is not CLAUDE_CODE]
     if others and not undo and source.outdated:
-        steps.append(Step(others[0], f"Write memoryd's hooks to {source.folder}", source.write))
+        steps.append(ConnectStep(others[0], f"Write memoryd's hooks to {source.folder}", source.write))
     for client in others:
         steps += (disconnecting if undo else connecting)(client, system, product, backups)
     if CLAUDE_CODE in clients:
         done = {step.what for step in steps}
-        steps += [Step(CLAUDE_CODE, step.what, step.do) for step in _claude_steps(context, source, undo) if step.what not in done]
+        steps += [
+            ConnectStep(CLAUDE_CODE, step.what, step.do) for step in _claude_steps(context, source, undo) if step.what not in done
+        ]
     return steps
 
 

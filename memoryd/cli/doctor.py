@@ -39,7 +39,7 @@ DAYS_NAMED = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class SetupCheck:
     """A finding. `fix` is set if the user needs to act."""
 
     name: str
@@ -52,9 +52,9 @@ class Check:
         return {"name": self.name, "ok": self.ok, "detail": self.detail, "fix": self.fix}
 
 
-def run_checks(settings: Settings) -> list[Check]:
+def run_checks(settings: Settings) -> list[SetupCheck]:
     """Run all checks, in the order in which problems should be fixed."""
-    groups: list[Callable[[Settings], Iterator[Check]]] = [
+    groups: list[Callable[[Settings], Iterator[SetupCheck]]] = [
         _python,
         _home,
         _permissions,
@@ -72,37 +72,37 @@ def run_checks(settings: Settings) -> list[Check]:
     return [check for group in groups for check in _safely(group, settings)]
 
 
-def _safely(group: Callable[[Settings], Iterator[Check]], settings: Settings) -> list[Check]:
+def _safely(group: Callable[[Settings], Iterator[SetupCheck]], settings: Settings) -> list[SetupCheck]:
     try:
         return list(group(settings))
     except (OSError, MemorydError) as error:
         fix = error.fix if isinstance(error, MemorydError) else "Check the permissions of the home folder."
-        return [Check(group.__name__.strip("_").replace("_", " "), False, str(error), fix)]
+        return [SetupCheck(group.__name__.strip("_").replace("_", " "), False, str(error), fix)]
 
 
-def _python(settings: Settings) -> Iterator[Check]:
+def _python(settings: Settings) -> Iterator[SetupCheck]:
     version = ".".join(map(str, sys.version_info[:3]))
-    yield Check("python", sys.version_info >= (3, 11), f"{version} at {sys.executable}", "Install Python 3.11 or newer.")
+    yield SetupCheck("python", sys.version_info >= (3, 11), f"{version} at {sys.executable}", "Install Python 3.11 or newer.")
 
 
-def _home(settings: Settings) -> Iterator[Check]:
+def _home(settings: Settings) -> Iterator[SetupCheck]:
     home = settings.home
     if not home.exists():
-        yield Check("home", True, f"{home} does not exist yet; it is created on first use")
+        yield SetupCheck("home", True, f"{home} does not exist yet; it is created on first use")
         return
     free = shutil.disk_usage(home).free
-    yield Check("home", home.is_dir(), str(home), "Move the file in its place away.")
-    yield Check("disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space; a full disk stores nothing.")
+    yield SetupCheck("home", home.is_dir(), str(home), "Move the file in its place away.")
+    yield SetupCheck("disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space; a full disk stores nothing.")
 
 
-def _permissions(settings: Settings) -> Iterator[Check]:
+def _permissions(settings: Settings) -> Iterator[SetupCheck]:
     if sys.platform == "win32" or not settings.home.exists():
         return
     paths = settings.paths
     watched = [settings.home, paths.memories, paths.run, paths.spool, paths.state_db, paths.endpoint]
     open_ones = [path for path in watched if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077]
     names = ", ".join(str(path) for path in open_ones)
-    yield Check(
+    yield SetupCheck(
         "permissions",
         not open_ones,
         f"others can read {names}" if open_ones else "only you can read the memories",
@@ -110,14 +110,14 @@ def _permissions(settings: Settings) -> Iterator[Check]:
     )
 
 
-def _databases(settings: Settings) -> Iterator[Check]:
+def _databases(settings: Settings) -> Iterator[SetupCheck]:
     found = sorted(settings.paths.index.glob("*.db")) if settings.paths.index.is_dir() else []
     for path in [settings.paths.state_db, *found]:
         if path.exists():
             yield _database(path, durable=path == settings.paths.state_db)
 
 
-def _database(path: Path, durable: bool) -> Check:
+def _database(path: Path, durable: bool) -> SetupCheck:
     try:
         db = Database(path, durable=durable)
         try:
@@ -125,18 +125,18 @@ def _database(path: Path, durable: bool) -> Check:
         finally:
             db.close()
     except MemorydError as error:
-        return Check(f"database {path.name}", False, error.message, error.fix)
-    return Check(f"database {path.name}", True, f"intact, {path.stat().st_size // 1024} KiB")
+        return SetupCheck(f"database {path.name}", False, error.message, error.fix)
+    return SetupCheck(f"database {path.name}", True, f"intact, {path.stat().st_size // 1024} KiB")
 
 
-def _journal(settings: Settings) -> Iterator[Check]:
+def _journal(settings: Settings) -> Iterator[SetupCheck]:
     """Find entries that a kill interrupted. They are neither done nor rolled back, although no dream is running."""
     heads = Journal(settings.paths.journal).heads()
     interrupted = [head.name for head in heads if head.step in (EntryStep.READY, EntryStep.APPLYING)]
     lock = try_lock(settings.paths.dream_lock) if interrupted else None
     if lock is not None:
         lock.close()
-    yield Check(
+    yield SetupCheck(
         "journal",
         lock is None,
         f"{', '.join(interrupted)}: {'interrupted' if lock else 'in progress'}"
@@ -146,7 +146,7 @@ def _journal(settings: Settings) -> Iterator[Check]:
     )
 
 
-def _given_up(settings: Settings) -> Iterator[Check]:
+def _given_up(settings: Settings) -> Iterator[SetupCheck]:
     """Find recent lines of session logs that took too long to read."""
     if not settings.paths.state_db.exists():
         return
@@ -158,7 +158,7 @@ def _given_up(settings: Settings) -> Iterator[Check]:
         db.close()
     since = (datetime.now(UTC) - timedelta(days=DAYS_NAMED)).isoformat()
     lines = [f"line {line['line']} of {line['transcript']}" for line in orjson.loads(value or "[]") if line["at"] >= since]
-    yield Check(
+    yield SetupCheck(
         "slow lines",
         not lines,
         f"took too long and were skipped: {', '.join(lines)}" if lines else "no line of a log took too long",
@@ -166,18 +166,20 @@ def _given_up(settings: Settings) -> Iterator[Check]:
     )
 
 
-def _spool(settings: Settings) -> Iterator[Check]:
+def _spool(settings: Settings) -> Iterator[SetupCheck]:
     spool = settings.paths.spool
     waiting = [path for path in spool.iterdir() if path.is_file() and not path.name.startswith(".")] if spool.is_dir() else []
     bad = list((spool / "bad").iterdir()) if (spool / "bad").is_dir() else []
-    yield Check(
+    yield SetupCheck(
         "spool", len(waiting) < MANY_SPOOLED, f"{len(waiting)} waiting events", "Start the daemon: memoryd daemon --start"
     )
     if bad:
-        yield Check("spool/bad", False, f"{len(bad)} events could not be read", f"Inspect {spool / 'bad'}, then delete them.")
+        yield SetupCheck(
+            "spool/bad", False, f"{len(bad)} events could not be read", f"Inspect {spool / 'bad'}, then delete them."
+        )
 
 
-def _hook_failures(settings: Settings) -> Iterator[Check]:
+def _hook_failures(settings: Settings) -> Iterator[SetupCheck]:
     lines = read_tail(settings.paths.logs / "hooks.log", HOOK_LINES)
     since = (datetime.now(UTC).astimezone() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
     # The first prompt after a pause fails because it has to start the daemon. This is normal and not a problem.
@@ -186,73 +188,75 @@ def _hook_failures(settings: Settings) -> Iterator[Check]:
     if missed:
         detail = f"{len(missed)} prompts of the last day had no memory; {detail}"
     fix = "The machine may be overloaded, or the daemon hangs: run memoryd daemon --stop, then check logs/daemon.log."
-    yield Check("hooks", len(missed) < MANY_MISSED, detail, fix)
+    yield SetupCheck("hooks", len(missed) < MANY_MISSED, detail, fix)
 
 
-def _daemon(settings: Settings) -> Iterator[Check]:
+def _daemon(settings: Settings) -> Iterator[SetupCheck]:
     ensure_daemon(settings)
     status = Client(settings.paths).call("memory_status")
     daemon = status["daemon"]
     size = daemon["rss_bytes"]
-    yield Check("daemon", True, f"answers, pid {daemon['pid']}, version {daemon['version']}")
-    yield Check("memory", size < LARGE_RSS, f"{size // 2**20} MiB", "Restart it: memoryd daemon --stop")
+    yield SetupCheck("daemon", True, f"answers, pid {daemon['pid']}, version {daemon['version']}")
+    yield SetupCheck("memory", size < LARGE_RSS, f"{size // 2**20} MiB", "Restart it: memoryd daemon --stop")
     for fault in daemon["errors"][-3:]:
-        yield Check("fault", True, f"{fault['at']} {fault['where']}: {fault['what']}")
+        yield SetupCheck("fault", True, f"{fault['at']} {fault['where']}: {fault['what']}")
     yield from _contents(status)
 
 
-def _contents(status: dict[str, Any]) -> Iterator[Check]:
+def _contents(status: dict[str, Any]) -> Iterator[SetupCheck]:
     index, dreams = status["index"], status["daydreams"]
     problem = index["embedder_error"]
-    yield Check("embedder", not problem, problem or index["embedder"], "Recall works by words until this is fixed.")
+    yield SetupCheck("embedder", not problem, problem or index["embedder"], "Recall works by words until this is fixed.")
     router = status["router"]
-    yield Check("router", not router["problem"], f"{router['used']}: {router['reason']}", "Train it again: memoryd router train")
+    yield SetupCheck(
+        "router", not router["problem"], f"{router['used']}: {router['reason']}", "Train it again: memoryd router train"
+    )
     for problem in index["broken_files"]:
         detail, _, fix = problem.partition(" Fix: ")
-        yield Check("broken file", False, detail, f"{fix} It was not modified.")
+        yield SetupCheck("broken file", False, detail, f"{fix} It was not modified.")
     if ahead := status["memories"]["ahead_of_the_clock"]:
-        yield Check("clock", True, f"{ahead} memories have future dates: the clock was wrong. Newer statements replace them")
+        yield SetupCheck("clock", True, f"{ahead} memories have future dates: the clock was wrong. Newer statements replace them")
     failing = dreams["failing"]
     detail = failing[0]["error"] if failing else f"{dreams['waiting']} waiting, none failing"
-    yield Check("day dream", not failing, detail, "It is retried automatically; 'memoryd log' shows each attempt.")
+    yield SetupCheck("day dream", not failing, detail, "It is retried automatically; 'memoryd log' shows each attempt.")
     if off := [*status["projects_off"], *(f"everything below {folder}" for folder in status["folders_off"])]:
-        yield Check("switched off", True, f"for {', '.join(off)}; 'memoryd on' turns it on again")
+        yield SetupCheck("switched off", True, f"for {', '.join(off)}; 'memoryd on' turns it on again")
 
 
-def _processes(settings: Settings) -> Iterator[Check]:
+def _processes(settings: Settings) -> Iterator[SetupCheck]:
     found = daemons_of(settings.paths)
     if found is not None:
         pids = ", ".join(map(str, found)) or "none"
-        yield Check("processes", len(found) <= MANY_DAEMONS, f"daemons of this home: {pids}", "Kill the surplus ones.")
+        yield SetupCheck("processes", len(found) <= MANY_DAEMONS, f"daemons of this home: {pids}", "Kill the surplus ones.")
 
 
-def _client(settings: Settings) -> Iterator[Check]:
+def _client(settings: Settings) -> Iterator[SetupCheck]:
     command = shutil.which(settings.claude_command)
     if command is None:
-        yield Check("claude", True, "Claude Code is not on the PATH; memoryd works for other MCP clients too")
+        yield SetupCheck("claude", True, "Claude Code is not on the PATH; memoryd works for other MCP clients too")
         return
     try:
         result = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=CLIENT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        yield Check("claude", False, f"{command} --version does not answer", "Reinstall Claude Code.")
+        yield SetupCheck("claude", False, f"{command} --version does not answer", "Reinstall Claude Code.")
         return
     version = result.stdout.split(" ")[0].strip()
     numbers = tuple(int(part) for part in version.split(".") if part.isdigit())
-    yield Check(
+    yield SetupCheck(
         "claude", numbers >= OLD_CLIENT, f"version {version or 'unknown'}", "Update Claude Code: memoryd needs 2.0 or newer."
     )
 
 
-def _plugin(settings: Settings) -> Iterator[Check]:
+def _plugin(settings: Settings) -> Iterator[SetupCheck]:
     """Find files of `memoryd install-claude` that are from another version of the package."""
     if not (settings.home / FOLDER).exists():
         return
     outdated = find_source(settings.home).outdated
     detail = f"{len(outdated)} files are not those of this version" if outdated else "its files are those of this version"
-    yield Check("plugin", not outdated, detail, "memoryd install-claude")
+    yield SetupCheck("plugin", not outdated, detail, "memoryd install-claude")
 
 
-def _clients(settings: Settings) -> Iterator[Check]:
+def _clients(settings: Settings) -> Iterator[SetupCheck]:
     """Find clients that are connected with another version of memoryd, or only in part."""
     system, backups = this_system(), backups_of(settings)
     found = [client for client in CLIENTS if client.changes(system, Product(Path()))]
@@ -267,4 +271,4 @@ def _clients(settings: Settings) -> Iterator[Check]:
         outdated = [str(change.path) for change in changes if change.edit(present := read_file(change.path)) != present]
         outdated += [str(source.folder / name) for name in source.outdated]  # install-claude --undo deletes them
         detail = f"{client.title}: {outdated[0]} is outdated" if outdated else f"{client.title} is connected"
-        yield Check(client.name, not outdated, detail, f"memoryd connect {client.name}")
+        yield SetupCheck(client.name, not outdated, detail, f"memoryd connect {client.name}")

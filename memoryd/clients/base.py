@@ -134,7 +134,7 @@ class FileChange:
     revert: Callable[[bytes | None], bytes | None]
 
 
-class Client:
+class ClientAdapter:
     """Base class of adapters. The default methods suit a client that, like Claude Code, keeps one JSONL file per session."""
 
     name: ClassVar[str]

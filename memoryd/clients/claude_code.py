@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from memoryd.clients.base import Client, Installed, System
+from memoryd.clients.base import ClientAdapter, Installed, System
 
 
-class ClaudeCode(Client):
+class ClaudeCode(ClientAdapter):
     """Claude Code."""
 
     name = "claude-code"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd.clients.base import Client, FileChange, Installed, Product, System
+from memoryd.clients.base import ClientAdapter, FileChange, Installed, Product, System
 from memoryd.clients.edits import json_entries, own_file, text_section
 
 RULES = """\
@@ -46,7 +46,7 @@ class Layout:
     rules_head: str = ""
 
 
-class McpClient(Client):
+class McpClient(ClientAdapter):
     """A client connected by an MCP server and a rules file."""
 
     limits = _LIMITS
@@ -78,7 +78,7 @@ def _code_folder(system: System) -> Path:
     return system.folder("XDG_CONFIG_HOME", ".config") / "Code" / "User"
 
 
-class Cursor(McpClient):
+class CursorEditor(McpClient):
     """Cursor. It has no file of rules for all projects."""
 
     name = "cursor"
@@ -125,4 +125,4 @@ class QwenCode(McpClient):
     layout = Layout("qwen", lambda system: system.user_home / ".qwen", ("settings.json", "mcpServers"), {}, rules="QWEN.md")
 
 
-MCP_CLIENTS: tuple[Client, ...] = (Cursor(), CopilotCli(), VSCode(), QwenCode())
+MCP_CLIENTS: tuple[ClientAdapter, ...] = (CursorEditor(), CopilotCli(), VSCode(), QwenCode())

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from memoryd.clients import opencode_log
-from memoryd.clients.base import Client, FileChange, Installed, LogStatus, Product, System
+from memoryd.clients.base import ClientAdapter, FileChange, Installed, LogStatus, Product, System
 from memoryd.clients.edits import own_file
 
 DATABASE = "opencode.db"
 
 
-class OpenCode(Client):
+class OpenCode(ClientAdapter):
     """OpenCode (`opencode-ai`)."""
 
     name = "opencode"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import BinaryIO
 
-from memoryd.clients.base import Client, LogStatus
+from memoryd.clients.base import ClientAdapter, LogStatus
 from memoryd.clients.claude_code import ClaudeCode
 from memoryd.clients.mcp_clients import MCP_CLIENTS
 from memoryd.clients.opencode import OpenCode
 
 CLAUDE_CODE = ClaudeCode()
-CLIENTS: tuple[Client, ...] = (CLAUDE_CODE, OpenCode(), *MCP_CLIENTS)
+CLIENTS: tuple[ClientAdapter, ...] = (CLAUDE_CODE, OpenCode(), *MCP_CLIENTS)
 
 
-def client_named(name: str) -> Client:
+def client_named(name: str) -> ClientAdapter:
     """Return the client with this name, or Claude Code if the name is empty or unknown. Claude Code's hooks send no name."""
     return next((client for client in CLIENTS if client.name == name), CLAUDE_CODE)
 
 
-def client_of_log(path: Path) -> Client:
+def client_of_log(path: Path) -> ClientAdapter:
     """Return the client that wrote a log."""
     return next((client for client in CLIENTS if client.owns_log(path)), CLAUDE_CODE)
 

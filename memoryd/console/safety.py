@@ -62,7 +62,7 @@ class BodyTooLarge(Exception):
     """The body exceeds the limit. `receive` raises this, and the response is 413."""
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware for the whole application. `hosts` are the allowed Host values, such as "127.0.0.1:4242"."""
 
     def __init__(self, app: AsgiApp, hosts: Iterable[str]) -> None:

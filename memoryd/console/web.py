@@ -20,7 +20,7 @@ from memoryd.console.context import JSON, CallApi, Context, Failing, SharedConte
 from memoryd.console.contract import Page, Route
 from memoryd.console.fields import Fields, from_form, from_json, from_query
 from memoryd.console.replies import MEMORYD, Reply, Site
-from memoryd.console.safety import LOOPBACK, AsgiApp, BodyTooLarge, Guard
+from memoryd.console.safety import LOOPBACK, AsgiApp, BodyTooLarge, RequestGuard
 from memoryd.console.sessions import ALL, THEMES, BrowserSession, Sessions
 from memoryd.console.templates import Templates, is_own
 from memoryd.core.codec import is_id
@@ -87,7 +87,7 @@ class Web:
         ]
         inner = Starlette(routes=ways, exception_handlers={HTTPException: self._no_such_page})
         inner.router.redirect_slashes = False
-        guard: AsgiApp = Guard(GZipMiddleware(inner, minimum_size=GZIP_BYTES), hosts)
+        guard: AsgiApp = RequestGuard(GZipMiddleware(inner, minimum_size=GZIP_BYTES), hosts)
         return guard
 
     # Unauthenticated

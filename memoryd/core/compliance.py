@@ -19,7 +19,7 @@ from memoryd.core.protocols import Clock
 KEPT_VIOLATIONS = 5_000
 
 
-class Outcome(StrEnum):
+class RuleOutcome(StrEnum):
     """Outcome of a call covered by a rule."""
 
     OBEYED = "obeyed"
@@ -39,7 +39,7 @@ class Violation:
     session: str
     project: str
     at: str
-    outcome: Outcome
+    outcome: RuleOutcome
     what: str
     form: str
     call: str
@@ -53,7 +53,7 @@ class RuleCount:
     session: str
     project: str
     at: str
-    outcome: Outcome
+    outcome: RuleOutcome
     number: int
 
 
@@ -78,15 +78,15 @@ class Compliance:
         self._clock = clock
         self.clean: Callable[[str], str] = str  # removes secrets
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, str, str, Outcome]] = Counter()
-        self._violations: list[tuple[str, str, str, str, Outcome, str, str, str]] = []
+        self._counts: Counter[tuple[str, str, str, RuleOutcome]] = Counter()
+        self._violations: list[tuple[str, str, str, str, RuleOutcome, str, str, str]] = []
 
     def obeyed(self, memory: str, session: str, project: str) -> None:
         """Count a call that obeyed a rule."""
         with self._lock:
-            self._counts[memory, session, project, Outcome.OBEYED] += 1
+            self._counts[memory, session, project, RuleOutcome.OBEYED] += 1
 
-    def violated(self, memory: str, session: str, project: str, outcome: Outcome, what: str, form: str, call: str) -> None:
+    def violated(self, memory: str, session: str, project: str, outcome: RuleOutcome, what: str, form: str, call: str) -> None:
         """Record a violation."""
         now = to_iso(self._clock.now())
         with self._lock:
@@ -115,14 +115,14 @@ class Compliance:
                 "DELETE FROM rule_violation WHERE id <= (SELECT max(id) FROM rule_violation) - ?", (KEPT_VIOLATIONS,)
             )
 
-    def _count(self, memory: str, session: str, project: str, outcome: Outcome, now: str, number: int) -> None:
+    def _count(self, memory: str, session: str, project: str, outcome: RuleOutcome, now: str, number: int) -> None:
         self._db.execute(
             "INSERT INTO rule_count (memory, session, project, outcome, at, number) VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT(memory, session, outcome) DO UPDATE SET number = number + excluded.number, at = excluded.at",
             (memory, session, project, outcome.value, now, number),
         )
 
-    def settle(self, violation: Violation, outcome: Outcome) -> None:
+    def settle(self, violation: Violation, outcome: RuleOutcome) -> None:
         """Record the user's answer to the question about a violation."""
         now = to_iso(self._clock.now())
         with self._db.transaction():
@@ -138,7 +138,7 @@ class Compliance:
             " WHERE (? = '' OR project = ?) AND (? = '' OR session = ?) AND number > 0 ORDER BY at DESC, memory",
             (project, project, session, session),
         )
-        return [RuleCount(*(*row[:4], Outcome(row[4]), int(row[5]))) for row in rows]
+        return [RuleCount(*(*row[:4], RuleOutcome(row[4]), int(row[5]))) for row in rows]
 
     def violations(self, memory: str = "", project: str = "", session: str = "", limit: int = 100) -> Sequence[Violation]:
         """Return violations, latest first. Empty arguments mean all."""
@@ -148,7 +148,7 @@ class Compliance:
             " AND (? = '' OR project = ?) AND (? = '' OR session = ?) ORDER BY id DESC LIMIT ?",
             (memory, memory, project, project, session, session, limit),
         )
-        return [Violation(*(*row[:5], Outcome(row[5]), *row[6:])) for row in rows]
+        return [Violation(*(*row[:5], RuleOutcome(row[5]), *row[6:])) for row in rows]
 
     def forget(self, *memories: str) -> None:
         """Delete all records about forgotten memories."""

@@ -37,7 +37,7 @@ def shown_address(url: str) -> str:
     return f"{parts.hostname or 'local'}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
-class Session:
+class PostgresSession:
     """One transaction."""
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
@@ -93,7 +93,7 @@ class Postgres:
         """The address for messages."""
         return shown_address(self._url)
 
-    def run(self, work: Callable[[Session], T], *, patient: bool = False) -> T:
+    def run(self, work: Callable[[PostgresSession], T], *, patient: bool = False) -> T:
         """Run `work` in a transaction and return its result.
 
         `work` must be idempotent: it is retried after a deadlock and when an idle connection turns out to be dead.
@@ -110,7 +110,7 @@ class Postgres:
             connection, pooled = self._take(patient)
             try:
                 with connection.transaction():
-                    result = work(Session(connection))
+                    result = work(PostgresSession(connection))
             except self._driver.errors.DeadlockDetected as error:
                 if attempt == TRIES - 1:
                     raise self._refused(error) from error

@@ -8,7 +8,7 @@ from enum import IntEnum
 from typing import Any
 
 
-class Decision(IntEnum):
+class Permission(IntEnum):
     """Decision about a tool call; higher values are stricter. memoryd never allows a call that the client would ask about."""
 
     NONE = 0
@@ -55,19 +55,19 @@ class ToolReply:
     """
 
     context: str = ""
-    decision: Decision = Decision.NONE
+    decision: Permission = Permission.NONE
     reason: str = ""
 
 
 Responder = Callable[[ToolCall], ToolReply | None]
 NO_REPLY = ToolReply()
-_NAMES = {Decision.ASK: "ask", Decision.DENY: "deny"}
+_NAMES = {Permission.ASK: "ask", Permission.DENY: "deny"}
 
 
 def joined(replies: Iterable[ToolReply | None]) -> ToolReply:
     """Combine replies: all contexts, the strictest decision, and the reasons given for that decision."""
     given = [reply for reply in replies if reply is not None]
-    decision = max((reply.decision for reply in given), default=Decision.NONE)
+    decision = max((reply.decision for reply in given), default=Permission.NONE)
     reasons = [reply.reason for reply in given if reply.decision is decision and reply.reason]
     return ToolReply("\n".join(reply.context for reply in given if reply.context), decision, "\n".join(reasons))
 

@@ -110,7 +110,7 @@ _SHAPES = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SecretCandidate:
     """A value that may be a secret.
 
     `form` encodes its written form: 0 a word, 1 in quotes, 2 words of a clause, 3 after a name.
@@ -163,8 +163,8 @@ def find_by_network(scanned: ScannedText) -> list[Found]:
     """Return the secrets found by the network, in order and without overlaps."""
     text, network = scanned.text, load()
     near = NearWords(scanned)
-    found: list[tuple[float, Candidate]] = []
-    batch: list[Candidate] = []
+    found: list[tuple[float, SecretCandidate]] = []
+    batch: list[SecretCandidate] = []
     for candidate in candidates(scanned, near):
         batch.append(candidate)
         if len(batch) == _BATCH:
@@ -185,7 +185,7 @@ def find_by_network(scanned: ScannedText) -> list[Found]:
 _BATCH = 256
 
 
-def _judged(text: str, near: NearWords, batch: list[Candidate], network: Network) -> list[tuple[float, Candidate]]:
+def _judged(text: str, near: NearWords, batch: list[SecretCandidate], network: Network) -> list[tuple[float, SecretCandidate]]:
     if not batch:
         return []
     chances = network.chances([features(text, near, candidate) for candidate in batch])
@@ -221,13 +221,13 @@ class NearWords:
         right = places[after] - end if after < len(places) else _REACH
         return min(left, _REACH), min(right, _REACH)
 
-    def is_password(self, candidate: Candidate) -> bool:
+    def is_password(self, candidate: SecretCandidate) -> bool:
         """Return whether the nearest word before the value names a password."""
         left, right = self.distance(_PASSWORD, candidate.start, candidate.end)
         return min(left, right) < _REACH and left <= min(self.distance(n, candidate.start, candidate.end)[0] for n in (1, 2, 3))
 
 
-def candidates(scanned: ScannedText, near: NearWords) -> Iterator[Candidate]:
+def candidates(scanned: ScannedText, near: NearWords) -> Iterator[SecretCandidate]:
     """Yield the values that may be secrets. They may overlap."""
     text = scanned.text
     last = 0
@@ -237,7 +237,7 @@ def candidates(scanned: ScannedText, near: NearWords) -> Iterator[Candidate]:
             start, stop = match.span(match.lastindex or 0)
             quoted = text[start:stop]
             if MARK not in quoted and quoted == quoted.strip() and not quoted.isdigit():
-                yield Candidate(start, stop, 1)
+                yield SecretCandidate(start, stop, 1)
         for token in _TOKEN.finditer(text, begin, min(len(text), end + _AROUND)):
             last = token.end()
             yield from _of_token(text, token)
@@ -248,10 +248,10 @@ def candidates(scanned: ScannedText, near: NearWords) -> Iterator[Candidate]:
                     near.distance(_SEED, match.start(), match.start())[0],
                 )
                 if min(left) < _AROUND:
-                    yield Candidate(*match.span("value"), 2)
+                    yield SecretCandidate(*match.span("value"), 2)
 
 
-def _of_token(text: str, token: re.Match[str]) -> Iterator[Candidate]:
+def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
     raw = token[0]
     if "redacted:" in raw or raw.startswith("redacted"):
         return
@@ -263,11 +263,11 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[Candidate]:
     if end - start - joined >= _LONG and OTHER_THAN_A_SECRET.search(text, max(0, start + joined - 48), start + joined):
         return
     if end - start >= 4 and _may_be_value(text, start, end):  # noqa: PLR2004
-        yield Candidate(start, end, 0)
+        yield SecretCandidate(start, end, 0)
     for sign in "=", ":", "/", "@":
         at = raw.find(sign) + 1
         if at > 0 and end - start - at >= 4 and not raw.startswith("://", at - 1):  # noqa: PLR2004
-            yield Candidate(start + at, end, 3)
+            yield SecretCandidate(start + at, end, 3)
 
 
 def _may_be_value(text: str, start: int, end: int) -> bool:
@@ -287,7 +287,7 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
 NUMBERS = 20 + len(_SHAPES) + 9 + 2 * len(_GROUPS) * 2 + 4
 
 
-def features(text: str, near: NearWords, candidate: Candidate) -> tuple[list[float], list[int]]:
+def features(text: str, near: NearWords, candidate: SecretCandidate) -> tuple[list[float], list[int]]:
     """Return the numeric features of a candidate, and the buckets of its parts and its surroundings."""
     start, end, form = candidate.start, candidate.end, candidate.form
     value = text[start:end][:_LONGEST]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memoryd.citations.check import CodeState, Finding, overall
+from memoryd.citations.check import CitationCheck, CodeState, overall
 from memoryd.core.ledger import FileState
 from memoryd.core.text import token_count
 from memoryd.core.types import (
@@ -474,7 +474,7 @@ _STILL_DIFFERENT = "-"
 _GONE = FileState(-1, 0, "")
 
 RootsOf = Callable[[MemoryItem], Sequence[Path]]
-CiteAgain = Callable[[MemoryItem, Citation, Finding], Citation]
+CiteAgain = Callable[[MemoryItem, Citation, CitationCheck], Citation]
 
 
 @dataclass(slots=True)
@@ -592,7 +592,7 @@ def changes(items: Mapping[str, MemoryItem], found: Inspection) -> list[Change]:
 CITATIONS = "citations"
 CODE_CHANGED = "the code that it cites has changed; accept if the statement still holds"
 CODE_GONE = "the code that it cites is gone"
-Compared = Callable[[MemoryItem], Sequence[Finding]]
+Compared = Callable[[MemoryItem], Sequence[CitationCheck]]
 
 
 def follow_citations(items: Iterable[MemoryItem], findings_of: Compared, cite_again: CiteAgain, now: datetime) -> list[Change]:
@@ -610,7 +610,9 @@ def follow_citations(items: Iterable[MemoryItem], findings_of: Compared, cite_ag
     return out
 
 
-def _followed(item: MemoryItem, cited: Sequence[tuple[Citation, Finding]], cite_again: CiteAgain, now: datetime) -> list[Change]:
+def _followed(
+    item: MemoryItem, cited: Sequence[tuple[Citation, CitationCheck]], cite_again: CiteAgain, now: datetime
+) -> list[Change]:
     state = overall([found for _, found in cited]).state
     if state is CodeState.GONE:
         ended = replace(item, status=Status.SUPERSEDED, expired_at=now, valid_to=now)

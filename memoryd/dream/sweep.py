@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from memoryd.citations.check import CodeCheck, Finding
+from memoryd.citations.check import CitationCheck, CodeCheck
 from memoryd.citations.cite import renewed
 from memoryd.citations.repository import head_commit
 from memoryd.core.clock import SKEW, from_iso, to_iso
@@ -149,11 +149,11 @@ class Sweep:
         plan = replace(plan, changes=(*plan.changes, *moved))
         return self._guarded(plan, items, protected), inspection
 
-    def _findings(self, item: MemoryItem) -> Sequence[Finding]:
+    def _findings(self, item: MemoryItem) -> Sequence[CitationCheck]:
         root = next((root for root in self._roots_of(item) if root.is_dir()), None)
         return self._code.thorough(root, item.cites) if root is not None else ()
 
-    def _cite_again(self, item: MemoryItem, citation: Citation, found: Finding) -> Citation:
+    def _cite_again(self, item: MemoryItem, citation: Citation, found: CitationCheck) -> Citation:
         root = next(root for root in self._roots_of(item) if root.is_dir())
         return renewed(replace(citation, path=found.path or citation.path), root, head_commit(str(root)))
 

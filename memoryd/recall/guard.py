@@ -15,12 +15,12 @@ from pathlib import Path
 import orjson
 
 from memoryd.core.checks import Check, CheckKind, Mode
-from memoryd.core.compliance import Outcome
+from memoryd.core.compliance import RuleOutcome
 from memoryd.core.config import Settings
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.text import shorten
-from memoryd.core.tool_calls import Decision, ToolCall, ToolReply
+from memoryd.core.tool_calls import Permission, ToolCall, ToolReply
 from memoryd.core.types import MemoryItem, Scope
 from memoryd.daydream.redact import redact
 from memoryd.guard.binding import conflicts, may_bind
@@ -34,8 +34,8 @@ RULE_CHARACTERS = 300
 WHAT_CHARACTERS = 120
 LOG_BYTES = 4_000_000
 REASON = "a rule of the user applies to this call"
-_OUTCOMES = {Mode.NOTE: Outcome.VIOLATED, Mode.ASK: Outcome.ASKED, Mode.BLOCK: Outcome.BLOCKED}
-_STRICTNESS = {Mode.NOTE: Decision.NONE, Mode.ASK: Decision.ASK, Mode.BLOCK: Decision.DENY}
+_OUTCOMES = {Mode.NOTE: RuleOutcome.VIOLATED, Mode.ASK: RuleOutcome.ASKED, Mode.BLOCK: RuleOutcome.BLOCKED}
+_STRICTNESS = {Mode.NOTE: Permission.NONE, Mode.ASK: Permission.ASK, Mode.BLOCK: Permission.DENY}
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class Guard:
         return self._reply(call, violated) if violated else None
 
     def _reply(self, call: ToolCall, violated: Sequence[tuple[MemoryItem, Result]]) -> ToolReply:
-        strictest = Decision.NONE
+        strictest = Permission.NONE
         for item, result in violated:
             mode = self.mode_of(item.check) if item.check else Mode.NOTE
             strictest = max(strictest, _STRICTNESS[mode])
@@ -125,7 +125,7 @@ class Guard:
                 item.id, call.session, call.project, _OUTCOMES[mode], result.violation, result.form, call.id
             )
         lines = [_line(item, result) for item, result in violated]
-        if strictest is Decision.NONE:
+        if strictest is Permission.NONE:
             return ToolReply(render_block(lines, REASON))
         reasons = [_reason(item, result) for item, result in violated]
         return ToolReply("", strictest, "\n".join(reasons))
@@ -144,7 +144,7 @@ class Guard:
                 result = evaluate(item.check, end, since)
                 if result.violation:
                     self._state.compliance.violated(
-                        item.id, session, project, Outcome.VIOLATED, result.violation, result.form, ""
+                        item.id, session, project, RuleOutcome.VIOLATED, result.violation, result.form, ""
                     )
                 elif result.applies:
                     self._state.compliance.obeyed(item.id, session, project)
@@ -152,13 +152,13 @@ class Guard:
         self._state.compliance.flush()
 
     def _settle(self, session: str, transcript: str) -> None:
-        asked = [one for one in self._state.compliance.violations(session=session) if one.outcome is Outcome.ASKED]
+        asked = [one for one in self._state.compliance.violations(session=session) if one.outcome is RuleOutcome.ASKED]
         if not asked or not transcript:
             return
         results = _results(transcript)
         for one in asked:
             if one.call in results:
-                self._state.compliance.settle(one, Outcome.DECLINED if results[one.call] else Outcome.OVERRIDDEN)
+                self._state.compliance.settle(one, RuleOutcome.DECLINED if results[one.call] else RuleOutcome.OVERRIDDEN)
 
     # Session activity
 

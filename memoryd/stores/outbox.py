@@ -28,7 +28,7 @@ def m001_create(db: Database) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class QueuedWrite:
     """Memories written and ids of memories deleted in one step.
 
     Attributes:
@@ -55,10 +55,10 @@ class Change:
         return orjson.dumps(values)
 
 
-def _from_row(number: int, at: float, body: bytes) -> Change:
+def _from_row(number: int, at: float, body: bytes) -> QueuedWrite:
     values: dict[str, Any] = orjson.loads(body)
     items = tuple(item_from_dict(item) for item in values["items"])
-    return Change(at, items, tuple(values["deleted"]), bool(values["fresh"]), values["operation"], number)
+    return QueuedWrite(at, items, tuple(values["deleted"]), bool(values["fresh"]), values["operation"], number)
 
 
 class Outbox:
@@ -67,23 +67,23 @@ class Outbox:
     def __init__(self, path: Path) -> None:
         self.db = SCHEMA.open(path)
 
-    def add(self, changes: Sequence[Change]) -> None:
+    def add(self, changes: Sequence[QueuedWrite]) -> None:
         """Append changes. They are durable when the call returns."""
         with self.db.transaction():
             for change in changes:
                 self.db.execute("INSERT INTO waiting (at, body) VALUES (?, ?)", (change.at, change.to_json()))
 
-    def waiting(self, limit: int = 100) -> list[Change]:
+    def waiting(self, limit: int = 100) -> list[QueuedWrite]:
         """Return the oldest changes."""
         return [
             _from_row(*row) for row in self.db.execute("SELECT number, at, body FROM waiting ORDER BY number LIMIT ?", (limit,))
         ]
 
-    def everything(self) -> list[Change]:
+    def everything(self) -> list[QueuedWrite]:
         """Return all changes."""
         return self.waiting(-1)
 
-    def remove(self, change: Change) -> None:
+    def remove(self, change: QueuedWrite) -> None:
         """Remove a change that was applied. The last removal also erases the text from the file."""
         self.db.execute("DELETE FROM waiting WHERE number = ?", (change.number,))
         if not self.count():

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from memoryd.core import codec
 from memoryd.core.clock import SystemClock
 from memoryd.core.errors import BrokenFileError, DatabaseUnavailable, EmbeddingError, InputError, StoreError
-from memoryd.core.postgres import Postgres, Session, read_vector, vector_text
+from memoryd.core.postgres import Postgres, PostgresSession, read_vector, vector_text
 from memoryd.core.protocols import Clock, Embedder, FloatArray
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Scope, Source, Trust
 from memoryd.stores import memory_file, postgres_schema
@@ -41,7 +41,7 @@ from memoryd.stores.fulltext import (
 )
 from memoryd.stores.layout import SUFFIX, canonical_path
 from memoryd.stores.memory_file import StoredFile
-from memoryd.stores.outbox import Change, Outbox
+from memoryd.stores.outbox import Outbox, QueuedWrite
 from memoryd.stores.prefetch import PrefetchCache
 from memoryd.stores.rows import Dialect, from_payload, seconds, where
 from memoryd.stores.sync import SyncReport
@@ -134,13 +134,13 @@ class PostgresStore:
 
     # Connection
 
-    def run(self, work: Callable[[Session], T], *, patient: bool = False) -> T:
+    def run(self, work: Callable[[PostgresSession], T], *, patient: bool = False) -> T:
         """Run work in a transaction, after preparing the database and opening the user's spaces."""
         while not self._spaces:
             self.db.run(self._prepare, patient=patient)
         return self.db.run(work, patient=patient)
 
-    def _prepare(self, session: Session) -> None:
+    def _prepare(self, session: PostgresSession) -> None:
         if not postgres_schema.migrate(session, self._dimensions):
             return
         user = str(session.value("SELECT session_user"))
@@ -182,16 +182,16 @@ class PostgresStore:
             chunk = ready[start : start + _CHUNK]
             fresh = all(not item.id for item in chunk)
             named = [item if item.id else replace(item, id=codec.new_id()) for item in chunk]
-            self._submit(Change(self._clock.now().timestamp(), tuple(named), fresh=fresh))
+            self._submit(QueuedWrite(self._clock.now().timestamp(), tuple(named), fresh=fresh))
             ids += [item.id for item in named]
         return ids
 
     def delete(self, id: str) -> None:
         """Remove the item. Its text is kept in the table of removed memories, so that `restore` can bring it back."""
         if codec.is_id(id):
-            self._submit(Change(self._clock.now().timestamp(), deleted=(id,)))
+            self._submit(QueuedWrite(self._clock.now().timestamp(), deleted=(id,)))
 
-    def _submit(self, change: Change) -> None:
+    def _submit(self, change: QueuedWrite) -> None:
         """Apply the change after all waiting ones, or queue it."""
         with self._sending:
             try:
@@ -203,7 +203,7 @@ class PostgresStore:
                 self._note_pending(change)
             self._forget_counts()
 
-    def _note_pending(self, change: Change) -> None:
+    def _note_pending(self, change: QueuedWrite) -> None:
         self._pending |= {item.id: item for item in change.items} | dict.fromkeys(change.deleted)
 
     def send_waiting(self) -> int:
@@ -228,7 +228,7 @@ class PostgresStore:
             log.info("sent %d changes that had waited", sent)
         return sent
 
-    def _send(self, change: Change, patient: bool) -> None:
+    def _send(self, change: QueuedWrite, patient: bool) -> None:
         """Send one waiting change. If the database refuses it, report and drop it, so that it does not block the others."""
         try:
             self.run(lambda session: self._apply(session, change, late=True), patient=patient)
@@ -242,7 +242,7 @@ class PostgresStore:
         """Return the number of changes that wait for the database."""
         return self._outbox.count()
 
-    def _apply(self, session: Session, change: Change, *, late: bool) -> None:
+    def _apply(self, session: PostgresSession, change: QueuedWrite, *, late: bool) -> None:
         recorded = "INSERT INTO memoryd.applied (operation) VALUES (%s) ON CONFLICT DO NOTHING RETURNING 1"
         if session.value(recorded, (change.operation,)) is None:
             return  # it was applied, and only the confirmation was lost
@@ -257,7 +257,7 @@ class PostgresStore:
             if id in found and id not in newer:
                 self._remove(session, found[id])
 
-    def _locked_rows(self, session: Session, ids: Sequence[str]) -> dict[str, _Row]:
+    def _locked_rows(self, session: PostgresSession, ids: Sequence[str]) -> dict[str, _Row]:
         """Lock and return the rows of these ids, always in the same order, so that two writers can't deadlock."""
         rows = session.execute(
             f"SELECT id, space, payload, markdown, written_at, origin, author, {_UNREVIEWED} FROM memoryd.memories"
@@ -266,13 +266,13 @@ class PostgresStore:
         )
         return {row[0]: _Row(row[1], from_payload(row[2]), *row[3:]) for row in reversed(rows)}
 
-    def _newer(self, session: Session, change: Change, found: Mapping[str, _Row]) -> set[str]:
+    def _newer(self, session: PostgresSession, change: QueuedWrite, found: Mapping[str, _Row]) -> set[str]:
         """Return the ids that another machine has changed since this change was made."""
         age = max(0.0, self._clock.now().timestamp() - change.at)
         made: datetime = session.value("SELECT clock_timestamp() - make_interval(secs => %s)", (age,))
         return {id for id, row in found.items() if row.origin != self.origin and row.written_at > made}
 
-    def _apply_items(self, session: Session, items: Sequence[MemoryItem], found: Mapping[str, _Row]) -> None:
+    def _apply_items(self, session: PostgresSession, items: Sequence[MemoryItem], found: Mapping[str, _Row]) -> None:
         values, moved = [], []
         for item in items:
             row, space = found.get(item.id), self._space_of(item)
@@ -314,7 +314,7 @@ class PostgresStore:
             self.origin,
         )
 
-    def _remove(self, session: Session, row: _Row) -> None:
+    def _remove(self, session: PostgresSession, row: _Row) -> None:
         session.execute(_REMOVED, (row.space, row.item.id, row.markdown, self.origin))
         session.execute("DELETE FROM memoryd.memories WHERE space = %s AND id = %s", (row.space, row.item.id))
 
@@ -322,7 +322,7 @@ class PostgresStore:
         """Restore a removed memory and return it. A memory that still exists is returned unchanged. None if there is neither."""
         return self._live(lambda session: self._restore(session, id)) if codec.is_id(id) else None
 
-    def _restore(self, session: Session, id: str) -> MemoryItem | None:
+    def _restore(self, session: PostgresSession, id: str) -> MemoryItem | None:
         if live := self._locked_rows(session, [id]).get(id):
             return _as_statement(live.item) if live.unreviewed else live.item
         rows = session.execute(
@@ -344,7 +344,7 @@ class PostgresStore:
         """
         return self._live(lambda session: self._purge(session, id))
 
-    def _purge(self, session: Session, id: str) -> bool:
+    def _purge(self, session: PostgresSession, id: str) -> bool:
         found = self._locked_rows(session, [id]).get(id)
         parameters = (self._spaces, id)
         copies = session.execute(
@@ -356,7 +356,7 @@ class PostgresStore:
             session.execute(_REMOVED, (space, id, None, self.origin))
         return bool(copies or found)
 
-    def _live(self, work: Callable[[Session], T]) -> T:
+    def _live(self, work: Callable[[PostgresSession], T]) -> T:
         """Run work that can't be queued, after sending all waiting changes."""
         with self._sending:
             self._send_waiting(patient=True)
@@ -451,7 +451,7 @@ class PostgresStore:
             StoreError: The user is its author, or the memory does not exist.
         """
 
-        def work(session: Session) -> None:
+        def work(session: PostgresSession) -> None:
             row = self._locked_rows(session, [id]).get(id)
             if row is None or row.space == f"user:{self._user}":
                 raise StoreError(f"{id} is not a memory of the team.", fix="Share it first.")
@@ -489,7 +489,7 @@ class PostgresStore:
         self._backlog |= dict.fromkeys([*texts, *gone])
         return []
 
-    def _put_texts(self, session: Session, texts: Mapping[str, str], gone: Sequence[str]) -> None:
+    def _put_texts(self, session: PostgresSession, texts: Mapping[str, str], gone: Sequence[str]) -> None:
         found = self._locked_rows(session, [*texts, *gone])
         parsed = {id: _parsed(id, text) for id, text in sorted(texts.items())}
         moved = [(row.space, id) for id, row in found.items() if id in parsed and row.space != self._space_of(parsed[id])]
@@ -643,7 +643,7 @@ class PostgresStore:
             self._forget_counts()
         return SyncReport(tuple(items.values()), tuple(sorted(removed)))
 
-    def _changes(self, session: Session) -> SyncReport:
+    def _changes(self, session: PostgresSession) -> SyncReport:
         # A transaction that began earlier may still commit with a lower number, so reading starts at the oldest one still
         # running.
         horizon = int(session.value("SELECT pg_snapshot_xmin(pg_current_snapshot())::text"))
@@ -720,7 +720,9 @@ class PostgresStore:
         sql = "UPDATE memoryd.memories SET words = %s::tsvector, length = %s WHERE space = ANY(%s) AND id = %s"
         last = ""
         while page := self._select("id > %s ORDER BY id LIMIT %s", (last, _PAGE)):
-            self.run(partial(Session.executemany, sql=sql, rows=[(*self._word_vector(i), self._spaces, i.id) for i in page]))
+            self.run(
+                partial(PostgresSession.executemany, sql=sql, rows=[(*self._word_vector(i), self._spaces, i.id) for i in page])
+            )
             last = page[-1].id
 
 
@@ -746,13 +748,13 @@ class PostgresVectors:
         self._claimed = ""
         self._next_look = 0.0
 
-    def _is_ours(self, session: Session) -> bool:
+    def _is_ours(self, session: PostgresSession) -> bool:
         """Return whether the database holds vectors of this model. The first model to ask claims the database."""
         if not self._claimed:
             self._claimed = str(session.value("SELECT memoryd.claim_model(%s)", (self._embedder.name,)))
         return self._claimed == self._embedder.name
 
-    def _check_model(self, session: Session) -> None:
+    def _check_model(self, session: PostgresSession) -> None:
         if not self._is_ours(session):
             what = f"The database holds vectors of {self._claimed}, not of {self._embedder.name}."
             raise EmbeddingError(what, fix="Set 'embedder' to that model; until then, only words are searched.")
@@ -779,7 +781,7 @@ class PostgresVectors:
         if rows:
             self._store.run(lambda session: self._put(session, rows))
 
-    def _made_from(self, session: Session, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    def _made_from(self, session: PostgresSession, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
         if not self._is_ours(session):
             return {}
         sql = (
@@ -801,7 +803,7 @@ class PostgresVectors:
         asked = iter(unit_vectors(self._embedder.embed_queries(keys), len(keys), self._embedder.name) if keys else ())
         return [[statement, *(next(asked) for _ in keys_of(item))] for item, statement in zip(items, statements, strict=True)]
 
-    def _put(self, session: Session, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _put(self, session: PostgresSession, rows: Sequence[tuple[Any, ...]]) -> None:
         gone = sorted({(row[0], row[1]) for row in rows})
         live = {
             pair
@@ -846,7 +848,7 @@ class PostgresVectors:
         ranked = sorted(((id, cosine) for id, cosine in best.items() if cosine > 0), key=lambda pair: (-pair[1], pair[0]))
         return dict(ranked[:k])
 
-    def _nearest(self, session: Session, vector: str, query: Query, k: int) -> list[tuple[Any, ...]]:
+    def _nearest(self, session: PostgresSession, vector: str, query: Query, k: int) -> list[tuple[Any, ...]]:
         self._check_model(session)
         condition, parameters = _where(query, "m")
         some = f"SELECT 1 FROM memoryd.memories AS m WHERE m.space = ANY(%s) AND {condition} LIMIT {EXACT + 1}"
@@ -880,7 +882,7 @@ class PostgresVectors:
             " WHERE space = ANY(%s) AND id = ANY(%s) ORDER BY space, id, part"
         )
 
-        def work(session: Session) -> list[tuple[Any, ...]]:
+        def work(session: PostgresSession) -> list[tuple[Any, ...]]:
             self._check_model(session)
             return session.execute(sql, (vector, self._spaces, list(ids)))
 

@@ -11,7 +11,7 @@ therefore a SECURITY DEFINER function, which checks the spaces itself.
 from __future__ import annotations
 
 from memoryd.core.errors import StoreError
-from memoryd.core.postgres import Session
+from memoryd.core.postgres import PostgresSession
 
 LOCK = 7_061_977  # key of the advisory lock for migrations and new spaces
 DIMENSIONS = 384  # of the bundled embedding model
@@ -276,12 +276,12 @@ _IS_NEW = (
 _EXTENSION = "SELECT nspname FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace WHERE extname = 'vector'"
 
 
-def version(session: Session) -> int:
+def version(session: PostgresSession) -> int:
     """Return the number of migrations that have run, or 0 for a database without our schema."""
     return int(session.value(_VERSION) or 0) if session.value(_IS_THERE) else 0
 
 
-def migrate(session: Session, dimensions: int = DIMENSIONS) -> bool:
+def migrate(session: PostgresSession, dimensions: int = DIMENSIONS) -> bool:
     """Run the missing migrations, one client at a time. Return False if another client ran them; the next transaction sees them.
 
     Args:
@@ -308,7 +308,7 @@ def migrate(session: Session, dimensions: int = DIMENSIONS) -> bool:
     return True
 
 
-def _run(session: Session, script: str, dimensions: int) -> None:
+def _run(session: PostgresSession, script: str, dimensions: int) -> None:
     session.execute("CREATE SCHEMA IF NOT EXISTS memoryd")
     if session.value(_EXTENSION) is None:
         session.execute("CREATE EXTENSION vector SCHEMA memoryd")

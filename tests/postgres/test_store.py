@@ -361,20 +361,20 @@ def test_a_database_that_nobody_prepared_names_the_remedy(server: Server, open_s
 def test_a_change_that_the_database_refuses_does_not_hold_up_the_others(url: str, open_store: Open, tmp_path: Path) -> None:
     store = open_store(url)
     store.size()
-    from memoryd.stores.outbox import Change
+    from memoryd.stores.outbox import QueuedWrite
 
-    bad = Change(0.0, (MemoryItem(content="x", id="mem_0000000000aa"),), fresh=True, operation="not a uuid")
-    good = Change(0.0, (MemoryItem(content="y", id="mem_0000000000ab"),), fresh=True)
+    bad = QueuedWrite(0.0, (MemoryItem(content="x", id="mem_0000000000aa"),), fresh=True, operation="not a uuid")
+    good = QueuedWrite(0.0, (MemoryItem(content="y", id="mem_0000000000ab"),), fresh=True)
     store._outbox.add([bad, good])
     assert store.send_waiting() == 2
     assert texts(store) == ["y"]
 
 
 def test_the_outbox_keeps_changes_in_order(tmp_path: Path) -> None:
-    from memoryd.stores.outbox import Change
+    from memoryd.stores.outbox import QueuedWrite
 
     box = Outbox(tmp_path / "outbox.db")
-    changes = [Change(float(n), (MemoryItem(content=str(n), id=AN_ID),), ("mem_00000000000b",)) for n in range(3)]
+    changes = [QueuedWrite(float(n), (MemoryItem(content=str(n), id=AN_ID),), ("mem_00000000000b",)) for n in range(3)]
     box.add(changes)
     assert [replace(change, number=0) for change in box.everything()] == changes
     box.remove(box.everything()[0])

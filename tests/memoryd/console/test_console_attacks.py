@@ -12,7 +12,7 @@ import pytest
 
 from memoryd.console.listener import MAX_CONNECTIONS, Listener, bind
 from memoryd.console.markdown import render
-from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, Guard
+from memoryd.console.safety import MAX_BODY_BYTES, MAX_QUERY_BYTES, RequestGuard
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import ConflictError
 from memoryd.core.types import EPOCH, MemoryItem
@@ -294,7 +294,7 @@ def test_a_body_without_a_length_is_counted_as_it_comes(console: Console) -> Non
             sent.append(message)
 
         headers = [(b"host", HOST.encode()), (b"origin", ORIGIN.encode())]
-        await Guard(app, [HOST])({"type": "http", "method": "POST", "headers": headers}, receive, send)  # type: ignore[arg-type]
+        await RequestGuard(app, [HOST])({"type": "http", "method": "POST", "headers": headers}, receive, send)  # type: ignore[arg-type]
         return sent
 
     assert asyncio.run(drive())[0]["status"] == 413
@@ -318,7 +318,7 @@ def port(console: Console) -> Iterator[int]:
     listening = bind(0)
     loop = asyncio.new_event_loop()
     number = listening.getsockname()[1]
-    listener = Listener(Guard(console.app._app, [f"127.0.0.1:{number}"]), listening)  # type: ignore[attr-defined]
+    listener = Listener(RequestGuard(console.app._app, [f"127.0.0.1:{number}"]), listening)  # type: ignore[attr-defined]
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     asyncio.run_coroutine_threadsafe(listener.start(), loop).result(60)
