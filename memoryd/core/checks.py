@@ -6,8 +6,9 @@ model. Words are compared literally; regular expressions are not supported.
 | kind | forbids | fields |
 |---|---|---|
 | command | running a command | `words`, `unless` (flags that make it acceptable), `branch` (only on these), `instead` |
-| path | changing files, or also reading them (with `access: read`) | `paths` |
-| content | adding words, calls or imports to files | `words`, `call`, `imports`, `near`, `files`, `paths` |
+| path | changing files, or also reading them (with `access: read`) | `paths`, `files`, `unless` (other places), `new` |
+| content | adding words, calls or imports to files | `words`, `call`, `imports`, `near`, `files`, `paths`, `unless` |
+| branch | creating branches with other names than `words`; with `access: read` also switching to others | `words` |
 | companion | running a command before another command has run | `words`, `first` (one of these) |
 | message | commit messages that break a form or contain a word | `form`, `example`, `words` |
 """
@@ -42,6 +43,7 @@ class CheckKind(StrEnum):
     CONTENT = "content"
     COMPANION = "companion"
     MESSAGE = "message"
+    BRANCH = "branch"
 
 
 class Access(StrEnum):
@@ -59,6 +61,15 @@ class Form(StrEnum):
     PREFIX = "prefix"  # starts with the example
     LENGTH = "length"  # the first line is no longer than the number of characters given as the example
     NO_EMOJI = "no_emoji"
+    CONTAINS = "contains"  # contains the example
+
+
+class New(StrEnum):
+    """Which files a path check concerns, by whether they exist before the call."""
+
+    ANY = "any"
+    ONLY = "only"  # only creating files is forbidden
+    EXCEPT = "except"  # creating files is allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,7 @@ class Check:
     files: tuple[str, ...] = ()
     call: bool = False
     access: Access = Access.WRITE
+    new: New = New.ANY
     form: Form | None = None
     example: str = ""
     mode: Mode | None = None
@@ -105,7 +117,7 @@ def check_from_dict(value: Any) -> Check:
     found: dict[str, Any] = {name: _entries(name, value[name]) for name in _LISTS if name in value}
     found |= {name: _entry(name, str(value[name])) for name in _TEXTS if value.get(name)}
     found |= {name: value[name] is True for name in _SWITCHES if name in value}
-    for name, choices in (("kind", CheckKind), ("access", Access), ("form", Form), ("mode", Mode)):
+    for name, choices in (("kind", CheckKind), ("access", Access), ("new", New), ("form", Form), ("mode", Mode)):
         # YAML 1.1 reads a plain `off` as false
         given = "off" if name == "mode" and value.get(name) is False else value.get(name)
         if given is not None or name == "kind":
@@ -138,7 +150,8 @@ def _entry(name: str, value: Any) -> str:
 
 def _refuse_empty(check: Check) -> None:
     needed = {
-        CheckKind.COMMAND: check.words, CheckKind.PATH: check.paths, CheckKind.CONTENT: check.words,
+        CheckKind.COMMAND: check.words, CheckKind.PATH: check.paths or (check.files and check.unless),
+        CheckKind.BRANCH: check.words, CheckKind.CONTENT: check.words,
         CheckKind.COMPANION: check.words and check.first, CheckKind.MESSAGE: check.form is not None or check.words,
     }[check.kind]  # fmt: skip
     if not needed:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from memoryd.core.checks import MAX_ENTRIES, Access, Check, CheckKind, Form
+from memoryd.core.checks import MAX_ENTRIES, Access, Check, CheckKind, Form, New
 from memoryd.guard import vocabulary as v
+from memoryd.guard.gloss import in_english
 
 MAX_RULE = 600  # characters; a longer text is a document rather than a rule
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
@@ -73,15 +74,55 @@ def compile_rule(text: str) -> Check | None:
     text = text.strip()
     if len(text) > MAX_RULE or text.rstrip().endswith("?"):
         return None
-    rule = text.translate(_QUOTES)
+    rule = in_english(text.translate(_QUOTES))
     if _NOT_A_RULE.search(rule) or (_ALLOWED.search(rule) and not _NEGATED.search(rule)):
         return None
-    rule = _GRANTED.sub("", _EXCEPTION.sub("", rule))
-    for attempt in (_message, _companion, _flag_required, _general):
+    exception = _EXCEPTION.search(rule)
+    granted = " ".join(match[0] for match in _GRANTED.finditer(rule[: exception.start()] if exception else rule))
+    if exception and re.match(r"[\s,(]{1,3}(?:except|other than|apart from|außer|ausgenommen)", exception[0], re.IGNORECASE):
+        granted += " " + exception[0]
+    whole, rule = rule, _GRANTED.sub("", _EXCEPTION.sub("", rule))
+    if check := _existing_only(whole):
+        return check
+    for attempt in (_message, _branch_names, _placement, _companion, _flag_required, _general):
         check = attempt(rule)
         if check is not None:
-            return check
+            return _with_exceptions(check, rule, granted)
     return None
+
+
+def _with_exceptions(check: Check, rule: str, granted: str) -> Check:
+    """Add what the rule grants: other places, longer names, commands and flags, as in "no unittest (unittest.mock is ok)"."""
+    if check.kind is CheckKind.CONTENT and (only := [path for path in check.paths if _is_only_place(rule, path)]):
+        check = replace(check, paths=tuple(path for path in check.paths if path not in only), unless=_few([*check.unless, *only]))
+    if not granted:
+        return check
+    named = _named(granted, _tokens(granted))
+    found: list[str] = []
+    if check.kind in (CheckKind.CONTENT, CheckKind.PATH):
+        found = [thing.text for thing in named if thing.what is _What.PATH and ("/" in thing.text or thing.text.startswith("*."))]
+        if re.search(r"\b(?:in|for|inside|für) (?:the |den )?(?:unit )?tests?\b", granted, re.IGNORECASE):
+            found += ["tests/", "test/", *_TEST_FILES]
+    if check.kind is CheckKind.CONTENT:
+        names = re.findall(r"[\w.]{3,60}", granted)
+        found += [name for name in names if any(name.startswith(f"{word}.") for word in check.words)]
+    if check.kind is CheckKind.COMMAND:
+        found = [
+            thing.text
+            for thing in named
+            if thing.what in (_What.COMMAND, _What.FLAG) and thing.text not in check.words and thing.text != check.instead
+        ]
+    found = [text for text in found if text not in check.paths]
+    return replace(check, unless=_few([*check.unless, *found])) if found else check
+
+
+def _is_only_place(rule: str, path: str) -> bool:
+    return (
+        re.search(
+            rf"\b(?:only|nur)\s(?:allowed\s|erlaubt\s)?(?:in|under|inside|unter)\s[`'\"]?{re.escape(path)}", rule, re.IGNORECASE
+        )
+        is not None
+    )
 
 
 _NOT_A_RULE = re.compile(
@@ -161,6 +202,11 @@ _NOT_A_FILE = re.compile(
 )
 _CALL = re.compile(r"([A-Za-z_$][\w.$!]{0,60})\((?:[^()]{0,30})\)$")
 _IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
+_ENV = re.compile(r"[A-Z][A-Z\d_]{1,40}=[\w./:-]{1,60}")
+# A name with two dots, or one dot and a port. A package such as `a.b.c` has no hyphen and no domain at its end.
+_HOST = re.compile(
+    r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
+)
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:=\S{1,40})?")
 _FOLDER_WORD = re.compile(r"(?:folder|directory|dir|ordner|verzeichnis|tree|package|module)s?$", re.IGNORECASE)
 _STOP_WORDS = frozenset(
@@ -168,6 +214,13 @@ _STOP_WORDS = frozenset(
     " instead of vor bei im beim mit für und oder nie nicht niemals lassen laufen ausführen the a an any every each die der das den by is"
     " are as commands command must never not only".split()
 )
+
+
+# Libraries whose names are ordinary words. After an article they are no library, as in "at the moment".
+_ORDINARY = frozenset(
+    "moment request requests arrow express mock emotion got chalk threading bootstrap celery flask uuid".split()
+)
+_ARTICLES = frozenset("the a an this that each every any one my your our last at few some der die das den dem jeder jede".split())
 
 
 def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
@@ -182,8 +235,12 @@ def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
             continue
         what, text, used = _classify(tokens, at)
         if what is not None:
-            within = any(before.low in _WITHIN for before in tokens[max(at - 3, 0) : at] if not before.boundary)
-            out.append(_Named(what, text, token.at, clause, within=within))
+            start = next((back + 1 for back in range(at - 1, max(at - 4, -1), -1) if tokens[back].boundary), max(at - 3, 0))
+            within = any(before.low in _WITHIN for before in tokens[start:at])
+            if not (
+                what is _What.LIBRARY and not token.quoted and token.low in _ORDINARY and at and tokens[at - 1].low in _ARTICLES
+            ):
+                out.append(_Named(what, text, token.at, clause, within=within))
         at += used
     return out
 
@@ -203,13 +260,23 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
         return _What.CALL, match[1], 1
     if low in _AMBIGUOUS:
         words, used = _command_words(tokens, at)
-        if len(words) > 1 and words[1] not in _NO_TARGETS:
+        if len(words) > 1 and words[1] not in _NO_TARGETS or _is_replaced(tokens, at):
             return _What.COMMAND, " ".join(words), used
     elif _is_program(low):
         words, used = _command_words(tokens, at)
         return _What.COMMAND, " ".join(words), used
     what, name = _plain_kind(text)
     return what, name, 1
+
+
+_TOOLS_AND_WORDS = frozenset("find cat make less ava task python node java ruby black".split())
+
+
+def _is_replaced(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether an ambiguous name is a program because another takes its place, as in `fd instead of find`."""
+    before = [token.low for token in tokens[max(at - 2, 0) : at]]
+    follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
+    return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
 
 
 _NO_FOLDERS = frozenset("this that same whole diesem diesen own root new home".split())
@@ -226,6 +293,8 @@ def _plain_kind(text: str) -> tuple[_What | None, str]:
     low = text.lower()
     if low in v.WORDS and low not in v.NOT_ALONE:
         return _What.CODE, text
+    if _ENV.fullmatch(text) or _HOST.fullmatch(text) and not _FILE.fullmatch(text):
+        return _What.COMMAND, text if "=" in text else f"* {text}"
     library = low.removesuffix(".js") if low.removesuffix(".js") in v.LIBRARIES else low
     if library in v.LIBRARIES:
         return _What.LIBRARY, library
@@ -477,6 +546,8 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
         if not base:
             base = [thing.text for thing in _named(rule, _tokens(rule)) if thing.what is _What.COMMAND][:1]
         words = [f"{base[0]} {flag}" for flag in flags] if base else []
+    if words:
+        words += [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
     if not words:
         return None
     if any(thing.what is _What.PATH and not thing.within for thing in bad) and all(
@@ -535,9 +606,15 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
             place = _folders([thing for thing in named if thing.what is _What.PATH and thing.within])
             languages = _languages(rule)
             calls = [word[:-2] for word in words if word.endswith("()")]
+            if not calls and not near:
+                more = [
+                    other for other in v.CONTENT_PHRASES if not other[3] and re.search(rf"(?<![\w-])(?:{other[0]})(?![\w-])", low)
+                ]
+                words = tuple(word for other in more for word in other[1] if not word.endswith("()"))
+                files = tuple(dict.fromkeys(name for other in more for name in other[2]))
             return Check(
                 CheckKind.CONTENT,
-                words=tuple(calls) or words,
+                words=(tuple(calls) or words)[:MAX_ENTRIES],
                 call=bool(calls),
                 files=(languages or files)[:MAX_ENTRIES],
                 paths=place,
@@ -551,43 +628,178 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
     return None
 
 
+_BRANCHES = r"main|master|develop|development|trunk|production|prod|staging|stable|live|release|dev|deploy|mainline"
+_BRANCH_NAME = rf"(?:(?:{_BRANCHES})(?:/\*?)?|(?:release|hotfix|feature)s?/[\w*.-]{{1,40}})(?![\w/.-]*\w)"
+_TO_BRANCH = (
+    r"\b(?:to|on|onto|into|in|against|at|auf|nach|auf dem|en|a|na|no|sur|vers|em|su|naar|op)\s(?:(?:the|den|dem|la|el|le|our|your|protected)\s){0,2}"
+    r"(?:origin[/ ])?[`'\"]?(?:origin/)?"
+)
 _BRANCH = re.compile(
-    r"\b(?P<verb>push|pushes|pushed|pushing|pushen|pushe|gepusht|commit|commits|committed|committing|committen|committe|commite|commiten|merge|merged|merging|mergen)\b"
-    r"(?P<between>[^.;]{0,40}?)\b(?:to|on|onto|into|auf|in|nach|against)\s{1,3}(?:the\s|den\s|dem\s|origin[/ ])?[`'\"]?(?:origin/)?"
-    r"(?P<branch>main|master|develop|dev|trunk|production|prod|release|staging|stable|live|deploy)\b",
+    rf"(?:{_TO_BRANCH}|\bprotected(?: branch(?:es)?)?(?: is| are)?:?\s|\b(?:push\w{{0,3}}|commit\w{{0,4}})\s(?:origin\s)?|\bbranch(?:es)?\s[`'\"]?)"
+    rf"(?P<name>{_BRANCH_NAME})(?P<more>(?:[`'\"]?\s?(?:,|/|\bor\b|\band\b|\boder\b|\bund\b|\bnoch\b|\bnor\b|\bto\b|\bauf\b)\s?(?:(?:or|and|to|auf|oder|und)\s)?[`'\"]?(?:{_BRANCH_NAME})){{0,6}})",
     re.IGNORECASE,
 )
-_BRANCH_FIRST = re.compile(
-    r"\b(?:to|on|onto|into|auf|in|nach)\s{1,3}(?:the\s|den\s|dem\s)?[`'\"]?(?P<branch>main|master|develop|dev|trunk|production|prod|release|staging|stable|live)[`'\"]?"
-    r"(?:\s|-)(?P<between>[^.;,]{0,40}?)\b(?P<verb>push\w{0,4}|gepusht|commit\w{0,5}|committet)\b",
+_BRANCH_BEFORE = re.compile(
+    rf"(?<![\w/.-])[`'\"]?(?P<name>{_BRANCH_NAME})(?P<more>(?:[`'\"]?\s?(?:,|/|\bor\b|\band\b|\boder\b|\bund\b)\s?[`'\"]?(?:{_BRANCH_NAME})){{0,6}})[`'\"]?"
+    r"(?:[ -]branch\b|\s(?:to\s)?(?:is|are|ist|sind)\s(?:protected|off[- ]limits|tabu|taboo|geschützt|gesperrt)|\s(?:to\s)?(?:directly\s|direct\s)?(?:or\s)?(?:commit|push|gepusht|pushen|committen))",
     re.IGNORECASE,
 )
-_BRANCH_AFTER = re.compile(
-    r"(?:direct\s)?(?P<verb>push|commit)(?:e?s)\s(?:to|on)\s[`'\"]?(?P<branch>main|master|develop|production|release)\b",
-    re.IGNORECASE,
+_BRANCH_VERBS: tuple[tuple[str, str], ...] = (
+    (r"commit(?!ted config)(?:s|ted|ting|ten|te|tet|ear)?|commite\w{0,2}|eincheck\w{0,3}|eingecheckt", "git commit"),
+    (r"(?:force[- ]?)?push(?:es|ed|ing|en|e|t)?|gepush[te]{1,2}", "git push"),
+    (r"merg(?:e|es|ed|ing|en)|gemergt|gemerged", "git merge"),
+    (r"rebas(?:e|es|ed|ing|en)", "git rebase"),
 )
 
 
 def _branch(rule: str) -> Check | None:
-    found = _BRANCH.search(rule) or _BRANCH_FIRST.search(rule) or _BRANCH_AFTER.search(rule)
-    if found is None:
+    """Compile "never commit on main" and "don't push to release/*": what must not change these branches."""
+    named = _BRANCH.search(rule) or _BRANCH_BEFORE.search(rule)
+    if named is None:
         return None
-    branches = [found["branch"].lower()]
-    for other in re.finditer(
-        r"(?:\b(?:or|and|oder|und|noch|/)\s?|/|,\s)[`'\"]?(main|master|develop|production|release|staging|trunk)\b",
-        rule[found.start() :],
-        re.IGNORECASE,
-    ):
-        branches.append(other[1].lower())
-    verb = found["verb"].lower()
-    words = [] if verb.startswith(("commit", "merg")) else [f"git push {branch}" for branch in branches]
-    if verb.startswith("commit"):
-        return Check(CheckKind.COMMAND, words=("git commit",), branch=_few(branches))
-    if verb.startswith("merg"):
-        return Check(CheckKind.COMMAND, words=("git merge",), branch=_few(branches))
-    if re.search(r"\bforce|--force|-f\b", rule, re.IGNORECASE):
-        words = [f"{word} --force" for word in words]
-    return Check(CheckKind.COMMAND, words=_few(words), branch=())
+    sentence = _sentence_around(rule, named.start(), named.end())
+    verbs = [
+        command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
+    ]
+    if not verbs:
+        if not re.search(r"\b(?:directly|protected|work|direkt|arbeiten)\b", sentence, re.IGNORECASE) or not re.search(
+            r"\bbranch|\bmain\b|\bmaster\b", sentence, re.IGNORECASE
+        ):
+            return None
+        verbs = ["git commit", "git push"]
+    if len(verbs) > 1 and "git merge" in verbs and re.search(r"\bpull request|\bprs?\b", sentence, re.IGNORECASE):
+        verbs.remove("git merge")  # "never push, merge a PR"
+    if re.search(r"\bforce|--force|(?<!\w)-f\b", sentence, re.IGNORECASE) and "git push" in verbs:
+        verbs = ["git push --force"]
+    names = [name.lower() for name in re.findall(_BRANCH_NAME, named["name"] + " " + named["more"], re.IGNORECASE)]
+    return Check(
+        CheckKind.COMMAND, words=_few(verbs), branch=_few([f"{name}*" if name.endswith("/") else name for name in names])
+    )
+
+
+def _sentence_around(rule: str, start: int, end: int) -> str:
+    """Return the sentence, and the one after it if it refers to the same branch with "there" or "it"."""
+    ends = [match.end() for match in re.finditer(r"[.;!](?=\s|$)|\s—\s", rule)] + [len(rule)]
+    last = next(position for position in ends if position >= end)
+    first = max((position for position in ends if position <= start), default=0)
+    following = next((position for position in ends if position > last), last)
+    if re.match(r"[^.;]{0,60}\b(?:there|it|them|dort|darauf)\b", rule[last:]):
+        last = following
+    return rule[first:last]
+
+
+_BRANCH_RULE = re.compile(
+    r"\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\bnam(?:e|ing) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
+    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed)\b",
+    re.IGNORECASE,
+)
+_BRANCH_PREFIX = re.compile(r"(?<![\w/.*<{-])([A-Za-z][A-Za-z\d_-]{1,20}/)(?!\w+/\w+\.\w)")
+_ONE_BRANCH = re.compile(
+    r"\b(?:only|stay|nur|always|ausschließlich)\b[^.;]{0,30}\b(?:on|auf|in)\s(?:(?:the|this|dem|der)\s){0,1}(?:branch\s)?[`'\"]?(?P<name>[A-Za-z][\w.-]{0,30}/[\w./-]{1,50}|(?<=branch )[\w.-]{2,50})",
+    re.IGNORECASE,
+)
+
+
+def _branch_names(rule: str) -> Check | None:
+    """Compile "branches are named feature/…" and "work only on branch feature/x"."""
+    if (found := _ONE_BRANCH.search(rule)) and re.search(r"\bbranch", rule, re.IGNORECASE):
+        return Check(CheckKind.BRANCH, words=(found["name"].rstrip("."),), access=Access.READ)
+    if not (found := _BRANCH_RULE.search(rule)) or re.search(r"\b(?:commit|push|merg)\w*", rule, re.IGNORECASE):
+        return None
+    sentence = _sentence_around(rule, found.start(), found.end())
+    before_not = re.split(r"\b(?:not|never|no|nicht|kein\w{0,2}|instead of|rather than|statt)\b", sentence, flags=re.IGNORECASE)
+    prefixes = [match[1] for match in _BRANCH_PREFIX.finditer(before_not[0]) if not _NOT_A_FILE.match(match[1] + "x")]
+    if not prefixes and (ticket := re.search(r"\b[A-Z]{2,8}-(?=\d|[NXn#<{])", before_not[0])):
+        starts = re.search(r"\b(?:start|begin|prefix|lead|anfang|beginn)", sentence, re.IGNORECASE)
+        return Check(CheckKind.BRANCH, words=(f"{ticket[0]}*" if starts else f"*{ticket[0]}*",))
+    return Check(CheckKind.BRANCH, words=_few([f"{prefix}*" for prefix in prefixes])) if prefixes else None
+
+
+# Places of new files
+
+_NEW_FILES = re.compile(
+    r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|live|anlegt|erstell\w{1,3}|store)\b",
+    re.IGNORECASE,
+)
+_ROOT_WORDS = re.compile(
+    r"\b(?:project|repo|repository|repo's|top|workspace|projekt)[- ]?(?:root|top level|wurzel)\b|\b(?:in|to|into|at|im|ins) (?:the |den |dem )?(?:root|top level|projektroot|wurzelverzeichnis|hauptverzeichnis|project root|repo root)\b",
+    re.IGNORECASE,
+)
+_TEST_FILES = ("*.test.*", "*.spec.*", "test_*.py", "*_test.py", "*_test.go", "*Test.java", "*_spec.rb", "*Test.kt", "*Test.php")
+_FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"(?:unit )?tests?(?: files?)?|testdateien|specs?", _TEST_FILES),
+    (r"(?:markdown|md)(?: files?|dateien)?|\*?\.md(?: files?)?|docs?|documentation|dokumentation", ("*.md",)),
+    (r"(?:shell )?scripts?|skripte?|\*?\.sh(?: files?)?", ("*.sh",)),
+    (r"(?:sql )?migrations?|\*?\.sql(?: files?)?", ("*.sql",)),
+    (r"stories|\*?\.stories\.\*", ("*.stories.*",)),
+    (r"stylesheets?|css(?: files?)?|\*?\.css", ("*.css", "*.scss")),
+    (r"images?|bilder|pngs?", ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp")),
+)
+
+
+def _placement(rule: str) -> Check | None:
+    """Compile rules about where new files go. The kind of the files and their place must both be named."""
+    if not _NEW_FILES.search(rule) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
+        return None
+    negated = _NEGATED.search(rule)
+    if _ROOT_WORDS.search(rule):
+        files = next(
+            (
+                files
+                for pattern, files in _FILE_KINDS
+                if re.search(rf"\bno (?:new |loose )?(?:{pattern})(?!\w)", rule, re.IGNORECASE)
+            ),
+            (),
+        )
+        named = files or re.search(
+            r"\b(?:files?|dateien|datei|anything|nothing|stuff|things?|nichts|scratch|clutter)\b", rule, re.IGNORECASE
+        )
+        return Check(CheckKind.PATH, paths=(".",), files=files, new=New.ONLY) if negated and named else None
+    tokens = _tokens(rule)
+    subject = next(
+        (
+            (files, match)
+            for pattern, files in _FILE_KINDS
+            if (
+                match := re.match(
+                    rf"(?:\W|\b(?:please|always|all|any|new|every|put|place|create|add|save|store|write|bitte|alle|neue|immer|lege|unit|integration|the|only|keep)\b){{0,8}}(?:{pattern})(?![\w/])",
+                    rule,
+                    re.IGNORECASE,
+                )
+            )
+        ),
+        None,
+    )
+    if subject is None:
+        return None
+    folders = [
+        thing.text
+        for thing in _named(rule, tokens)
+        if thing.what is _What.PATH and thing.text.endswith("/") and thing.at >= subject[1].end()
+        and re.search(r"\b(?:in|into|under|to|unter|nach|inside|below)\s(?:the\s|den\s|dem\s)?[`'\"]?$", rule[: thing.at + (rule[thing.at] in "`'\"")], re.IGNORECASE)
+    ]  # fmt: skip
+    until = negated.start() if negated else len(rule)
+    allowed = [folder for folder in folders if rule.index(folder) < until]
+    if allowed:
+        return Check(CheckKind.PATH, files=subject[0], unless=_few(allowed), new=New.ONLY)
+    return Check(CheckKind.PATH, paths=_few(folders), files=subject[0], new=New.ONLY) if folders else None
+
+
+_APPEND_ONLY = re.compile(
+    r"\bappend[- ]only\b|\b(?:existing|bestehende\w?|old|merged|applied|committed|already[- ]\w{3,10}|alte\w?|vorhandene\w?)\s(?:[\w/.-]{1,40}\s){0,2}?(?:files?|migrations?|dateien|migrationen|ones?|entries)\b",
+    re.IGNORECASE,
+)
+
+
+def _existing_only(rule: str) -> Check | None:
+    """Compile "db/migrations is append-only": existing files are not changed, new ones may be added."""
+    if not _APPEND_ONLY.search(rule) or not _CHANGES.search(rule) or not _NEGATED.search(rule):
+        return None
+    paths = [
+        thing.text for thing in _named(rule, _tokens(rule)) if thing.what is _What.PATH and "/" in thing.text.rstrip("/") + "/"
+    ]
+    folders = [path for path in paths if "/" in path and not re.search(r"\.\w{1,5}$", path)]
+    return Check(CheckKind.PATH, paths=_few(folders[:1]), new=New.EXCEPT) if folders else None
 
 
 # Required steps before a command
@@ -729,7 +941,7 @@ def _flag_required(rule: str) -> Check | None:
     if commit and (double or _SIGN.search(rule) or re.search(r"(?<![\w-])-S\b", rule)) and (double or not _NEGATED.search(rule)):
         return Check(CheckKind.COMMAND, words=("git commit",), unless=("-S",))
     named = _named(rule, _tokens(rule))
-    flags = [thing.text for thing in named if thing.what is _What.FLAG]
+    flags = [_with_value(rule, thing) for thing in named if thing.what is _What.FLAG]
     without = re.search(r"\b(?:without|ohne)\b", rule, re.IGNORECASE)
     if (
         not flags
@@ -740,6 +952,14 @@ def _flag_required(rule: str) -> Check | None:
     base = next((thing.text for thing in named if thing.what is _What.COMMAND), "") or _action(rule)
     words = [word for word in base.split() if not word.startswith("-")]
     return Check(CheckKind.COMMAND, words=(" ".join(words),), unless=_few(flags)) if words else None
+
+
+def _with_value(rule: str, flag: _Named) -> str:
+    """Return the flag with the value that the rule gives it, as in `--namespace shop-dev`. A plain word may be no value."""
+    after = re.match(
+        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|\d{{1,8}})(?![\w-])", rule[flag.at :]
+    )
+    return f"{flag.text} {after[1]}" if after else flag.text
 
 
 # Commit messages
@@ -762,11 +982,19 @@ _LENGTH = re.compile(
 )
 
 
+_CONTAINED = re.compile(
+    r"\b(?:trailers?|contain\w{0,2}|includ\w{1,3}|ends?|footer|enthalten|enden)\b[^`\"]{0,60}(?:`([^`]{3,100})`|\"([^\"]{3,100})\")",
+    re.IGNORECASE,
+)
+
+
 def _message(rule: str) -> Check | None:
     if not _MESSAGE.search(rule):
         return None
     if _NEGATED.search(rule) and (check := _forbidden_in_message(rule)):
         return check
+    if not _NEGATED.search(rule) and (found := _CONTAINED.search(rule)):
+        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=(found[1] or found[2]).strip())
     form = _form_of_message(rule)
     return Check(CheckKind.MESSAGE, form=form[0], example=form[1]) if form else None
 

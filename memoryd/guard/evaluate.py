@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memoryd.core.checks import Access, Check, CheckKind, Form
+from memoryd.core.checks import Access, Check, CheckKind, Form, New
 from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import code_words
 from memoryd.guard.shell import ShellCommand, parse_shell
@@ -54,7 +55,7 @@ NOTHING = Result(False)
 OBEYED = Result(True)
 
 
-_ON_COMMANDS = frozenset({CheckKind.COMMAND, CheckKind.COMPANION, CheckKind.MESSAGE})
+_ON_COMMANDS = frozenset({CheckKind.COMMAND, CheckKind.COMPANION, CheckKind.MESSAGE, CheckKind.BRANCH})
 
 
 def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: str = "") -> Result:
@@ -70,7 +71,7 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: s
         return NOTHING
     match check.kind:
         case CheckKind.COMMAND:
-            return _command(check, call, branch)
+            return _command(check, call, branch or _branch_after(before if check.branch else ()))
         case CheckKind.PATH:
             return _path(check, call)
         case CheckKind.CONTENT:
@@ -79,6 +80,8 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: s
             return _companion(check, call, before)
         case CheckKind.MESSAGE:
             return _message(check, call)
+        case CheckKind.BRANCH:
+            return _branch_names(check, call)
 
 
 def _violated(check: Check, what: str, form: str) -> Result | None:
@@ -135,14 +138,18 @@ _VERSIONED = re.compile(r"^(python|pip|node|ruby)[\d.]{1,6}$")
 
 def _command(check: Check, call: ToolCall, branch: str) -> Result:
     result = NOTHING
-    if check.branch and branch not in check.branch:
-        return result
     for command in commands_of(call):
+        if check.branch and command.program == "git":
+            branch = _switched_to(command) or branch
         if any(runs(command, wanted) for wanted in check.words):
-            if check.unless and any(_has_flag(command, flag) for flag in check.unless):
+            if check.branch and not _concerns(command, check.branch, branch):
+                continue
+            if any(_has_flag(command, entry) if entry.startswith("-") else runs(command, entry) for entry in check.unless):
                 result = OBEYED
                 continue
-            if violated := _violated(check, " ".join(command.words), _form_of(command.words)):
+            if violated := _violated(
+                check, " ".join(command.words or command.assigned), _form_of(command.words or command.assigned)
+            ):
                 return violated
         if check.instead and runs(command, check.instead):
             result = OBEYED
@@ -166,19 +173,123 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     `git -C web push -f origin` matches `git push --force`, `python3 -m pip install` matches `pip`, and `/usr/bin/npm ci` matches
     `npm`.
     """
-    words = _module(command.words)
     pattern = _split(wanted)
+    if pattern[:1] == ("*",) or "=" in pattern[0]:
+        return _mentions(command, pattern[-1])
+    words = _module(command.words)
     if not words or not pattern or _program(words[0]) != _program(pattern[0]):
         return False
     if not _HELP.isdisjoint(words[1:]) and _HELP.isdisjoint(pattern):
         return False
     arguments = _arguments(words)
+    if _program(words[0]) == "chmod":
+        arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
     if [word for word in arguments[: len(wanted_arguments)]] != wanted_arguments and not _holds(arguments, wanted_arguments):
         return False
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
     forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
     return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+
+
+# Programs whose arguments are text or are searched for, so that naming a host or a variable there is no use of it.
+_TEXTUAL = frozenset(
+    "echo printf grep egrep fgrep rg ag ack cat sed awk man which type cd ls find test [ head tail less jq".split()
+)
+
+
+def _mentions(command: ShellCommand, name: str) -> bool:
+    """Return whether a command gets a host or an assignment, in its arguments or its variables."""
+    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)")
+    if any(whole.search(word[:2_000]) for word in command.assigned):
+        return True
+    if command.program in _TEXTUAL or (
+        command.program == "git" and _arguments(command.words)[:1] in (["commit"], ["log"], ["grep"])
+    ):
+        return False
+    return any(whole.search(word[:2_000]) for word in command.words[1:] if " " not in word or "=" not in name)
+
+
+# Branches
+
+
+def _is_branch(name: str, patterns: Sequence[str]) -> bool:
+    from fnmatch import fnmatchcase
+
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+_ENDS = frozenset("--abort --quit --dry-run".split())
+
+
+def _concerns(command: ShellCommand, patterns: Sequence[str], current: str) -> bool:
+    """Return whether a command of git changes one of the branches: the current one or, for a push, its target."""
+    arguments = _arguments(command.words)
+    if arguments[:1] != ["push"]:
+        ends = not _ENDS.isdisjoint(command.words)  # ends a merge or rebase without changing the branch
+        return bool(current) and not ends and _is_branch(current, patterns)
+    if any(word in ("--all", "--mirror", "--branches") for word in command.words):
+        return True
+    targets = [word.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") for word in arguments[2:]]
+    if not targets and "--tags" in command.words:
+        return False
+    return any(_is_branch(current if target in ("HEAD", "@") else target, patterns) for target in targets or [current])
+
+
+def _created(command: ShellCommand) -> str:
+    """Return the name of the branch that a command of git creates, or ""."""
+    words, arguments = command.words, _arguments(command.words)
+    if arguments[:1] == ["branch"]:
+        if any(
+            re.match(r"-[dDrauv]|--(?:delete|list|remotes|all|merged|no-merged|contains|show|set|unset|edit|sort|format)", w)
+            for w in words[1:]
+        ):
+            return ""
+        moves = any(word in ("-m", "-M", "--move", "-c", "-C", "--copy") for word in words)
+        return arguments[-1] if moves and len(arguments) > 1 else (arguments[1] if len(arguments) > 1 else "")
+    flags = {
+        "checkout": ("-b", "-B", "--orphan"),
+        "switch": ("-c", "-C", "--create", "--force-create", "--orphan"),
+        "worktree": ("-b", "-B"),
+    }
+    wanted = flags.get(arguments[0] if arguments else "", ())
+    start = words.index(arguments[0]) if arguments else 0  # `git -C folder` is no flag of the subcommand
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if at > start and word in wanted), "")
+
+
+def _branch_after(lines: Sequence[str]) -> str:
+    """Return the branch that the session last switched to, or "" if it is unknown."""
+    names = [name for line in lines for command in _parsed(line) if command.program == "git" if (name := _switched_to(command))]
+    return names[-1] if names else ""
+
+
+_NAMES_FILE = re.compile(r"\.{1,2}$|(?:.*/)?[\w-]*\.[a-z]\w{0,5}$|[:~^]|HEAD|@")
+
+
+def _switched_to(command: ShellCommand) -> str:
+    """Return the branch that a command of git switches to, or "" if there is none or it is unknown."""
+    arguments = _arguments(command.words)
+    if arguments[:1] not in (["checkout"], ["switch"]):
+        return ""
+    if name := _created(command):
+        return name
+    if len(arguments) != 2 or "--" in command.words or "$" in arguments[1] or _NAMES_FILE.match(arguments[1]):
+        return ""
+    return arguments[1].removeprefix("origin/")
+
+
+def _branch_names(check: Check, call: ToolCall) -> Result:
+    result = NOTHING
+    for command in commands_of(call):
+        if command.program != "git":
+            continue
+        name = _created(command) or (_switched_to(command) if check.access is Access.READ else "")
+        if not name or "$" in name:
+            continue
+        if not _is_branch(name, check.words) and (violated := _violated(check, " ".join(command.words), _form_of(command.words))):
+            return violated
+        result = OBEYED
+    return result
 
 
 @lru_cache(maxsize=2_000)
@@ -234,6 +345,12 @@ def _arguments(words: Sequence[str]) -> list[str]:
 
 def _has_flag(command: ShellCommand, flag: str) -> bool:
     words = _module(command.words)
+    flag, _, value = flag.partition(" ")
+    if value:
+        return any(
+            word in (f"{flag}={value}", f"{flag}{value}") or word == flag and words[at + 1 : at + 2] == (value,)
+            for at, word in enumerate(words)
+        )
     subcommand = next(iter(_arguments(words)), "")
     program = _program(words[0])
     groups = (*_SAME_FLAGS.get((program, subcommand), ()), *_SAME_FLAGS.get((program, ""), ()))
@@ -268,8 +385,10 @@ EDITORS = frozenset(_EDITS)
 # Programs that change their file arguments, grouped by which ones they change: all, only the last, or only with a flag.
 _CHANGES_ALL = frozenset("rm rmdir unlink shred touch chmod chown truncate tee mkdir patch".split())
 _CHANGES_LAST = frozenset("cp install ln rsync".split())
-_CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
+_CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z\d]{0,8}i|--in-place")
 _IN_PLACE = frozenset("sed perl ruby gsed yq".split())
+_TEST_RUNNERS = frozenset("jest vitest".split())
+_UPDATES = frozenset("-u --update --updateSnapshot --update-snapshots".split())
 _FORMATTERS = frozenset("prettier black autopep8 eslint gofmt rustfmt".split())
 _OPENS_FILES = re.compile(r"""(?:open|read|readFile|readFileSync|Path|File)\s{0,4}\(\s{0,4}['"]([^'"]{1,200})['"]""")
 _SEARCHERS = frozenset("grep egrep fgrep rg ag ack sed awk".split())
@@ -277,29 +396,97 @@ _NAMES_ONLY = frozenset("ls stat echo printf test [ type which file du find git 
 
 
 def _path(check: Check, call: ToolCall) -> Result:
-    for target, place in _places(call, check.access):
-        within = place is not None and any(_is_within(place, path) for path in check.paths)
+    for target, place, created in _places(call, check.access):
+        if place is None or not _by_age(check.new, place, created, call):
+            continue
+        if any(_is_within(place, path) for path in check.unless):
+            continue
+        if check.files and not any(_matches(place, pattern) for pattern in check.files):
+            continue
+        within = not check.paths or any(_is_within(place, path) for path in check.paths)
         if within and (violated := _violated(check, target, place or target)):
             return violated
     return NOTHING
 
 
-def _places(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None]]:
-    """Return the paths that a call accesses, as written and relative to the project."""
+def _by_age(new: New, place: str, created: bool, call: ToolCall) -> bool:
+    """Return whether a check on new or existing files concerns this change. What can create a file is compared with the disk."""
+    if new is New.ANY:
+        return True
+    if posixpath.isabs(place) and new is New.ONLY:
+        return False  # outside the project
+    exists = not created or os.path.lexists(posixpath.join(call.root or call.cwd or "/", place))
+    return exists is (new is New.EXCEPT)
+
+
+def _places(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None, bool]]:
+    """Return the paths that a call accesses: as written, relative to the project, and whether the call may create it."""
     key = _EDITS.get(call.tool) or (_READS.get(call.tool) if access is Access.READ else None)
     path, line = call.input.get(key or ""), call.input.get("command")
     named = path if isinstance(path, str) else ""
-    return _places_of(named, line if call.tool == "Bash" and isinstance(line, str) else "", access, call.cwd, call.root)
+    return _places_of(
+        named, line if call.tool == "Bash" and isinstance(line, str) else "", access, call.cwd, call.root, call.tool == "Write"
+    )
 
 
 @lru_cache(maxsize=64)
-def _places_of(path: str, line: str, access: Access, cwd: str, root: str) -> Sequence[tuple[str, str | None]]:
-    targets = [path] if path else []
-    for command in _parsed(line) if line else ():
+def _places_of(path: str, line: str, access: Access, cwd: str, root: str, writes: bool) -> Sequence[tuple[str, str | None, bool]]:
+    targets = [(path, writes)] if path else []
+    commands = _parsed(line) if line else ()
+    for command in commands:
+        created = set(_created_by(command))
         for target in changed_by(command, reads=access is Access.READ):
-            targets.append(posixpath.join(command.folder or "", target) if command.folder is not None else target)
+            whole = posixpath.join(command.folder or "", target) if command.folder is not None else target
+            targets.append((whole, target in created))
+    targets += [(found, False) for found in _changed_by_search(commands)]
     call = ToolCall("", {}, cwd, root)
-    return [(target, _relative(target, call)) for target in targets]
+    return [(target, _relative(target, call), created) for target, created in targets]
+
+
+def _created_by(command: ShellCommand) -> Iterator[str]:
+    """Yield those of the changed files that the command may create."""
+    yield from command.writes
+    program, arguments = command.program, [word for word in command.words[1:] if not word.startswith("-")]
+    if program in ("touch", "tee"):
+        yield from arguments
+    elif program in ("mv", "cp", "install", "ln") or (program == "git" and arguments[:1] == ["mv"]):
+        yield from arguments[-1:]
+
+
+def _changed_by_search(commands: Sequence[ShellCommand]) -> Iterator[str]:
+    """Yield the files that `find` and `xargs` pass to a command that changes them, as the pattern that is searched for."""
+    changes = any(
+        command.program == "xargs"
+        and any(
+            _changes_arguments(inner)
+            for inner in commands
+            if inner.words and command.words[-len(inner.words) :] == inner.words and inner is not command
+        )
+        for command in commands
+    )
+    for command in commands:
+        if command.program == "git" and _arguments(command.words)[:1] == ["ls-files"] and changes:
+            yield from _joined_to(command, [word.strip("'") for word in _arguments(command.words)[1:]])
+        if command.program != "find":
+            continue
+        inside = [inner for inner in commands if inner.words and "{}" in inner.words and inner.program != "find"]
+        if not (changes or "-delete" in command.words or any(_changes_arguments(inner) for inner in inside)):
+            continue
+        words = command.words
+        end = next((at for at, word in enumerate(words) if at and word.startswith(("-", "(", "!"))), len(words))
+        names = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-name", "-iname")]
+        yield from _joined_to(
+            command, [posixpath.join(start, name) for start in words[1:end] or (".",) for name in names or [""]]
+        )
+
+
+def _joined_to(command: ShellCommand, paths: Sequence[str]) -> Iterator[str]:
+    return (posixpath.join(command.folder or "", path) for path in paths)
+
+
+def _changes_arguments(command: ShellCommand) -> bool:
+    """Return whether a command would change a file that is appended to its words."""
+    return "//file" in _changed_arguments(replace(command, words=(*command.words, "//file")))
 
 
 def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
@@ -308,6 +495,8 @@ def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
     if not command.words:
         return
     yield from _changed_arguments(command)
+    if not _TEST_RUNNERS.isdisjoint(command.words[:3]) and not _UPDATES.isdisjoint(command.words):
+        yield "__snapshots__/*.snap"
     if reads:
         yield from command.reads
         yield from _read_arguments(command)
@@ -362,6 +551,8 @@ def _is_within(place: str, path: str) -> bool:
     wanted = path.removeprefix("./").rstrip("/")
     if any(sign in wanted for sign in "*?"):
         return _matches(place, wanted)
+    if wanted in ("", "."):  # directly in the project's folder
+        return "/" not in place.strip("/")
     parts, parts_wanted = place.strip("/").split("/"), wanted.split("/")
     if path.endswith("/") or "/" in wanted:
         starts = [0] if not posixpath.isabs(place) else range(len(parts))
@@ -372,27 +563,28 @@ def _is_within(place: str, path: str) -> bool:
 def _matches(place: str, pattern: str) -> bool:
     from fnmatch import fnmatchcase
 
-    return fnmatchcase(place, pattern) or fnmatchcase(posixpath.basename(place), pattern)
+    return (
+        fnmatchcase(place, pattern) or fnmatchcase(posixpath.basename(place), pattern) or fnmatchcase(f"/{place}", f"*/{pattern}")
+    )
 
 
 # Content of edits
+
+
+def _is_place(exception: str) -> bool:
+    return "/" in exception or exception.startswith("*.")
 
 
 def _content(check: Check, call: ToolCall) -> Result:
     applies = False
     for path, new, old in _edited(call):
         place = _relative(path, call)
-        if place is None or (check.files and not any(_matches(place, pattern) for pattern in check.files)):
-            continue
-        if check.paths and not any(_is_within(place, wanted) for wanted in check.paths):
+        if place is None or not _covers(check, place):
             continue
         applies = True
-        for word in check.words:
-            if word not in new:  # much cheaper than counting, which keeps hundreds of checks fast
-                continue
-            added = _count(check, new, word, place) > _count(check, old, word, place)
-            if added and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
-                return violated
+        word = _added_word(check, new, old, place)
+        if word and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
+            return violated
     for command in commands_of(call) if check.imports else ():
         library = next((word for word in check.words if _installs(command, word)), "")
         if library and (violated := _violated(check, " ".join(command.words), f"install {library}")):
@@ -400,15 +592,36 @@ def _content(check: Check, call: ToolCall) -> Result:
     return OBEYED if applies else NOTHING
 
 
-_INSTALLERS = frozenset("npm pnpm yarn bun pip uv poetry pdm cargo gem composer".split())
+def _covers(check: Check, place: str) -> bool:
+    """Return whether a check on content concerns the file."""
+    if check.files and not any(_matches(place, pattern) for pattern in check.files):
+        return False
+    if check.paths and not any(_is_within(place, wanted) for wanted in check.paths):
+        return False
+    return not any(_is_within(place, path) for path in check.unless if _is_place(path))
+
+
+def _added_word(check: Check, new: str, old: str, place: str) -> str:
+    """Return the first word that the edit adds and no silencing covers, or ""."""
+    for word in check.unless:
+        if not _is_place(word):
+            new, old = new.replace(word, " "), old.replace(word, " ")
+    # searching for the word is much cheaper than counting it, which keeps hundreds of checks fast
+    found = (word for word in check.words if word in new and _count(check, new, word, place) > _count(check, old, word, place))
+    return next((word for word in found if _violated(check, word, f"{word} in {place}")), "")
+
+
+_INSTALLERS = frozenset("npm pnpm yarn bun pip uv poetry pdm cargo gem composer go".split())
 
 
 def _installs(command: ShellCommand, library: str) -> bool:
     words = _module(command.words)
     arguments = _arguments(words) if words and _program(words[0]) in _INSTALLERS else []
-    if arguments[:1] not in (["install"], ["i"], ["add"], ["require"]):
+    if arguments[:1] not in (["install"], ["i"], ["add"], ["require"], ["get"]):
         return False
-    return any(re.split(r"(?<=.)[@=<>~\[]", word)[0] == library for word in arguments[1:])
+    names = {library, f"{library}-es", f"@types/{library}"}
+    found = (re.split(r"(?<=.)[@=<>~\[]", word)[0] for word in arguments[1:])
+    return any((name.rpartition("/")[2] if words[0] == "go" else name) in names for name in found)
 
 
 def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
@@ -428,8 +641,9 @@ def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
 
 @lru_cache(maxsize=64)
 def _edited_by_shell(line: str) -> Sequence[tuple[str, str, str]]:
-    found = []
+    found: list[tuple[str, str, str]] = []
     for command in _parsed(line):
+        found += _edited_by_sed(command)
         for target in (*command.writes, *(changed_by(command) if command.program == "tee" else ())):
             text = command.here or (" ".join(command.words[1:]) if command.program in ("echo", "printf") else "")
             if text:
@@ -437,12 +651,32 @@ def _edited_by_shell(line: str) -> Sequence[tuple[str, str, str]]:
     return found
 
 
+_SUBSTITUTION = re.compile(r"\d{0,6}s([/|#,@!])(.{0,500}?)(?<!\\)\1(.{0,500}?)(?<!\\)\1", re.DOTALL)
+_INSERTION = re.compile(r"(?:\d{1,6}|\$|/[^/]{0,200}/)?\s?[iac]\\?\s?(.{1,1000})", re.DOTALL)
+
+
+def _edited_by_sed(command: ShellCommand) -> Iterator[tuple[str, str, str]]:
+    """Yield what `sed -i` or `perl -i` puts into its files."""
+    if command.program not in _IN_PLACE or not any(_CHANGES_IN_PLACE.match(word) for word in command.words[1:]):
+        return
+    arguments = [word for word in command.words[1:] if not word.startswith("-")]
+    if len(arguments) < 2:
+        return
+    if found := _SUBSTITUTION.match(arguments[0]):
+        old, new = found[2], found[3]
+    elif found := _INSERTION.match(arguments[0]):
+        old, new = "", found[1]
+    else:
+        return
+    yield from ((target, new, old) for target in arguments[1:])
+
+
 def _count(check: Check, text: str, word: str, path: str) -> int:
     """Count a word in the code of a text. Comments and strings are excluded unless the word belongs in them."""
     if not text:
         return 0
     if check.imports:
-        return _imports(text, word) if code_words("x", path) else 0  # prose may quote an import
+        return _imports(text, word, go=path.endswith(".go")) if code_words("x", path) else 0  # prose may quote an import
     code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path)
     if check.near:
         code = "\n".join(line for line in code.splitlines() if _names_one(line.lower(), check.near))
@@ -460,10 +694,13 @@ def _names_one(line: str, words: Sequence[str]) -> bool:
 _IMPORT = re.compile(r"\b(?:import|from|require|use|include|using)\b[^\n]{0,300}")
 
 
-def _imports(text: str, library: str) -> int:
-    """Count the lines that import a library."""
-    name = re.compile(rf"(?<![\w./@-]){re.escape(library)}(?![\w-])")
-    return sum(name.search(match[0]) is not None for match in _IMPORT.finditer(text))
+_GO_IMPORT = re.compile(r'^\s{0,20}(?:import\s)?(?:[\w.]{1,40}\s)?"[\w./-]{1,200}"\s{0,5}$', re.MULTILINE)
+
+
+def _imports(text: str, library: str, *, go: bool) -> int:
+    """Count the lines that import a library. In Go, the lines of an import block are paths in quotes."""
+    name = re.compile(rf"(?<![\w.{'' if go else '/@'}-]){re.escape(library)}(?:-es)?(?![\w-])")
+    return sum(name.search(match[0]) is not None for match in (_GO_IMPORT if go else _IMPORT).finditer(text))
 
 
 # Companions and messages
@@ -498,7 +735,7 @@ def _message(check: Check, call: ToolCall) -> Result:
     for command in commands_of(call):
         if not runs(command, "git commit"):
             continue
-        message = _message_of(command)
+        message = _message_of(command) or (_substituted(call) if "$" in command.words else "")
         if not message.strip():
             continue
         if not _has_form(check, message):
@@ -507,6 +744,11 @@ def _message(check: Check, call: ToolCall) -> Result:
                 return violated
         result = OBEYED
     return result
+
+
+def _substituted(call: ToolCall) -> str:
+    """Return the text of `-m "$(cat <<EOF …)"`."""
+    return next((command.here for command in commands_of(call) if command.program == "cat" and command.here), "")
 
 
 def _message_of(command: ShellCommand) -> str:
@@ -520,7 +762,14 @@ def _message_of(command: ShellCommand) -> str:
             parts.append(words[at + 1])
         elif re.fullmatch(r"-[a-ln-zA-Z]{0,4}m.{1,200}", word, re.DOTALL) and not word.startswith("--"):
             parts.append(re.sub(r"^-[a-ln-zA-Z]*m", "", word))
-    message = "\n\n".join(parts)
+    trailers = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "--trailer"]
+    trailers += [word.partition("=")[2] for word in words if word.startswith("--trailer=")]
+    from_input = words[-1] in ("-F", "--file") or any(
+        word in ("-F-", "--file=-") or word == "-" and words[at - 1] in ("-F", "--file") for at, word in enumerate(words)
+    )
+    if from_input:
+        return command.here
+    message = "\n\n".join([*parts, *trailers] if parts else [])
     if message == "$" or not parts and words[-1:] == ("-",):
         return command.here
     return command.here if message.startswith("$") else message
@@ -538,6 +787,8 @@ def _has_form(check: Check, message: str) -> bool:
             return first.lower().startswith(check.example.lower())
         case Form.LENGTH:
             return not check.example.isdigit() or len(first) <= int(check.example)
+        case Form.CONTAINS:
+            return check.example.lower() in low
         case Form.NO_EMOJI:
             return _EMOJI.search(message) is None
         case Form.TICKET:

@@ -76,6 +76,7 @@ class ShellCommand:
         writes: Files that its output is redirected to.
         reads: Files that its input is redirected from.
         here: The text of its here-document.
+        assigned: Variables assigned for it or by it, such as `CI=1`.
         folder: Folder in which it runs after any earlier `cd`. "" is the folder in which the line starts, None is unknown.
     """
 
@@ -84,6 +85,7 @@ class ShellCommand:
     reads: tuple[str, ...] = ()
     here: str = ""
     folder: str | None = ""
+    assigned: tuple[str, ...] = ()
 
     @property
     def program(self) -> str:
@@ -128,6 +130,9 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
             _add(walk, body if body is not None and alone else node, redirects)
             pending += [child for child in reversed(node.children) if not alone or body is None or child.id != body.id]
             pending += _inside(body) if body is not None and alone else []
+        elif node.type == "variable_assignment":  # outside a command, as in `export CI=1`
+            walk.found.append(ShellCommand((), folder=walk.folder, assigned=(_assigned(walk.source, node),)))
+            pending += reversed(node.children)
         elif node.type == "command":
             _add(walk, node, ())
             pending += _inside(node)
@@ -139,7 +144,18 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
 
 def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
     """Return the substitutions in a command's words."""
-    return [node for node in reversed(command.children) if node.children]
+    return [
+        part
+        for node in reversed(command.children)
+        for part in (reversed(node.children) if node.type == "variable_assignment" else [node])
+        if part.children
+    ]
+
+
+def _assigned(source: bytes, node: tree_sitter.Node) -> str:
+    value = node.child_by_field_name("value")
+    name = _text(source, node).partition("=")[0]
+    return f"{name}={_word(source, value) if value is not None else ''}"
 
 
 def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.Node]) -> None:
@@ -148,7 +164,8 @@ def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.No
     reads: list[str] = []
     here = ""
     own = [child for child in node.children if child.type.endswith("redirect")] if node.type == "command" else []
-    for redirect in (*redirects, *own):
+    inner = [part for one in (*redirects, *own) for part in one.children if part.type == "file_redirect"]  # cat <<EOF > file
+    for redirect in (*redirects, *own, *inner):
         if redirect.type == "heredoc_redirect":
             here += "".join(_text(walk.source, part) for part in redirect.children if part.type == "heredoc_body")
         elif redirect.type == "file_redirect":
@@ -156,7 +173,12 @@ def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.No
             sign = next((child.type for child in redirect.children if child.type in _WRITES or child.type == "<"), "")
             if target is not None and sign:
                 (reads if sign == "<" else writes).append(_word(walk.source, target))
-    command = ShellCommand(words, tuple(writes), tuple(reads), here, walk.folder)
+    assigned = (
+        tuple(_assigned(walk.source, child) for child in node.children if child.type == "variable_assignment")
+        if node.type == "command"
+        else ()
+    )
+    command = ShellCommand(words, tuple(writes), tuple(reads), here, walk.folder, assigned)
     walk.found += unwrap(command, walk.depth)
     if command.program == "cd":
         walk.folder = _moved(walk.folder, command.words[1:])
@@ -221,8 +243,10 @@ def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
         inner = _wrapped(words)
         if not inner:
             break
+        before = words[: len(words) - len(inner)]
+        assigned = (*found[-1].assigned, *(word for word in before if _ASSIGNMENT.match(word)))
         words = inner
-        found.append(replace(command, words=words))
+        found.append(replace(command, words=words, assigned=assigned))
     last = found[-1]
     program = last.program
     if depth < MAX_DEPTH:

@@ -8,7 +8,7 @@ FAMILIES: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
         "npm yarn pnpm bun",
-        "pip poetry pipenv conda uv pdm",
+        "pip poetry pipenv conda mamba uv pdm",
         "jest vitest mocha ava",
         "black autopep8 yapf",
         "docker podman",
@@ -97,6 +97,16 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Regular expressions of phrases that mean commands."""
 
+MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"\bdocker\b.{0,60}\b(?:delet|remov|prun)\w{1,3} (?:the |any )?volumes?", ("docker volume rm", "docker volume prune")),
+    (
+        r"\bdocker\b.{0,60}\b(?:delet|remov|prun)\w{1,3} (?:the |any )?images?",
+        ("docker rmi", "docker image rm", "docker image prune"),
+    ),
+    (r"\bdocker\b.{0,60}\b(?:delet|remov|prun)\w{1,3} (?:the |any )?containers?", ("docker rm", "docker container rm")),
+)
+"""Phrases that mean further commands in a rule that names commands of the same program."""
+
 _TS = "*.ts *.tsx *.mts *.cts *.vue *.svelte"
 _JS = "*.js *.jsx *.mjs *.cjs"
 LANGUAGES: Mapping[str, tuple[str, ...]] = {
@@ -166,6 +176,9 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"(?:mutable default (?:arguments?|values?))", ("=[]", "={}"), _PY, ()),
     (r"type[- :]?ignores?", ("type: ignore",), _PY, ()),
     (r"non-null assertions?", ("!.", "!;"), _TS_FILES, ()),
+    (r"eslint-?disables?(?: comments?| directives?)?", ("eslint-disable",), _JS_FILES, ()),
+    (r"hard-?cod\w{0,3} colou?rs?|(?:hex|literal) colou?rs?", (": #", ":#", " #", "rgb(", "rgba(", "hsl("), LANGUAGES["css"],
+     ("color", "background", "border", "fill", "stroke", "shadow")),
     (r"todos?[- ]?(?:comments?|kommentare?|markers?)", ("TODO",), CODE_FILES, ()),
     (r"select \*", ("SELECT *", "select *"), (*CODE_FILES,), ()),
 )  # fmt: skip
@@ -175,7 +188,7 @@ LIBRARIES = frozenset(
     "lodash moment axios jquery underscore request bluebird ramda rxjs redux mobx styled-components bootstrap tailwind express"
     " fastify koa mongoose sequelize typeorm chalk requests urllib3 httpx aiohttp pandas numpy flask django sqlalchemy celery"
     " attrs pydantic marshmallow simplejson ujson pytz arrow pickle unittest mock nose threading subprocess optparse argparse"
-    " logrus testify cobra gorm tokio async-std anyhow serde guava lombok log4j joda-time enzyme sinon chai dayjs date-fns luxon"
+    " logrus zap zerolog testify cobra gorm tokio async-std anyhow serde guava lombok log4j joda-time enzyme sinon chai dayjs date-fns luxon"
     " node-fetch got superagent uuid classnames emotion material-ui antd zustand immer joi yup zod pdb os.path dotenv boto".split()
 )
 

@@ -28,6 +28,32 @@ RULES: dict[str, dict[str, Any]] = {
     "Never commit without running make check.": {"kind": "companion", "words": ["git commit"], "first": ["make check"]},
     "We follow Conventional Commits for commit messages.": {"kind": "message", "form": "conventional"},
     "No Co-Authored-By lines in commits.": {"kind": "message", "words": ["co-authored-by"]},
+    "Don't push to master or hotfix/*": {"kind": "command", "words": ["git push"], "branch": ["master", "hotfix/*"]},
+    "Branch names start with feat/ or chore/": {"kind": "branch", "words": ["feat/*", "chore/*"]},
+    "Stay on branch topic/search.": {"kind": "branch", "words": ["topic/search"], "access": "read"},
+    "No new files in the repo root.": {"kind": "path", "paths": ["."], "new": "only"},
+    "New SQL migrations go into schema/changes/": {
+        "kind": "path",
+        "files": ["*.sql"],
+        "unless": ["schema/changes/"],
+        "new": "only",
+    },
+    "schema/changes/ is append-only, never edit old files.": {"kind": "path", "paths": ["schema/changes/"], "new": "except"},
+    "Never set STAGE=live.": {"kind": "command", "words": ["STAGE=live"]},
+    "Never connect to db1.corp.internal.": {"kind": "command", "words": ["* db1.corp.internal"]},
+    "no print() in lib/ except in lib/cli.py": {
+        "kind": "content",
+        "words": ["print"],
+        "call": True,
+        "files": ["*.py", "*.pyi"],
+        "paths": ["lib/"],
+        "unless": ["lib/cli.py"],
+    },
+    "不要使用 yarn，请用 pnpm。": {"kind": "command", "words": ["yarn"], "instead": "pnpm"},
+    "コミットする前に make lint を実行してください": {"kind": "companion", "words": ["git commit"], "first": ["make lint"]},
+    "Ne touche jamais à vendor/": {"kind": "path", "paths": ["vendor/"]},
+    "Nunca hagas push en main": {"kind": "command", "words": ["git push"], "branch": ["main"]},
+    "Не используй npm, только pnpm": {"kind": "command", "words": ["npm"], "instead": "pnpm"},
     "Never commit directly on main.": {"kind": "command", "words": ["git commit"], "branch": ["main"]},
 }
 
@@ -49,6 +75,12 @@ def test_a_rule_of_a_usual_form_compiles(rule: str) -> None:
         "I never had trouble with docker.",
         "Keep functions short and names plain.",
         "If the build fails, don't use sudo.",
+        "Keep main.py short, no business logic in main.",
+        "At the moment never mind the warnings.",
+        "Use feature branches.",
+        "回答要简洁，不要啰嗦。",
+        "変更の前に必ず方針を説明してください。",
+        "Escribe código claro, nunca adivines.",
         "x" * 700 + " never use npm",
     ],
 )
@@ -97,6 +129,49 @@ def test_a_rule_on_a_branch_counts_only_there() -> None:
     assert check is not None
     assert violates(check, "Bash", command="git commit -m x")
     assert not evaluate(check, ToolCall("Bash", {"command": "git commit -m x"}), branch="topic").violation
+
+
+@pytest.mark.parametrize(
+    ("command", "branch", "wrong"),
+    [
+        ("git push", "main", True),
+        ("git push", "topic", False),
+        ("git push origin topic:main", "topic", True),
+        ("git push origin main:topic", "main", False),
+        ("git push --mirror backup", "topic", True),
+        ("git checkout main && git push", "topic", True),
+        ("git switch -c topic && git push -u origin HEAD", "main", False),
+    ],
+)
+def test_a_push_counts_by_the_branch_that_it_changes(command: str, branch: str, wrong: bool) -> None:
+    check = compile_rule("Never push to main.")
+    assert check is not None
+    assert bool(evaluate(check, ToolCall("Bash", {"command": command}), branch=branch).violation) is wrong
+
+
+@pytest.mark.parametrize(
+    ("rule", "command", "wrong"),
+    [
+        ("Branches are named fix/…", "git checkout -b try", True),
+        ("Branches are named fix/…", "git -C web switch -c fix/a", False),
+        ("Branches are named fix/…", "git branch -d try", False),
+        ("Never set STAGE=live.", "export STAGE=live; ./run", True),
+        ("Never set STAGE=live.", "env STAGE=live ./run", True),
+        ("Never set STAGE=live.", "echo STAGE=live", False),
+        ("Never connect to db1.corp.internal.", "psql postgres://a@db1.corp.internal:5432/x", True),
+        ("Never connect to db1.corp.internal.", "psql -h db1.corp.internal.test", False),
+        ("Never connect to db1.corp.internal.", "grep -r db1.corp.internal docs", False),
+        ("Don't edit gen/", "find gen -name '*.py' | xargs sed -i s/a/b/", True),
+        ("Don't edit gen/", "find gen -name '*.py' | xargs grep a", False),
+        ("No new files in the repo root.", "echo x > a.txt", True),
+        ("No new files in the repo root.", "echo x > docs/a.txt", False),
+        ("No new files in the repo root.", "sed -i s/a/b/ a.txt", False),
+    ],
+)
+def test_a_call_is_judged_by_what_it_changes(rule: str, command: str, wrong: bool) -> None:
+    check = compile_rule(rule)
+    assert check is not None
+    assert violates(check, "Bash", command=command) is wrong
 
 
 def test_only_what_an_edit_adds_counts() -> None:

@@ -1,0 +1,137 @@
+"""Render the cue words of rules in other languages in English, so that one compiler reads them all.
+
+Only words that forbid, demand, or name an action or a branch are rendered. Commands, paths and code are the same in every language and
+stay as they are, so that a check still comes from the user's own words. Text in code quotes isn't changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+_PUNCTUATION = str.maketrans({"，": ", ", "、": ", ", "。": ". ", "；": "; ", "：": ": ", "（": " (", "）": ") ", "！": ". ", "「": '"', "」": '"', "『": '"', "』": '"', "　": " "})  # fmt: skip
+
+
+def _table(text: str) -> Mapping[str, str]:
+    rows = (line.partition(" = ") for line in text.strip().splitlines())
+    return {word.strip(): english.strip() for words, _, english in rows for word in words.split("|")}
+
+
+_EAST = _table(
+    """
+    不要|不能|不可以|不得|不许|不准|禁止使用|严禁|切勿|请勿|别|勿|千万别|不应|不用|避免|而不是|不再 = never
+    しないでください|しないで下さい|しないでね|しないで|しないこと|してはいけません|してはいけない|してはならない|してはだめ|してはダメ|するな = forbidden
+    ないでください|ないで下さい|ないでね|ないで|ないこと|てはいけません|てはいけない|てはならない|てはだめ|ちゃだめ|ちゃダメ = forbidden
+    使わない|使用しない|使用禁止|厳禁|禁止|不可|やめて|ダメ|だめ|NG = forbidden
+    하지 마세요|하지마세요|하지 마|하지마|하지 말 것|하지 말아|쓰지 마세요|쓰지 마|쓰지 말고|지 마세요|지 말 것|지 마|지 말고|금지 = forbidden
+    ではなく|じゃなくて|じゃなく|の代わりに|대신 = forbidden ,
+    一律|始终|总是|必须|务必|一定要|只能|只|仅|必ず|常に|のみ|だけ|항상|반드시|꼭 = always
+    使用|请用|改用|用|使って|使う|使い|利用|사용|쓰세요|써 = use
+    安装|インストール|설치 = install
+    推送|プッシュ|푸시 = push
+    提交信息|提交消息|提交说明|コミットメッセージ|커밋 메시지 = commit message
+    提交|コミット|커밋 = commit
+    合并|マージ|병합|머지 = merge
+    强制|強制|강제 = force
+    分支名|ブランチ名|브랜치 이름 = branch names
+    分支|ブランチ|브랜치 = branch
+    修改|编辑|改动|触碰|动|変更|編集|触ら|触れ|修正|수정|편집|변경|건드리 = edit
+    删除|削除|삭제 = delete
+    读取|查看|打开|読ま|開か|見|읽 = read
+    连接|接続|접속|연결 = connect
+    创建|新建|作成|생성 = create
+    根目录|ルートディレクトリ|プロジェクトのルート|ルート|루트 = project root
+    新文件|新しいファイル|新規ファイル|새 파일 = new files
+    自动生成|自動生成|자동 생성 = generated
+    导入|引入|インポート = import
+    运行|执行|跑|実行|流し|실행|돌리 = run
+    测试|テスト|테스트 = tests
+    类型检查|型チェック|타입 체크 = typecheck
+    代码|コード|코드 = code
+    文件夹|目录|フォルダ|ディレクトリ|폴더 = folder
+    直接|到|に|へ|에 = to
+    先|まず|먼저 = first
+    或|或者|和|也|及|と|や|または|및|또는|나 = or
+    """
+)
+_BEFORE_EAST = re.compile(r"([^,.;:\n]{1,60}?)\s?(?:之前|以前|前に|する前|전에)")
+_EAST_WORD = re.compile("|".join(map(re.escape, sorted(_EAST, key=len, reverse=True))))
+_EAST_SIGN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_OTHER_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}")
+
+# Words that are also English or German words are left out, unless the rule has one of the words that only this group has.
+_WEST = _table(
+    """
+    jamás|jamas|nunca|ninguna|ninguno|ningún|nada de|prohibido|prohibida|está prohibido|evita|jamais|proibido|interdit|interdite|ne pas|mai|vietato|non|nooit|niet|geen|никогда|нельзя|запрещено|не|nigdy|nie wolno|zabronione|asla|aldrig|inte|ikke = never
+    siempre|toujours|sempre|altijd|всегда|zawsze|alltid|her zaman = always
+    solo|sólo|solamente|únicamente|seulement|uniquement|só|somente|apenas|soltanto|alleen|только|tylko = only
+    usa|usar|uses|utiliza|utilizar|utilice|utilise|utilisez|utiliser|use|usem|usate|usare|gebruik|gebruiken|используй|используйте|использовать|używaj|uzywaj|używać|använd|brug|bruk|kullan = use
+    en lugar de|en vez de|au lieu de|em vez de|no lugar de|invece di|in plaats van|вместо|zamiast|i stället för|i stedet for = instead of
+    antes de|antes del|avant de|avant chaque|avant|prima di|voordat|перед|przed|innan|før = before
+    sin|sans|sem|senza|zonder|без|bez|utan|uden = without
+    rama|ramas|branche|ramo|ветку|ветка|ветке|gałąź = branch
+    haz commit|hagas commit|hacer commit|commitear|commitez|committez|commiter|faça commit|fazer commit|commitar|commite|fare commit|коммить|коммитить|commituj|commita = commit
+    haz push|hagas push|hacer push|pushear|poussez|pousser|faça push|fazer push|enviar|fare push|push-ez|пушить|пушь|pushuj|pusha|pushe = push
+    toques|tocar|toque|touchez|toucher|touche|toccare|mexa|mexer|aanraken|трогай|трогать|dotykaj|rör = touch
+    edites|editar|edite|modifiques|modificar|modifique|modifiez|modifier|modifie|modificare|altere|alterar|cambies|cambiar|wijzig|wijzigen|bewerk|изменяй|изменять|редактируй|edytuj|zmieniaj|ändra = edit
+    borres|borrar|elimines|eliminar|supprimez|supprimer|apague|apagar|cancellare|verwijder|удаляй|удалять|usuwaj = delete
+    leas|leer|abras|lisez|lire|ouvrir|leia|ler|abrir|leggere|lees|читай|читать|czytaj = read
+    ejecutes|ejecutar|ejecuta|corre|exécutez|exécuter|lance|lancer|lancez|execute|executar|rode|rodar|esegui|eseguire|voer|draai|запускай|запускать|запусти|uruchamiaj|kör = run
+    instales|instalar|installez|installer|instale|instalar|installare|устанавливай = install
+    crees|crear|crea|créez|créer|crie|criar|creare|maak|создавай|twórz = create
+    archivos nuevos|nuevos archivos|nouveaux fichiers|nouveau fichier|novos arquivos|arquivos novos|nuovi file|nieuwe bestanden = new files
+    raíz del proyecto|la raíz|racine du projet|la racine|raiz do projeto|a raiz|radice del progetto|hoofdmap = project root
+    mensajes de commit|messages de commit|mensagens de commit|messaggi di commit = commit messages
+    directamente|directement|diretamente|direttamente = directly
+    generado|generados|généré|générés|gerado|gerados|generato|generati = generated
+    carpeta|dossier|répertoire|pasta|cartella = folder
+    importes|importar|importez|importer|importe = import
+    en|dans|em|nella|nel|в|na = in
+    ni|ou|nem|o|né|ani|или|lub|of = or
+    y|et|e|и|och|og = and
+    """
+)
+_WEST_WORD = re.compile(
+    r"(?<![\w./-])(?:" + "|".join(map(re.escape, sorted(_WEST, key=len, reverse=True))) + r")(?![\w/-]|\.\w)", re.IGNORECASE
+)
+_WEST_ONLY = re.compile(
+    r"(?<![\w./-])(?:jam[aá]s|nunca|hagas|hacer|siempre|toujours|sempre|ne|pas|jamais|não|nem|usar|usa|uses|utilis\w{1,4}|antes de|antes del|avant|el|los|las|del|una|por favor"
+    r"|s'il|les|des|du|aux|para|com|não|faça|também|non|mai|gli|della|nel|prima di|nooit|niet|geen|altijd|het|een|aldrig|inte|ikke|nigdy|zawsze|nie wolno|asla|sin|sans|sem|prohibido|proibido|interdit)(?![\w/-])"
+    r"|[\u0400-\u04ff]{2}",
+    re.IGNORECASE,
+)
+_GERMAN_OR_ENGLISH = re.compile(
+    r"\b(?:the|don't|do not|never|always|is|are|and|with|before|der|die|das|nicht|kein\w{0,2}|immer|niemals|und|nie|bitte|vor|nur|für|mit)\b",
+    re.IGNORECASE,
+)
+_NOT_BEFORE_NAME = re.compile(r"(?<![\w./-])(?:no|não|nao)\s(?=[a-zà-ÿ]{3,12}\b)", re.IGNORECASE)
+_CODE = re.compile(r"`[^`\n]{1,120}`|\"[^\"\n]{1,120}\"")
+
+
+def in_english(rule: str) -> str:
+    """Return the rule with its cue words in English. A rule in English or German is returned as it is."""
+    if _EAST_SIGN.search(rule):
+        return _outside_code(rule.translate(_PUNCTUATION), _eastern)
+    if len(_WEST_ONLY.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):
+        return _outside_code(rule, _western)
+    return rule
+
+
+def _outside_code(rule: str, render: Callable[[str], str]) -> str:
+    out: list[str] = []
+    at = 0
+    for match in _CODE.finditer(rule):
+        out += [render(rule[at : match.start()]), match[0]]
+        at = match.end()
+    return "".join([*out, render(rule[at:])])
+
+
+def _eastern(text: str) -> str:
+    text = _BEFORE_EAST.sub(r" before \1, ", text)
+    text = _EAST_WORD.sub(lambda match: f" {_EAST[match[0]]} ", text)
+    return re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text))
+
+
+def _western(text: str) -> str:
+    text = _WEST_WORD.sub(lambda match: _WEST[match[0].lower()], text)
+    return _NOT_BEFORE_NAME.sub("never ", text)
