@@ -18,6 +18,7 @@ WELL_KNOWN = (
 )  # fmt: skip
 MAX_FACTS = 2_000
 MAX_DEPTH = 12
+MAX_TOML_LINE = 4_000  # a dotted key takes the square of its length to parse
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){0,3})(?![\w])")
 _CLAIM = re.compile(
     r"(?<![\w/.-])(?P<name>[A-Za-z@][\w@/+.-]{0,60}?)(?:\.js)?(?:\s+(?:version|v\.?))?[\s@:=]\s?v?"
@@ -48,7 +49,8 @@ def _values(name: str, text: str) -> Iterator[tuple[str, str]]:
     if name.endswith(".json"):
         yield from _flat(orjson.loads(text))
     elif name.endswith(".toml"):
-        yield from _flat(tomllib.loads(text))
+        if max(map(len, text.splitlines()), default=0) <= MAX_TOML_LINE:
+            yield from _flat(tomllib.loads(text))
     elif name in (".tool-versions", "rust-toolchain") or name.endswith("-version") or name == ".nvmrc":
         yield from _plain(name, text)
     elif name == "go.mod":

@@ -225,6 +225,12 @@ class Offers:
         rows = self._db.execute("SELECT event, prompt, tokens, shown FROM offer WHERE session = ? ORDER BY id", (session,))
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
+    def move_project(self, old: str, new: str) -> None:
+        """Reassign the offers of one project to another, so that open sessions can still answer them."""
+        self._db.execute("UPDATE OR IGNORE offered SET project = ? WHERE project = ?", (new, old))  # the new project's codes win
+        for table in ("offer", "settled"):
+            self._db.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (new, old))
+
     # Log lines whose statements are settled
 
     def settle_lines(self, lines: Iterable[str], statement: str) -> None:

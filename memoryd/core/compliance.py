@@ -150,6 +150,13 @@ class Compliance:
         )
         return [Violation(*(*row[:5], RuleOutcome(row[5]), *row[6:])) for row in rows]
 
+    def move_project(self, old: str, new: str) -> None:
+        """Reassign the records of one project to another."""
+        self.flush()
+        with self._db.transaction():
+            self._db.execute("UPDATE rule_count SET project = ? WHERE project = ?", (new, old))
+            self._db.execute("UPDATE rule_violation SET project = ? WHERE project = ?", (new, old))
+
     def forget(self, *memories: str) -> None:
         """Delete all records about forgotten memories."""
         self.flush()

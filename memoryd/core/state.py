@@ -491,10 +491,12 @@ class State:
 
     def move_project(self, old: str, new: str) -> None:
         """Reassign the sessions of one project to another, and delete the switch of the first project."""
+        self.compliance.move_project(old, new)
         with self._db.transaction():
             self._db.execute("UPDATE session SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE run SET project = ? WHERE project = ?", (new, old))
             self._db.execute("UPDATE handoff SET project = ? WHERE project = ?", (new, old))
+            self.offers.move_project(old, new)
             self.switches.move(old, new)
             self.trial.move_project(old, new)
 

@@ -162,7 +162,7 @@ def commands_of(call: ToolCall) -> Sequence[ShellCommand]:
     return _parsed(line) if call.tool == "Bash" and isinstance(line, str) else ()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=400)  # more lines than are kept of a session, which a companion check looks at again at each call
 def _parsed(line: str) -> tuple[ShellCommand, ...]:
     return tuple(parse_shell(line))
 

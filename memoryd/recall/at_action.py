@@ -35,6 +35,7 @@ MAX_LINKED = 5_000
 BUILT_AT_ONCE = 500  # smaller indexes are built synchronously, in about 20 ms
 CONTENT_CHARACTERS = 240
 KEPT_INDEXES = 16
+MAX_PARTS = 40  # of a path; all runs of folders are looked up, which are the square of them
 KEPT_SUBAGENTS = 200
 ERROR_CHARACTERS = 2_000
 SEARCHED = 8
@@ -236,7 +237,7 @@ def _raise(strength: dict[str, float], ids: Iterable[str], share: float) -> None
 def _file_links(links: _Links, relative: str, *, changing: bool, strength: dict[str, float]) -> None:
     path = relative.lower()
     name = path.rpartition("/")[2]
-    parts = PurePosixPath(path).parts
+    parts = PurePosixPath(path).parts[-MAX_PARTS:]
     tails = ["/".join(parts[at:]) for at in range(len(parts) - 1)]
     _raise(strength, {id for tail in (path, *tails) for id in links.files.get(tail, ())}, 1.0)
     if name not in _COMMON:

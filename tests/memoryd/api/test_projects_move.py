@@ -97,3 +97,25 @@ def test_what_cannot_be_moved_is_refused(desk: Desk) -> None:
         with pytest.raises(NotFoundError):
             desk.call("move_project", project=project, to=to)
     assert desk.contents(desk.project("shop")) == sorted(STATEMENTS)
+
+
+def test_the_ledger_of_its_rules_moves_along(desk: Desk) -> None:
+    source, target = desk.project("shop"), desk.project("mill")
+    rule = desk.call("remember", content="Never use npm here.", kind="rule")["id"]
+    payload = {"session_id": "s1", "cwd": str(desk.folders["shop"]), "transcript_path": "", "tool_name": "Bash"}
+    desk.api.hook("PreToolUse", {**payload, "tool_input": {"command": "npm ci"}, "tool_use_id": "c1"}, {})
+    desk.move()
+    assert [row["id"] for row in desk.call("guard_report", "mill")["rules"]] == [rule]
+    assert [one.project for one in desk.api._state.compliance.violations()] == [target]
+    assert source not in str(desk.api._state.compliance.counts())
+
+
+def test_a_session_that_is_open_can_still_answer_its_offers_after_the_move(desk: Desk) -> None:
+    state = desk.api._state
+    insert = "INSERT INTO offered (short, project, memory, session) VALUES (?, ?, ?, ?)"
+    source, target = desk.project("shop"), desk.project("mill")
+    for short, project in (("c1", source), ("c2", source), ("c2", target)):
+        state._db.execute(insert, (short, project, f"{short} of {project}", "s1"))
+    desk.move()
+    found = dict(state._db.execute("SELECT short, memory FROM offered WHERE project = ?", (target,)))
+    assert found == {"c1": f"c1 of {source}", "c2": f"c2 of {target}"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -159,3 +160,9 @@ def test_a_use_of_a_name_is_no_definition() -> None:
 @given(st.text(max_size=300), st.sampled_from(["package.json", "compose.yml", ".env.example", "go.mod", "a.toml", "Dockerfile"]))
 def test_any_text_of_a_configuration_file_can_be_read(text: str, path: str) -> None:
     assert all(isinstance(value, str) for value in values_of(path, text).values())
+
+
+def test_a_dotted_key_of_thousands_of_parts_is_not_parsed() -> None:
+    begun = time.thread_time()
+    assert values_of("pyproject.toml", "a." * 100_000 + "b = 1") == {}
+    assert time.thread_time() - begun < 1, "the parser takes the square of its length"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -197,3 +198,14 @@ def test_a_wrong_check_in_a_file_is_named(value: Any, field: str) -> None:
     with pytest.raises(InputError) as caught:
         check_from_dict(value)
     assert caught.value.message.startswith(f"{field}:")
+
+
+@pytest.mark.parametrize("seed", [")", "a|", "[x](", "\0", "||", "<<E\n"])
+def test_a_line_of_signs_that_are_no_shell_is_parsed_quickly(seed: str) -> None:
+    begun = time.thread_time()
+    parse_shell((seed * 20_000)[:20_000])
+    assert time.thread_time() - begun < 1, "over two seconds when all of it was parsed"
+
+
+def test_a_nul_hides_no_command() -> None:
+    assert [command.words for command in parse_shell("np\0m ci")] == [("npm", "ci")]
