@@ -117,5 +117,6 @@ def test_a_session_that_is_open_can_still_answer_its_offers_after_the_move(desk:
     for short, project in (("c1", source), ("c2", source), ("c2", target)):
         state._db.execute(insert, (short, project, f"{short} of {project}", "s1"))
     desk.move()
-    found = dict(state._db.execute("SELECT short, memory FROM offered WHERE project = ?", (target,)))
+    rows = state._db.execute("SELECT short, memory FROM offered WHERE project = ?", (target,))
+    found = {str(row[0]): str(row[1]) for row in rows}
     assert found == {"c1": f"c1 of {source}", "c2": f"c2 of {target}"}
