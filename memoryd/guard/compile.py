@@ -18,7 +18,7 @@ from memoryd.guard.gloss import in_english
 MAX_RULE = 600  # characters; a longer text is a document rather than a rule
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
 _TOKEN = re.compile(
-    r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|([^\s`\"(),;:!?—]+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
+    r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|((?:[^\s`\"(),;:!?—]|(?<=\w):(?=[\w/]))+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
 )
 _SENTENCE_END = re.compile(r"[.!?]+$")
 
@@ -95,6 +95,8 @@ def _with_exceptions(check: Check, rule: str, granted: str) -> Check:
     """Add what the rule grants: other places, longer names, commands and flags, as in "no unittest (unittest.mock is ok)"."""
     if check.kind is CheckKind.CONTENT and (only := [path for path in check.paths if _is_only_place(rule, path)]):
         check = replace(check, paths=tuple(path for path in check.paths if path not in only), unless=_few([*check.unless, *only]))
+    if check.kind is CheckKind.CONTENT and (outside := re.search(r"\b(?:outside|außerhalb)\b.{1,60}", rule, re.IGNORECASE)):
+        granted += f" in {outside[0].split(maxsplit=1)[-1].removeprefix('of ').removeprefix('von ')}"
     if not granted:
         return check
     named = _named(granted, _tokens(granted))
@@ -148,7 +150,7 @@ _EXCEPTION = re.compile(
 # Words
 
 _FORBID = frozenset(
-    "never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
+    "isn't aren't never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
     " off-limits read-only readonly taboo tabu nie niemals kein keine keinen keinem keiner keinerlei nicht nichts nirgends verboten"
     " untersagt vermeide vermeiden ohne finger hände unangetastet unberührt schreibgeschützt unverändert untouched alone nobody"
     " niemand nothing generated jamais nunca nada não nao pas sin sans jamás aucun ninguna ninguno statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
@@ -156,7 +158,7 @@ _FORBID = frozenset(
 _FORBID_PHRASES = re.compile(
     r"instead of|rather than|hands off|keep (?:out|away|off)|stay (?:out|away|off)|leave (?=.{1,60}\b(?:alone|untouched|as)\b)|off limits|in place of"
     r"|finger weg|hände weg|auf keinen fall|unter keinen umständen|in ruhe|out of bounds|do not|must not|should not|may not|(?:is|are) not|nicht mehr"
-    r"|anstelle von|get rid of|moved? (?:away )?from|refrain from|get(?:ting)? near|ban(?:ned)? on",
+    r"|anstelle von|get rid of|moved? (?:away )?from|refrain from|get(?:ting)? near|off the table|out of (?:it|this|here)|ban(?:ned)? on",
     re.IGNORECASE,
 )
 _WANT = frozenset(
@@ -193,7 +195,7 @@ def _tokens(rule: str) -> list[_Token]:
 
 _FILE = re.compile(
     r"(?:[\w@.*~-]{0,60}/)+[\w@.*-]{0,60}|\.[a-zA-Z][\w.-]{1,40}"
-    r"|[\w*-]{1,60}(?:\.[\w-]{1,20}){0,3}\.(?:lock|json|ya?ml|toml|md|txt|ts|tsx|js|jsx|mjs|py|go|rs|java|sql|env|cfg|ini|csv|xml|html|css|scss|sh|proto|pb|snap|key|pem|php|rb|kt|swift|tf|gradle|mod|sum|conf)"
+    r"|[\w*-]{1,60}(?:\.[\w-]{1,20}){0,3}\.(?:lock|json|ya?ml|toml|md|txt|ts|tsx|js|jsx|mjs|py|go|rs|java|sql|env|cfg|ini|csv|xml|html|css|scss|sh|proto|pb|snap|key|pem|php|rb|kt|swift|tf|graphql|gql|prisma|ipynb|dart|vue|svelte|cs|cpp|lockb|svg|png|pdf|tfvars|tfstate|gradle|mod|sum|conf)"
     r"|(?:Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
 )
 _NOT_A_FILE = re.compile(
@@ -212,7 +214,7 @@ _FOLDER_WORD = re.compile(r"(?:folder|directory|dir|ordner|verzeichnis|tree|pack
 _STOP_WORDS = frozenset(
     "before after in for here ever to at on without when unless and or again vor nach hier ever anywhere anymore please directly on"
     " instead of vor bei im beim mit für und oder nie nicht niemals lassen laufen ausführen the a an any every each die der das den by is"
-    " are as commands command must never not only".split()
+    " always only immer nur stets are as commands command must never not only".split()
 )
 
 
@@ -264,11 +266,18 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
             return _What.COMMAND, " ".join(words), used
     elif _is_program(low):
         words, used = _command_words(tokens, at)
+        if len(words) == 1 and at + used < len(tokens) and tokens[at + used].low in _ABOUT_PROGRAM:
+            return None, "", used
         return _What.COMMAND, " ".join(words), used
     what, name = _plain_kind(text)
     return what, name, 1
 
 
+# Nouns that make a program's name an adjective: "npm scripts" are no call of npm.
+_ABOUT_PROGRAM = frozenset(
+    "rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
+    " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
+)
 _TOOLS_AND_WORDS = frozenset("find cat make less ava task python node java ruby black".split())
 
 
@@ -276,6 +285,7 @@ def _is_replaced(tokens: Sequence[_Token], at: int) -> bool:
     """Return whether an ambiguous name is a program because another takes its place, as in `fd instead of find`."""
     before = [token.low for token in tokens[max(at - 2, 0) : at]]
     follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
+    follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
     return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
 
 
@@ -408,13 +418,28 @@ def _cues(rule: str, tokens: Sequence[_Token]) -> list[_Cue]:
 _POINTS_BACK = re.compile(r"\b(?:it|them|that|these|those|there|es|sie|das|davon|dort|daran|darin|ihn)\b", re.IGNORECASE)
 
 
+_BY_HAND = re.compile(r"\b(?:edit|touch|modif|chang|hand|manual|bearbeit|änder|anfass)\w*", re.IGNORECASE)
+_IS_GENERATED = re.compile(
+    r"\b(?:generated|regenerated|generiert\w?|codegen|written by|auto[- ]?gen\w*|comes? from|built by|erzeugt)\b", re.IGNORECASE
+)
+
+
 def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], cue: _Cue, reached: Sequence[_Named]) -> None:
     """Forbid objects before the cue, as in "npm is forbidden", "legacy/ nicht anfassen" and "dist/ is generated, don't edit it"."""
     last = max((other.at for other in earlier if other.clause == cue.clause and other.sense is _Sense.FORBID), default=-1)
     before = [thing for thing in named if thing.at < cue.at and thing.clause == cue.clause]
     if not before and _POINTS_BACK.search(rule[cue.at :]):
         before = [thing for thing in named if thing.at < cue.at and thing.sense is None and thing.clause == cue.clause - 1]
+    if not before and not reached and _BY_HAND.search(rule[cue.at :]) and _IS_GENERATED.search(rule[: cue.at]):
+        before = [thing for thing in named if thing.at < cue.at and thing.what is _What.PATH and thing.clause >= cue.clause - 1]
+    contrast = re.match(
+        r"(?:not|never|rather than|instead of)\s(?!allowed|permitted|ok\b|okay|acceptable|an option|wanted|welcome|to be|be\b)\w",
+        rule[cue.at :],
+        re.IGNORECASE,
+    )
     for thing in before:
+        if contrast and thing.sense is _Sense.WANT:
+            continue  # "use ruff, not the other one"
         if thing.at > last:
             thing.sense = _Sense.FORBID
     if before and not any(thing.clause == cue.clause for thing in reached):
@@ -543,6 +568,8 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
         ]
     if flags:
         base = words[:1] or [base for base in [_action(rule)] if base]
+        if not base and (owners := [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]):
+            return Check(CheckKind.COMMAND, words=_few(owners))
         if not base:
             base = [thing.text for thing in _named(rule, _tokens(rule)) if thing.what is _What.COMMAND][:1]
         words = [f"{base[0]} {flag}" for flag in flags] if base else []
@@ -572,6 +599,17 @@ _CHANGES = re.compile(
 )
 
 
+_ONLY_NEW = re.compile(
+    r"\b(?:new|neue\w?|creat\w{1,4}|add|adding|put|place|anlegen|ablegen|erstellen|hinzufügen)\b(?!\s(?:it|them)\b)",
+    re.IGNORECASE,
+)
+_EXISTING = re.compile(
+    r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|delet\w+|remov\w+|overwrit\w+|updat\w+|alter\w*|generated|read-only|off[- ]limits|hands off|frozen|alone|anything"
+    r"|untouched|keep|stay|finger|hände|anfassen|ändern|bearbeiten|löschen|tabu|generiert|schreib\w*|writ\w+|append)\b",
+    re.IGNORECASE,
+)
+
+
 def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: str) -> Check | None:
     paths = [thing.text for thing in bad if thing.what is _What.PATH]
     if not paths:
@@ -583,6 +621,10 @@ def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: s
         r"\b(?:touch|edit|chang|modif|anfassen|ändern)", rule, re.IGNORECASE
     ):
         return Check(CheckKind.COMMAND, words=_few([f"git add {path}" for path in paths]))
+    if re.search(r"\b(?:outside|außerhalb)\b", rule, re.IGNORECASE):  # "nothing outside src/"; scratch files stay possible
+        return Check(CheckKind.PATH, paths=("*",), unless=_few([*paths, "/tmp/"]))  # noqa: S108
+    if _ONLY_NEW.search(rule) and not _EXISTING.search(rule):
+        return Check(CheckKind.PATH, paths=_few(paths), new=New.ONLY)
     only_reads = re.search(r"\bread[- ]only\b", rule, re.IGNORECASE)
     return Check(CheckKind.PATH, paths=_few(paths), access=Access.READ if reads and not only_reads else Access.WRITE)
 
@@ -593,9 +635,17 @@ def _only_one_of_family(rule: str, wanted: Sequence[_Named]) -> Check | None:
     for name in names:
         family = next((family for family in v.FAMILIES if name in family), None)
         if family is not None and not re.search(r"\b(?:before|after|vor|nach|run|when|wenn)\b", rule, re.IGNORECASE):
-            others = sorted(family - set(names))
+            others = sorted(family - {thing.text.split()[0] for thing in wanted})
+            if not others:
+                continue
             return Check(CheckKind.COMMAND, words=tuple(others), instead=name)
     return None
+
+
+_PARTIAL = re.compile(
+    r"\b(?:shared|pushed|published|public|other people's|others'?|someone|merged|released|existing|old|veröffentlicht\w*|gepusht\w{1,2}|fremde\w?|geteilte\w?)\b",
+    re.IGNORECASE,
+)
 
 
 def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
@@ -622,6 +672,8 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
             )
     if any(thing.what in (_What.COMMAND, _What.FLAG) and thing.text.startswith(("git ", "-")) for thing in named):
         return None
+    if _PARTIAL.search(rule):
+        return None  # "never amend pushed commits": a call doesn't show which ones it concerns
     for pattern, commands in v.PHRASES:
         if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
             return Check(CheckKind.COMMAND, words=commands)
@@ -718,7 +770,7 @@ def _branch_names(rule: str) -> Check | None:
 # Places of new files
 
 _NEW_FILES = re.compile(
-    r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|live|anlegt|erstell\w{1,3}|store)\b",
+    r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|live|only in|only under|nur in|nur unter|anlegt|erstell\w{1,3}|store)\b",
     re.IGNORECASE,
 )
 _ROOT_WORDS = re.compile(
@@ -771,11 +823,11 @@ def _placement(rule: str) -> Check | None:
         None,
     )
     if subject is None:
-        return None
+        return _no_new_files(rule, tokens) if negated else None
     folders = [
         thing.text
         for thing in _named(rule, tokens)
-        if thing.what is _What.PATH and thing.text.endswith("/") and thing.at >= subject[1].end()
+        if thing.what is _What.PATH and "/" in thing.text and not re.search(r"[*]|\.\w{1,5}$", thing.text) and thing.at >= subject[1].end()
         and re.search(r"\b(?:in|into|under|to|unter|nach|inside|below)\s(?:the\s|den\s|dem\s)?[`'\"]?$", rule[: thing.at + (rule[thing.at] in "`'\"")], re.IGNORECASE)
     ]  # fmt: skip
     until = negated.start() if negated else len(rule)
@@ -783,6 +835,27 @@ def _placement(rule: str) -> Check | None:
     if allowed:
         return Check(CheckKind.PATH, files=subject[0], unless=_few(allowed), new=New.ONLY)
     return Check(CheckKind.PATH, paths=_few(folders), files=subject[0], new=New.ONLY) if folders else None
+
+
+_FORBIDDEN_FILES = re.compile(
+    r"\b(?:no|never|don't|do not|not|avoid|kein\w{0,2}|nie|niemals)\b[^.;]{0,20}?\b(?:(?:creat|add|generat|writ|put|plac|anleg|erstell)\w{0,4}|new|neue\w?)\s(?:any |a |new |additional |extra |neue )*"
+    r"(?:(?P<kind>markdown|\*?\.?md|readme|documentation|doc|summary \.md)\s?-?)?(?:files?|dateien|datei|readmes?)\b",
+    re.IGNORECASE,
+)
+
+
+def _no_new_files(rule: str, tokens: Sequence[_Token]) -> Check | None:
+    """Compile "no new files in src/old/" and "never create markdown files"."""
+    if not (found := _FORBIDDEN_FILES.search(rule)):
+        return None
+    folders = [
+        thing.text for thing in _named(rule, tokens) if thing.what is _What.PATH and thing.within and thing.at > found.start()
+    ]
+    kind = (found["kind"] or "").lower()
+    files = ("README*",) if kind == "readme" or "readme" in found[0].lower() else ("*.md",) if kind else ()
+    if not folders and not files:
+        return None
+    return Check(CheckKind.PATH, paths=_few(folders) or ("*",), files=files, new=New.ONLY)
 
 
 _APPEND_ONLY = re.compile(
@@ -922,7 +995,7 @@ _SIGN_OFF = re.compile(r"\bsign(?:ed|ing)?[- ]?off\b|\bdco\b", re.IGNORECASE)
 _ALWAYS = re.compile(
     r"\b(?:always|every|each|all|must|immer|jede\w*|alle|only|nur|needs?|require[sd]?|have to|stets|muss|müssen)\b", re.IGNORECASE
 )
-_NEGATED = re.compile(r"\b(?:never|don't|do not|no|nie|niemals|kein\w*|nicht|not|stop|avoid)\b", re.IGNORECASE)
+_NEGATED = re.compile(r"\b(?:never|don't|do not|no|nie|niemals|kein\w*|nicht|not|stop|avoid|forbidden)\b", re.IGNORECASE)
 
 
 def _flag_required(rule: str) -> Check | None:
@@ -942,6 +1015,7 @@ def _flag_required(rule: str) -> Check | None:
         return Check(CheckKind.COMMAND, words=("git commit",), unless=("-S",))
     named = _named(rule, _tokens(rule))
     flags = [_with_value(rule, thing) for thing in named if thing.what is _What.FLAG]
+    flags += [thing.text for thing in named if "=" in thing.text and _ENV.fullmatch(thing.text)]
     without = re.search(r"\b(?:without|ohne)\b", rule, re.IGNORECASE)
     if (
         not flags
@@ -949,7 +1023,8 @@ def _flag_required(rule: str) -> Check | None:
         or not (_ALWAYS.search(rule) or without or re.search(r"\buse\b|\bwith\b|\bmit\b|\bpass\b", rule, re.IGNORECASE))
     ):
         return None
-    base = next((thing.text for thing in named if thing.what is _What.COMMAND), "") or _action(rule)
+    commands = [thing.text for thing in named if thing.what is _What.COMMAND and "=" not in thing.text]
+    base = next(iter(commands), "") or _action(rule)
     words = [word for word in base.split() if not word.startswith("-")]
     return Check(CheckKind.COMMAND, words=(" ".join(words),), unless=_few(flags)) if words else None
 
@@ -957,7 +1032,8 @@ def _flag_required(rule: str) -> Check | None:
 def _with_value(rule: str, flag: _Named) -> str:
     """Return the flag with the value that the rule gives it, as in `--namespace shop-dev`. A plain word may be no value."""
     after = re.match(
-        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|\d{{1,8}})(?![\w-])", rule[flag.at :]
+        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
+        rule[flag.at :],
     )
     return f"{flag.text} {after[1]}" if after else flag.text
 
@@ -966,7 +1042,7 @@ def _with_value(rule: str, flag: _Named) -> str:
 
 _MESSAGE = re.compile(
     r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|nachrichten?|botschaften?|texte?|betreffs?)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket|begin|start)\b)"
-    r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:co-?authored|attribution|trailer|mention|emoji))"
+    r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:co-?authored|attribution|trailer|mention|emoji))|\bmention\w{0,3}\b.{0,60}\bcommits?\b"
     r"|(?:co-?authored-?by|attribution|trailers?|emojis?)\b.{0,80}\bcommits?\b|\bsubject lines?\b",
     re.IGNORECASE,
 )  # fmt: skip

@@ -120,6 +120,8 @@ _SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("rm", ""): (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"})),
     ("chmod", ""): (frozenset({"--recursive", "-R"}),),
     ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
+    ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
+    ("curl", ""): (frozenset({"--insecure", "-k"}), frozenset({"--fail", "-f"}), frozenset({"--silent", "-s"})),
     ("docker", "system"): (frozenset({"--all", "-a"}), frozenset({"--force", "-f"})),
 }  # fmt: skip
 _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
@@ -144,7 +146,7 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if any(runs(command, wanted) for wanted in check.words):
             if check.branch and not _concerns(command, check.branch, branch):
                 continue
-            if any(_has_flag(command, entry) if entry.startswith("-") else runs(command, entry) for entry in check.unless):
+            if any(_is_made_right(command, entry, call) for entry in check.unless):
                 result = OBEYED
                 continue
             if violated := _violated(
@@ -154,6 +156,15 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if check.instead and runs(command, check.instead):
             result = OBEYED
     return result
+
+
+def _is_made_right(command: ShellCommand, entry: str, call: ToolCall) -> bool:
+    """Return whether a flag, command or variable that the check accepts is there. A variable may be exported before."""
+    if entry.startswith("-"):
+        return _has_flag(command, entry)
+    if "=" in entry:
+        return any(runs(other, entry) for other in commands_of(call))
+    return runs(command, entry)
 
 
 def commands_of(call: ToolCall) -> Sequence[ShellCommand]:

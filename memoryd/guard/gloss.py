@@ -49,12 +49,15 @@ _EAST = _table(
     类型检查|型チェック|타입 체크 = typecheck
     代码|コード|코드 = code
     文件夹|目录|フォルダ|ディレクトリ|폴더 = folder
-    直接|到|に|へ|에 = to
+    直接|직접 = directly
+    到|に|へ|에 = to
+    放|置い|置か|置く = put
+    作ら = create
     先|まず|먼저 = first
     或|或者|和|也|及|と|や|または|및|또는|나 = or
     """
 )
-_BEFORE_EAST = re.compile(r"([^,.;:\n]{1,60}?)\s?(?:之前|以前|前に|する前|전에)")
+_BEFORE_EAST = re.compile(r"([^,.;:\n]{1,60}?)\s?(?:之前|以前|前に|する前|전에|前(?=[必要先都务应，, ]))")
 _EAST_WORD = re.compile("|".join(map(re.escape, sorted(_EAST, key=len, reverse=True))))
 _EAST_SIGN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}")
@@ -84,6 +87,8 @@ _WEST = _table(
     mensajes de commit|messages de commit|mensagens de commit|messaggi di commit = commit messages
     directamente|directement|diretamente|direttamente = directly
     generado|generados|généré|générés|gerado|gerados|generato|generati = generated
+    archivos|ficheros|fichiers|arquivos|bestanden = files
+    poner|pongas|mettre|mettez|colocar|coloque = put
     carpeta|dossier|répertoire|pasta|cartella = folder
     importes|importar|importez|importer|importe = import
     en|dans|em|nella|nel|в|na = in

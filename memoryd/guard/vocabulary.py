@@ -93,9 +93,31 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"stash(?:es|ing|en)?", ("git stash",)),
     (r"cherry-?pick(?:s|ing)?", ("git cherry-pick",)),
     (r"git add (?:-A|\.|--all)|(?:stage|add) (?:everything|all files)", ("git add -A", "git add .")),
+    (
+        r"install\w{0,3} (?:\w{1,20} ){0,2}globally|globally install\w{0,3}|global (?:npm )?(?:installs?|packages)",
+        ("npm install -g", "npm i -g", "npm install --global", "pnpm add -g", "yarn global", "bun add -g"),
+    ),
     (r"delete (?:remote )?branches", ("git branch -D", "git branch -d", "git push --delete")),
 )
 """Regular expressions of phrases that mean commands."""
+
+FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
+    "--no-verify": ("git commit --no-verify", "git push --no-verify"),
+    "--amend": ("git commit --amend",),
+    "--hard": ("git reset --hard",),
+    "--force-with-lease": ("git push --force-with-lease",),
+    "--allow-empty": ("git commit --allow-empty",),
+    "--no-gpg-sign": ("git commit --no-gpg-sign",),
+    "--legacy-peer-deps": ("npm --legacy-peer-deps",),
+    "--break-system-packages": ("pip --break-system-packages",),
+    "--privileged": ("docker --privileged",),
+    "--no-ff": ("git merge --no-ff",),
+    "--squash": ("git merge --squash", "gh pr merge --squash"),
+    "--auto-approve": ("terraform --auto-approve",),
+    "-auto-approve": ("terraform -auto-approve",),
+    "--insecure": ("curl --insecure", "curl -k"),
+}
+"""Commands of flags that belong to one program, for rules that name only the flag."""
 
 MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\bdocker\b.{0,60}\b(?:delet|remov|prun)\w{1,3} (?:the |any )?volumes?", ("docker volume rm", "docker volume prune")),
@@ -163,6 +185,8 @@ NOT_ALONE = frozenset({"any", "expect", "require", "print", "alert", "assert", "
 CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (r"(?:wildcard|star)[- ]imports?", ("import *",), (*_PY, "*.java", "*.kt"), ()),
     (r"bare excepts?|except ohne typ", ("except:",), _PY, ()),
+    (r"(?:typescript|ts)\b.{0,30}\benums?|enums?\b.{0,30}\b(?:typescript|ts)", ("enum",), _TS_FILES, ()),
+    (r"!important", ("!important",), LANGUAGES["css"], ()),
     (r"default[- ]exports?", ("export default",), _JS_FILES, ()),
     (r"inline[- ]styles?", ("style={{", "style="), (*LANGUAGES["react"], "*.html", "*.vue", "*.svelte"), ()),
     (r"class[- ]components?", ("extends React.Component", "extends Component", "extends PureComponent"), LANGUAGES["react"], ()),
@@ -170,13 +194,13 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
      r"|(?:money|prices?|amounts?|geld\w*|beträge?|preise?)\b.{0,40}\b(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)",
      ("float", "double", "Float", "Double", "parseFloat", "f64", "f32", "float64", "REAL"), CODE_FILES,
      ("price", "amount", "money", "total", "cost", "cent", "currency", "fee", "balance", "preis", "betrag", "geld", "tax", "salary")),
-    (r"print[- ]statements?|print-?(?:anweisung|ausgabe)\w*", ("print()",), _PY, ()),
+    (r"print[- ]statements?|print-?(?:anweisung|ausgabe|aufruf)\w*", ("print()",), _PY, ()),
     (r"console\.?[- ]?logs?|console statements?", ("console.log",), _JS_FILES, ()),
     (r"@?ts-ignores?", ("@ts-ignore",), _JS_FILES, ()),
     (r"(?:mutable default (?:arguments?|values?))", ("=[]", "={}"), _PY, ()),
     (r"type[- :]?ignores?", ("type: ignore",), _PY, ()),
     (r"non-null assertions?", ("!.", "!;"), _TS_FILES, ()),
-    (r"eslint-?disables?(?: comments?| directives?)?", ("eslint-disable",), _JS_FILES, ()),
+    (r"eslint-?disables?(?: comments?| directives?)?|disabl\w{1,3} (?:the |any )?eslint(?: rules?)?(?: inline)?", ("eslint-disable",), _JS_FILES, ()),
     (r"hard-?cod\w{0,3} colou?rs?|(?:hex|literal) colou?rs?", (": #", ":#", " #", "rgb(", "rgba(", "hsl("), LANGUAGES["css"],
      ("color", "background", "border", "fill", "stroke", "shadow")),
     (r"todos?[- ]?(?:comments?|kommentare?|markers?)", ("TODO",), CODE_FILES, ()),
