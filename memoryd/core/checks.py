@@ -60,6 +60,7 @@ class Form(StrEnum):
     CONVENTIONAL = "conventional"  # feat: …, fix(parser)!: …
     PREFIX = "prefix"  # starts with the example
     LENGTH = "length"  # the first line is no longer than the number of characters given as the example
+    TICKET_IN = "ticket_in"  # contains a ticket reference like the example
     NO_EMOJI = "no_emoji"
     CONTAINS = "contains"  # contains the example
 

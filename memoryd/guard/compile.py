@@ -132,6 +132,8 @@ _NOT_A_RULE = re.compile(
     r"|\b(?:doesn't matter|does not matter|feel free|no problem|not a problem|no need)\b"
     r"|\b(?:kein problem|keine sorge|muss(?:t|en)? nicht|darfst du|brauchst (?:du )?nicht|ist erlaubt|ist okay)\b"
     r"|^\s{0,5}(?:if|wenn|falls|when|whenever|sobald|on (?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b(?!.{0,20}\bcommit)"
+    r"|\b(?:don't|do not|never|stop|no need to)\s(?:ask|tell|explain|explaining|teach|lecture|remind|rely|assume|guess|talk|apologi[sz]e)\b"
+    r"|\b(?:erklär\w{0,2} mir|frag\w{0,2} mich|sag\w{0,2} mir|erzähl\w{0,2} mir)\b"
     r"|\b(?:never|nie) (?:had|saw|seen|heard|worked|gesehen|gehabt|gehört)\b",
     re.IGNORECASE,
 )
@@ -225,6 +227,20 @@ _ORDINARY = frozenset(
 _ARTICLES = frozenset("the a an this that each every any one my your our last at few some der die das den dem jeder jede".split())
 
 
+_ABOUT_LIBRARY = re.compile(
+    r"\b(?:import\w*|librar\w{1,3}|packages?|modules?|depend\w*|install\w*|us(?:e|es|ing)|instead|add|pull|bibliothek\w*|paket\w*|nutze\w?|benutz\w*|verwend\w*|banned)\b|\.js\b",
+    re.IGNORECASE,
+)
+
+
+def _is_library(rule: str, tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a library's name that is also an ordinary word means the library here."""
+    if at and tokens[at - 1].low in _ARTICLES or at + 1 < len(tokens) and tokens[at + 1].low in _ARTICLES:
+        return False
+    contrast = any(token.boundary and token.text == "," for token in tokens)  # "zod, not joi"
+    return contrast or _ABOUT_LIBRARY.search(rule) is not None
+
+
 def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
     """Return the objects named in the rule, in order. The words of a command form one object."""
     out: list[_Named] = []
@@ -239,9 +255,7 @@ def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
         if what is not None:
             start = next((back + 1 for back in range(at - 1, max(at - 4, -1), -1) if tokens[back].boundary), max(at - 3, 0))
             within = any(before.low in _WITHIN for before in tokens[start:at])
-            if not (
-                what is _What.LIBRARY and not token.quoted and token.low in _ORDINARY and at and tokens[at - 1].low in _ARTICLES
-            ):
+            if what is not _What.LIBRARY or token.quoted or token.low not in _ORDINARY or _is_library(rule, tokens, at):
                 out.append(_Named(what, text, token.at, clause, within=within))
         at += used
     return out
@@ -318,7 +332,7 @@ def _is_program(low: str) -> bool:
 
 
 _NO_TARGETS = frozenset(
-    "sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
+    "up sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
 )
 # Programs whose names are also ordinary words. They count only in code quotes or before one of their subcommands.
 _AMBIGUOUS = frozenset(
@@ -629,12 +643,20 @@ def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: s
     return Check(CheckKind.PATH, paths=_few(paths), access=Access.READ if reads and not only_reads else Access.WRITE)
 
 
+_CHOOSES = re.compile(
+    r"\b(?:us(?:e|es|ed|ing)|only|always|stick|switched|prefer|nur|immer|nutz\w{1,3}|benutz\w{1,3}|verwend\w{1,3}|nimm|nehm\w{1,2}|ausschließlich|via|with|mit|through|über|manage\w{0,3}|install\w{0,3})\b",
+    re.IGNORECASE,
+)
+
+
 def _only_one_of_family(rule: str, wanted: Sequence[_Named]) -> Check | None:
     """Compile "we use pnpm here" to a check that forbids the other programs of the same family."""
     names = [thing.text.split()[0] for thing in wanted if thing.what is _What.COMMAND]
     for name in names:
         family = next((family for family in v.FAMILIES if name in family), None)
         if family is not None and not re.search(r"\b(?:before|after|vor|nach|run|when|wenn)\b", rule, re.IGNORECASE):
+            if len(family.intersection(names)) > 1 or not _CHOOSES.search(rule):
+                continue
             others = sorted(family - {thing.text.split()[0] for thing in wanted})
             if not others:
                 continue
@@ -782,7 +804,8 @@ _FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:unit )?tests?(?: files?)?|testdateien|specs?", _TEST_FILES),
     (r"(?:markdown|md)(?: files?|dateien)?|\*?\.md(?: files?)?|docs?|documentation|dokumentation", ("*.md",)),
     (r"(?:shell )?scripts?|skripte?|\*?\.sh(?: files?)?", ("*.sh",)),
-    (r"(?:sql )?migrations?|\*?\.sql(?: files?)?", ("*.sql",)),
+    (r"migrations?", ("[0-9]*_*.sql", "V[0-9]*__*.sql", "*migration*")),
+    (r"sql migrations?|\*?\.sql(?: files?)?", ("*.sql",)),
     (r"stories|\*?\.stories\.\*", ("*.stories.*",)),
     (r"stylesheets?|css(?: files?)?|\*?\.css", ("*.css", "*.scss")),
     (r"images?|bilder|pngs?", ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp")),
@@ -799,7 +822,11 @@ def _placement(rule: str) -> Check | None:
             (
                 files
                 for pattern, files in _FILE_KINDS
-                if re.search(rf"\bno (?:new |loose )?(?:{pattern})(?!\w)", rule, re.IGNORECASE)
+                if re.search(
+                    rf"\b(?:no|put|create|add|any|keine?|place) (?:new |loose |any |neuen? )?(?:{pattern})(?!\w)",
+                    rule,
+                    re.IGNORECASE,
+                )
             ),
             (),
         )
@@ -833,6 +860,8 @@ def _placement(rule: str) -> Check | None:
     until = negated.start() if negated else len(rule)
     allowed = [folder for folder in folders if rule.index(folder) < until]
     if allowed:
+        if subject[0] == ("*.md",):
+            allowed += ["README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md"]  # belong where they are
         return Check(CheckKind.PATH, files=subject[0], unless=_few(allowed), new=New.ONLY)
     return Check(CheckKind.PATH, paths=_few(folders), files=subject[0], new=New.ONLY) if folders else None
 
@@ -1035,7 +1064,7 @@ def _with_value(rule: str, flag: _Named) -> str:
         rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
         rule[flag.at :],
     )
-    return f"{flag.text} {after[1]}" if after else flag.text
+    return f"{flag.text} {after[1]}" if after and after[1].lower() not in _STOP_WORDS else flag.text
 
 
 # Commit messages
@@ -1090,6 +1119,11 @@ def _forbidden_in_message(rule: str) -> Check | None:
     return Check(CheckKind.MESSAGE, words=_few(words)) if words else None
 
 
+_INSIDE = re.compile(
+    r"\b(?:referenc\w{1,3}|contain\w{0,3}|includ\w{1,3}|mention\w{0,3}|enthalten|enthält|erwähn\w{0,3}|somewhere|end\w{0,3}|carry|have)\b"
+)
+
+
 def _form_of_message(rule: str) -> tuple[Form, str] | None:
     low = rule.lower()
     if "conventional" in low or re.search(r"\bfeat\b|\bfix\b.{0,4}[:/,].{0,20}\b(?:feat|chore|docs)\b", low):
@@ -1097,7 +1131,8 @@ def _form_of_message(rule: str) -> tuple[Form, str] | None:
     if found := _LENGTH.search(rule):
         return Form.LENGTH, found[1]
     if found := _TICKET.search(rule):
-        return Form.TICKET, f"{found[1]}-1" if re.search(r"-[NXn#]+$", found[0]) else found[0]
+        first = re.search(r"start|begin|prefix|lead|first|front|anfang|vorn|präfix|voran", low) or not _INSIDE.search(low)
+        return Form.TICKET if first else Form.TICKET_IN, f"{found[1]}-1" if re.search(r"-[NXn#]+$", found[0]) else found[0]
     if found := _PREFIX.search(rule):
         return Form.PREFIX, next(group for group in found.groups() if group).strip()
     if _TICKET_WORD.search(rule) and re.search(r"start|begin|prefix|lead|first|anfang|vorn", low):

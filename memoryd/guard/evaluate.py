@@ -129,6 +129,7 @@ _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
     "npm": frozenset({"--prefix", "-C", "-w", "--workspace"}),
     "pnpm": frozenset({"--dir", "-C", "--filter", "-F"}),
     "yarn": frozenset({"--cwd"}),
+    "make": frozenset({"-C", "-f", "-I", "--directory", "--file"}),
     "docker": frozenset({"--context", "-c", "-H", "--host"}),
     "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
 }
@@ -156,6 +157,22 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if check.instead and runs(command, check.instead):
             result = OBEYED
     return result
+
+
+_SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun".split())
+_ALIASES = {"i": "install", "t": "test", "tst": "test", "run-script": "run", "un": "uninstall", "rm": "remove"}
+
+
+def _usual(program: str, arguments: list[str]) -> list[str]:
+    """Return the usual form of arguments that can be written in several ways, such as `npm i` and `pnpm run test`."""
+    if program == "cargo" and arguments[:1] and arguments[0].startswith("+"):
+        return arguments[1:]
+    if program not in _SCRIPT_RUNNERS or not arguments:
+        return arguments
+    first = _ALIASES.get(arguments[0], arguments[0])
+    if first == "run" and len(arguments) > 1 and (program != "npm" or arguments[1] in ("test", "start")):
+        return arguments[1:]
+    return [first, *arguments[1:]]
 
 
 def _is_made_right(command: ShellCommand, entry: str, call: ToolCall) -> bool:
@@ -196,6 +213,8 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     if _program(words[0]) == "chmod":
         arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
+    program = _program(words[0])
+    arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
     if [word for word in arguments[: len(wanted_arguments)]] != wanted_arguments and not _holds(arguments, wanted_arguments):
         return False
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
@@ -518,12 +537,16 @@ def _changed_arguments(command: ShellCommand) -> Sequence[str]:
     arguments = [word for word in words if not word.startswith("-")]
     if program == "git":
         arguments = _arguments(command.words)
+        if _created(command) or ("--staged" in words and "--worktree" not in words):
+            return ()  # a branch, or the index only
         return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
     if program in _CHANGES_ALL or program == "mv":
         return arguments
     if program in _CHANGES_LAST:
         return arguments[-1:]
     in_place = program in _IN_PLACE and any(_CHANGES_IN_PLACE.match(word) for word in words)
+    if in_place and not any(word in ("-f", "--file") for word in words):
+        return arguments[1:]  # the first is the script
     if in_place or (program in _FORMATTERS and any(word in ("--write", "-w", "--fix", "-i") for word in words)):
         return arguments
     return [word[3:] for word in words if word.startswith("of=")] if program == "dd" else ()
@@ -786,10 +809,16 @@ def _message_of(command: ShellCommand) -> str:
     return command.here if message.startswith("$") else message
 
 
+_FORMS_OF_AUTHORS = frozenset({Form.CONVENTIONAL, Form.TICKET, Form.TICKET_IN, Form.PREFIX})
+_WRITTEN_BY_GIT = ("Merge branch ", "Merge remote-tracking ", "Merge pull request ", 'Revert "', "fixup! ", "squash! ")
+
+
 def _has_form(check: Check, message: str) -> bool:
     first, low = message.strip().partition("\n")[0], message.lower()
     if any(word.lower() in low for word in check.words):
         return False
+    if check.form in _FORMS_OF_AUTHORS and first.startswith(_WRITTEN_BY_GIT):
+        return True
     match check.form:
         case Form.CONVENTIONAL:
             found = _CONVENTIONAL.match(first)
@@ -802,10 +831,17 @@ def _has_form(check: Check, message: str) -> bool:
             return check.example.lower() in low
         case Form.NO_EMOJI:
             return _EMOJI.search(message) is None
-        case Form.TICKET:
-            return re.match(rf"[\[(]?{_ticket(check.example)}", first) is not None
+        case Form.TICKET | Form.TICKET_IN:
+            return _has_ticket(check, first if check.form is Form.TICKET else message[:5_000])
         case None:
             return True
+
+
+def _has_ticket(check: Check, text: str) -> bool:
+    pattern = _ticket(check.example)
+    if check.form is Form.TICKET:
+        return re.match(rf"[\[(]?{pattern}", text) is not None
+    return re.search(rf"(?<![\w-]){pattern}", text) is not None
 
 
 def _ticket(example: str) -> str:
