@@ -152,7 +152,7 @@ _EXCEPTION = re.compile(
 # Words
 
 _FORBID = frozenset(
-    "isn't aren't never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
+    "isn't aren't neither nor weder off never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
     " off-limits read-only readonly taboo tabu nie niemals kein keine keinen keinem keiner keinerlei nicht nichts nirgends verboten"
     " untersagt vermeide vermeiden ohne finger hände unangetastet unberührt schreibgeschützt unverändert untouched alone nobody"
     " niemand nothing generated jamais nunca nada não nao pas sin sans jamás aucun ninguna ninguno statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
@@ -185,6 +185,10 @@ def _tokens(rule: str) -> list[_Token]:
         text = match[4]
         if text in ",;:!?—()":
             out.append(_Token(text, match.start(), boundary=True))
+            continue
+        parts = _SENTENCE_END.sub("", text).lower().split("/")
+        if len(parts) > 1 and all(part in v.PROGRAMS or part in v.LIBRARIES for part in parts):  # "npm/yarn"
+            out += [_Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
             continue
         bare = _SENTENCE_END.sub("", text).strip("'*_") if text.strip("'*_") else text
         if text.startswith("*.") or "/**" in text or "/*" in text:
@@ -276,7 +280,7 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
         return _What.CALL, match[1], 1
     if low in _AMBIGUOUS:
         words, used = _command_words(tokens, at)
-        if len(words) > 1 and words[1] not in _NO_TARGETS or _is_replaced(tokens, at):
+        if len(words) > 1 and words[1] not in _NO_TARGETS and words[1] not in v.PROGRAMS or _is_replaced(tokens, at):
             return _What.COMMAND, " ".join(words), used
     elif _is_program(low):
         words, used = _command_words(tokens, at)
@@ -417,7 +421,9 @@ def _cues(rule: str, tokens: Sequence[_Token]) -> list[_Cue]:
         ):
             out.append(_Cue(_Sense.FORBID, token.at, clause))
             forbidden_in.add(clause)
-        elif low in _WANT and not (clause in forbidden_in and low in _NEGATED_VERBS):
+        elif (low in _WANT or low == "just" and index + 1 < len(tokens) and tokens[index + 1].low in v.PROGRAMS) and not (
+            clause in forbidden_in and low in _NEGATED_VERBS
+        ):
             out.append(_Cue(_Sense.WANT, token.at, clause))
             if low == "over":
                 forbidden_in.add(clause)
@@ -438,6 +444,22 @@ _IS_GENERATED = re.compile(
 )
 
 
+_IN_LIST = re.compile(r"[`'\"]?\s{0,3}(?:(?:,|/|&|and|or|und|oder|nor|noch)\s{0,3}){1,2}[`'\"]?", re.IGNORECASE)
+
+
+def _listed_before(rule: str, named: Sequence[_Named], before: Sequence[_Named]) -> list[_Named]:
+    """Return the objects that are listed right before these, as in "npm, yarn and bun are forbidden"."""
+    found: list[_Named] = []
+    first = min((thing.at for thing in before), default=0)
+    for thing in reversed(named):
+        if thing.at < first:
+            if not _IN_LIST.fullmatch(rule[thing.at : first].lstrip("`'\"").removeprefix(thing.text)):
+                break
+            found.append(thing)
+            first = thing.at
+    return found
+
+
 def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], cue: _Cue, reached: Sequence[_Named]) -> None:
     """Forbid objects before the cue, as in "npm is forbidden", "legacy/ nicht anfassen" and "dist/ is generated, don't edit it"."""
     last = max((other.at for other in earlier if other.clause == cue.clause and other.sense is _Sense.FORBID), default=-1)
@@ -446,6 +468,7 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
         before = [thing for thing in named if thing.at < cue.at and thing.sense is None and thing.clause == cue.clause - 1]
     if not before and not reached and _BY_HAND.search(rule[cue.at :]) and _IS_GENERATED.search(rule[: cue.at]):
         before = [thing for thing in named if thing.at < cue.at and thing.what is _What.PATH and thing.clause >= cue.clause - 1]
+    before = [*_listed_before(rule, named, before), *before]
     contrast = re.match(
         r"(?:not|never|rather than|instead of)\s(?!allowed|permitted|ok\b|okay|acceptable|an option|wanted|welcome|to be|be\b)\w",
         rule[cue.at :],
@@ -753,7 +776,7 @@ def _branch(rule: str) -> Check | None:
 
 def _sentence_around(rule: str, start: int, end: int) -> str:
     """Return the sentence, and the one after it if it refers to the same branch with "there" or "it"."""
-    ends = [match.end() for match in re.finditer(r"[.;!](?=\s|$)|\s—\s", rule)] + [len(rule)]
+    ends = [match.end() for match in re.finditer(r"(?<!e\.g)(?<!i\.e)(?<!z\.B)[.;!](?=\s|$)|\s—\s", rule)] + [len(rule)]
     last = next(position for position in ends if position >= end)
     first = max((position for position in ends if position <= start), default=0)
     following = next((position for position in ends if position > last), last)
@@ -763,7 +786,7 @@ def _sentence_around(rule: str, start: int, end: int) -> str:
 
 
 _BRANCH_RULE = re.compile(
-    r"\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\bnam(?:e|ing) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
+    r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\bnam(?:e|ing) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
     r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed)\b",
     re.IGNORECASE,
 )

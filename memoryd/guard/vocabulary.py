@@ -84,7 +84,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"force[- ]?push(?:es|ed|ing)?|pushe?n? (?:it )?(?:with|mit) force", ("git push --force",)),
     (r"hard[- ]?resets?|reset(?:te|ten)? hard", ("git reset --hard",)),
     (
-        r"(?:skip|bypass|disable|circumvent)\w{0,4} (?:the |any |git |commit |pre-commit )*hooks?",
+        r"(?:skip|bypass|disable|circumvent)\w{0,4} (?:the |any |git |commit |pre-commit )*(?:hooks?|pre-commit)",
         ("git commit --no-verify", "git push --no-verify"),
     ),
     (r"(?:git-?)?hooks? (?:überspring|umgeh)\w*", ("git commit --no-verify", "git push --no-verify")),

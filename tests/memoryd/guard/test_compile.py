@@ -19,6 +19,8 @@ from memoryd.guard.shell import parse_shell
 RULES: dict[str, dict[str, Any]] = {
     "In this repo: yarn, never npm.": {"kind": "command", "words": ["npm"], "instead": "yarn"},
     "Bitte kein npm, nur pnpm.": {"kind": "command", "words": ["npm"], "instead": "pnpm"},
+    "npm, yarn and bun are forbidden.": {"kind": "command", "words": ["npm", "yarn", "bun"]},
+    "No npm/yarn, use pnpm.": {"kind": "command", "words": ["npm", "yarn"], "instead": "pnpm"},
     "No sudo on this machine.": {"kind": "command", "words": ["sudo"]},
     "Do not run `terraform destroy`.": {"kind": "command", "words": ["terraform destroy"]},
     "Hands off third_party/ please.": {"kind": "path", "paths": ["third_party/"]},
