@@ -76,7 +76,7 @@ class Compliance:
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
         self._clock = clock
-        self.clean: Callable[[str], str] = str  # removes secrets
+        self.clean: Callable[[str], str] = str  # removes secrets and private text
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str, str, RuleOutcome]] = Counter()
         self._violations: list[tuple[str, str, str, str, RuleOutcome, str, str, str]] = []

@@ -75,7 +75,7 @@ class Client:
             DaemonError: The daemon is too slow, or another program listens there.
         """
         words = self._exchange(b"memoryd/1 ping\n", timeout).decode("utf-8", "replace").split()
-        if len(words) != 3 or words[0] != "pong" or not words[2].isdigit():
+        if len(words) != 3 or words[0] != "pong" or not words[2].isdecimal():
             raise DaemonError(
                 "The process that answers is not a memoryd daemon.", fix="Delete run/endpoint under memoryd's home and retry."
             )

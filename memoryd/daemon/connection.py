@@ -228,7 +228,7 @@ def _load_mcp() -> None:
 
 
 def _length(text: str, limit: int) -> int:
-    if not text.isdigit() or len(text) > 12 or int(text) > limit:
+    if not text.isdecimal() or len(text) > 12 or int(text) > limit:
         raise InputError(f"A length must be a number up to {limit}.", fix=NOT_ASCII_FIX)
     return int(text)
 

@@ -55,7 +55,7 @@ def parse_endpoint(line: str) -> Endpoint:
     if kind == "unix" and rest:
         return Endpoint(path=rest)
     port, _, token = rest.partition(" ")
-    if kind == "tcp" and port.isdigit() and 0 < int(port) < 65536 and token:
+    if kind == "tcp" and port.isdecimal() and 0 < int(port) < 65536 and token:
         return Endpoint(port=int(port), token=token)
     raise DaemonError("The endpoint file is malformed.", fix="Delete run/endpoint under memoryd's home; it is recreated.")
 
@@ -194,7 +194,7 @@ def holder_pid(paths: Paths) -> int | None:
             text = stream.read(20).strip()
     except OSError:
         return None
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() else None
 
 
 def daemons_of(paths: Paths) -> list[int] | None:
@@ -204,7 +204,7 @@ def daemons_of(paths: Paths) -> list[int] | None:
     home = f"MEMORYD_HOME={paths.home}".encode()
     out = []
     for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
+        if not folder.name.isdecimal():
             continue
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0")

@@ -826,7 +826,7 @@ def _has_form(check: Check, message: str) -> bool:
         case Form.PREFIX:
             return first.lower().startswith(check.example.lower())
         case Form.LENGTH:
-            return not check.example.isdigit() or len(first) <= int(check.example)
+            return not check.example.isdecimal() or len(first) <= int(check.example)
         case Form.CONTAINS:
             return check.example.lower() in low
         case Form.NO_EMOJI:

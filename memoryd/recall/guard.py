@@ -22,7 +22,7 @@ from memoryd.core.state import State
 from memoryd.core.text import shorten
 from memoryd.core.tool_calls import Permission, ToolCall, ToolReply
 from memoryd.core.types import MemoryItem, Scope
-from memoryd.daydream.redact import redact
+from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
 from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate
 from memoryd.recall.prompt_block import harmless, render_block
@@ -67,7 +67,7 @@ class Guard:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._bound: dict[str, Bound] = {}
         self._revision = -1
-        state.compliance.clean = lambda text: redact(text).text
+        state.compliance.clean = lambda text: redact(strip_private(text)).text
 
     # Binding rules
 

@@ -69,6 +69,13 @@ def test_the_ledger_counts_what_was_kept_and_names_what_is_violated_repeatedly(d
     assert "ghp_abc" not in str(report)
 
 
+def test_the_ledger_keeps_nothing_that_is_private(desk: Desk) -> None:
+    rule(desk)
+    bash(desk, "npm run '<private>zirkonglobe</private>'")
+    (violation,) = desk.api._state.compliance.violations()
+    assert "zirkonglobe" not in violation.what + violation.form
+
+
 @pytest.mark.parametrize("purge", [False, True])
 def test_the_ledger_holds_nothing_of_a_forgotten_rule(desk: Desk, purge: bool) -> None:
     gone, kept = rule(desk), rule(desk, "Never use yarn here.")

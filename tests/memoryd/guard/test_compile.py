@@ -218,3 +218,8 @@ def test_a_line_of_signs_that_are_no_shell_is_parsed_quickly(seed: str) -> None:
 
 def test_a_nul_hides_no_command() -> None:
     assert [command.words for command in parse_shell("np\0m ci")] == [("npm", "ci")]
+
+
+def test_a_length_that_is_no_decimal_number_stops_no_call() -> None:
+    check = check_from_dict({"kind": "message", "form": "length", "example": "²"})
+    assert not violates(check, "Bash", command="git commit -m 'any message'")
