@@ -15,10 +15,12 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
+from memoryd.core.files import read_regular
 from memoryd.core.project import find_git
 
 log = logging.getLogger(__name__)
 GIT_SECONDS = 5.0
+MAX_GIT_FILE_BYTES = 10_000_000  # packed-refs of a large repository
 MAX_FILE_BYTES = 1_000_000
 MAX_OUTPUT_BYTES = 20_000_000
 MAX_COMMITS = 5_000
@@ -56,7 +58,7 @@ def _git_dir(root: Path) -> Path:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace").strip()
+        return read_regular(path, MAX_GIT_FILE_BYTES).decode("utf-8", "replace").strip()
     except OSError:
         return ""
 

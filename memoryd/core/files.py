@@ -234,7 +234,14 @@ def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read at most `limit` bytes of a regular file.
+    """Read at most `limit` bytes of a regular file. Raises OSError as `open_regular` does."""
+    with open_regular(path) as stream:
+        return stream.read(limit)
+
+
+@contextlib.contextmanager
+def open_regular(path: Path) -> Iterator[IO[bytes]]:
+    """Open a regular file for reading.
 
     Raises:
         OSError: The file can't be read, or is a pipe or device, which might block or never end.
@@ -243,7 +250,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     with os.fdopen(handle, "rb") as stream:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
-        return stream.read(limit)
+        yield stream
 
 
 def temporaries(folder: Path) -> Iterator[Path]:

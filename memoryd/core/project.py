@@ -19,11 +19,12 @@ from typing import Any
 import orjson
 
 from memoryd.core.errors import StoreError
-from memoryd.core.files import locked, write_atomic
+from memoryd.core.files import locked, open_regular, read_regular, write_atomic
 from memoryd.core.text import digest
 from memoryd.core.types import Project
 
 log = logging.getLogger(__name__)
+MAX_CONFIG_BYTES = 1_000_000  # of git's config
 _DAMAGED = ".damaged"
 _SECTION = re.compile(r'^\s*\[\s*remote\s+"(?P<name>[^"]+)"\s*\]', re.IGNORECASE)
 _ANY_SECTION = re.compile(r"^\s*\[")
@@ -88,7 +89,7 @@ def normalise_remote(url: str) -> str:
 def read_remote(common_dir: Path) -> str:
     """Return the normalised URL of `origin`, or else of the first remote. The result is empty if there is no remote."""
     try:
-        lines = (common_dir / "config").read_text("utf-8", "replace").splitlines()
+        lines = read_regular(common_dir / "config", MAX_CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
         return ""
     urls: dict[str, str] = {}
@@ -248,7 +249,7 @@ def repository_digests(common_dir: Path) -> list[str]:
     with contextlib.suppress(OSError):  # the repository was created without git's templates
         out.append(digest(str((common_dir / "description").stat().st_mtime_ns))[:16])
     try:
-        with (common_dir / "logs" / "HEAD").open("rb") as stream:
+        with open_regular(common_dir / "logs" / "HEAD") as stream:
             line = stream.readline(4_096)
     except OSError:
         return out

@@ -17,6 +17,7 @@ import orjson
 from memoryd.core.checks import Check, CheckKind, Mode
 from memoryd.core.compliance import RuleOutcome
 from memoryd.core.config import Settings
+from memoryd.core.files import open_regular, read_regular
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.text import shorten
@@ -229,17 +230,21 @@ def _branch_of(call: ToolCall) -> str:
     try:
         folder = Path(call.root or call.cwd) / ".git"
         if folder.is_file():
-            folder = (folder.parent / folder.read_text("utf-8", "replace").strip().removeprefix("gitdir:").strip()).resolve()
-        head = (folder / "HEAD").read_text("utf-8", "replace")[:300].strip()
+            folder = (folder.parent / _text(folder).strip().removeprefix("gitdir:").strip()).resolve()
+        head = _text(folder / "HEAD").strip()
     except (OSError, ValueError):
         return ""
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
 
+def _text(path: Path) -> str:
+    return read_regular(path, 4_096).decode("utf-8", "replace")
+
+
 def _entries(transcript: str, mark: bytes) -> list[dict[str, object]]:
     """Return the content entries from the log lines near its end that contain the marker."""
     try:
-        with Path(transcript).open("rb") as stream:
+        with open_regular(Path(transcript)) as stream:
             stream.seek(0, 2)
             stream.seek(max(0, stream.tell() - LOG_BYTES))
             lines = stream.read(LOG_BYTES).split(b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import stat
 import tarfile
@@ -17,6 +18,7 @@ from memoryd.clients.claude_code import logs_below
 from memoryd.clients.registry import CLAUDE_CODE, CLIENTS
 from memoryd.core.codec import item_digest, item_from_dict
 from memoryd.core.errors import BrokenFileError, InputError
+from memoryd.core.files import open_regular
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.text import normalise, shorten
@@ -213,7 +215,7 @@ def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[l
 def _cwd_of(project_folder: Path) -> str:
     """Return the working folder of a Claude Code project folder. It is read from the logs, since the folder's name is lossy."""
     for log in sorted(project_folder.glob("*.jsonl")):
-        with log.open("rb") as stream:
+        with contextlib.suppress(OSError), open_regular(log) as stream:
             for _ in range(50):
                 line = stream.readline(MAX_LINE)
                 if not line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,16 @@ def test_rules_learnt_before_the_guard_are_compiled_on_request(desk: Desk) -> No
     assert bash(desk, "npm ci") == {}
     assert len(desk.user("guard_compile")["rules"]) == 1
     assert bash(desk, "npm ci")
+
+
+def test_a_pipe_in_place_of_a_log_or_of_a_file_of_git_stops_no_call(desk: Desk) -> None:
+    (desk.folder / ".git" / "logs").mkdir(parents=True)
+    for name in ("s1.jsonl", ".git/HEAD", ".git/config", ".git/logs/HEAD"):
+        os.mkfifo(desk.folder / name)
+    desk.user("guard_mode", id=rule(desk), mode="ask")
+    rule(desk, "Never commit on main.")
+    assert bash(desk, "npm ci")["permissionDecision"] == "ask"
+    bash(desk, "git commit -m x")
+    payload = {"session_id": "s1", "cwd": str(desk.folder), "transcript_path": str(desk.folder / "s1.jsonl")}
+    desk.api.drain_spool_record("Stop", payload, {})
+    assert desk.user("remember", content="The function `foo_bar` in a.py is slow.", kind="decision")["id"]
