@@ -194,7 +194,7 @@ def holder_pid(paths: Paths) -> int | None:
             text = stream.read(20).strip()
     except OSError:
         return None
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isdigit() else None
 
 
 def daemons_of(paths: Paths) -> list[int] | None:
