@@ -18,7 +18,7 @@ import tree_sitter_bash
 
 MAX_BYTES = 20_000  # maximum length of a line; the rest is ignored
 # The parser's time grows with the square of these characters where they make no valid line: 20,000 take over two seconds.
-_COSTLY = re.compile(rb"[()|<]")
+_COSTLY = re.compile(rb"[()|<&]")
 MAX_COSTLY = 1_500
 MAX_DEPTH = 4  # maximum nesting of `sh -c`
 MAX_COMMANDS = 500

@@ -25,6 +25,8 @@ LEFT_OUT = {
     "memoryd.daydream.reconcile.": "takes a path and runs git",
     "memoryd.demo.": "makes the sample's own sessions",
     "memoryd.core.files.": "takes a path",
+    "memoryd.citations.repository.head_commit": "takes a path",
+    "memoryd.citations.cite.working_tree": "takes a path",
     "memoryd.stores.rows.create_": "takes a table's name",
     "memoryd.stores.rows.upsert_": "takes a table's name",
     "memoryd.daemon.endpoint.": "takes the daemon's own line",
