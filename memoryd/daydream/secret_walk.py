@@ -387,7 +387,7 @@ def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
         _NAME_OF_ONE.fullmatch(value)
         or join.words
         and (not join.hard or asked is ValueRequirement.ANY_KEY and not join.prose)
-        or not any(c.isdigit() for c in value)
+        or not _DIGIT.search(value)
     ):
         return False
     if asked is not ValueRequirement.PASSWORD:
@@ -398,6 +398,7 @@ def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
     return join.hard and not join.words and (may_be_password(value) or _is_key(value, ValueRequirement.KEY, join))
 
 
+_DIGIT = re.compile(r"\d")
 _NAME_OF_ONE = re.compile(
     r"[\w.]{0,60}?(?:password|passwd|passphrase|pass|pwd|pw|token|secret|key|auth)s?_?\d{0,2}[:;)]?", re.IGNORECASE
 )
