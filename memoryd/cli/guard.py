@@ -81,6 +81,8 @@ def report(context: Context, /, **options: Any) -> None:
     result = context.call("guard_report", **options)
     if context.show(result):
         return
+    if not result["rules"]:
+        context.output.line("No rule has applied to a tool call yet.")
     columns = ("applied", "obeyed", "violated", "blocked", "overridden", "sessions")
     rows = [(rule["id"], *(rule[name] for name in columns), rule["rule"]) for rule in result["rules"]]
     context.output.table(("id", *columns, "rule"), rows)

@@ -12,9 +12,9 @@ from tests.memoryd.citations.generated import GeneratedRepository
 COMMITS, MEMORIES, SEEDS = 60, 100, (12,)
 
 
-def grown(root: Path, seed: int) -> GeneratedRepository:
+def grown(root: Path, seed: int, commits: int = COMMITS) -> GeneratedRepository:
     repository = GeneratedRepository(root, seed)
-    while repository.commits < COMMITS:
+    while repository.commits < commits:
         repository.step()
         for _ in range(2):
             if len(repository.learnt) < MEMORIES:
@@ -41,6 +41,15 @@ def test_states_of_100_memories_after_60_commits_are_right(tmp_path: Path) -> No
                 wrong += [] if found.state is expected else [f"{seed} {branch} {learnt}: {found}, expected {expected.name}"]
     assert seen == set(CodeState)
     assert right >= 0.98 * total, f"{right}/{total}\n" + "\n".join(wrong)
+
+
+def test_states_after_a_few_commits_are_right(tmp_path: Path) -> None:
+    repository, check = grown(tmp_path / "r", 17, commits=12), CodeCheck()
+    for learnt in repository.learnt:
+        check.quick(repository.root, learnt.cites)
+    check.settle()
+    found = [overall(check.quick(repository.root, learnt.cites)).state for learnt in repository.learnt]
+    assert found == [repository.expected(learnt) for learnt in repository.learnt]
 
 
 @pytest.mark.slow
