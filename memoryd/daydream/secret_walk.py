@@ -381,13 +381,14 @@ def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
 
     The more loosely the two are joined, the stricter the check is.
     """
-    if len(value) < _SHORTEST or value[0] in "\\$" or is_placeholder(value) or is_measure(value) or MARK in value:
+    if len(value) < _SHORTEST or value[0] in "\\$" or not _DIGIT.search(value) or MARK in value:
         return False
     if (
-        _NAME_OF_ONE.fullmatch(value)
-        or join.words
+        join.words
         and (not join.hard or asked is ValueRequirement.ANY_KEY and not join.prose)
-        or not _DIGIT.search(value)
+        or _NAME_OF_ONE.fullmatch(value)
+        or is_placeholder(value)  # the costliest test
+        or is_measure(value)
     ):
         return False
     if asked is not ValueRequirement.PASSWORD:

@@ -90,4 +90,4 @@ def test_the_time_grows_with_the_length_and_no_faster(part: str) -> None:
         return
     short, long = min(seconds(12_500) for _ in range(2)), min(long, seconds(50_000))
     assert long < max(0.1 * patience(), 9 * short)
-    assert long < 2 * patience(), "0.3 to 1 s for the parts above, on two busy cores"
+    assert long < patience(), "0.2 s alone on the machine it was measured on"
