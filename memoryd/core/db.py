@@ -275,11 +275,13 @@ class Database:
 
     def version(self) -> tuple[int, int]:
         """Return a value that changes with every change to the file, made by this connection or another one."""
-        return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
+        with self._lock:  # the connection refuses even to count while another thread uses it
+            return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
 
     def changes(self) -> int:
         """Return the number of rows changed by the last statement."""
-        return self._connection.changes()
+        with self._lock:
+            return self._connection.changes()
 
     def scrub(self, full_text: Sequence[str] = ()) -> bool:
         """Erase deleted content from the file and its write-ahead log. Return False if a reader prevented this.

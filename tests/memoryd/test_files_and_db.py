@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from memoryd.core.files import (
     try_lock,
     write_atomic,
 )
+from tests.waiting import until
 
 
 def mode(path: Path) -> int:
@@ -142,6 +144,28 @@ def test_threads_share_a_connection_without_mixing_transactions(tmp_path: Path) 
     for thread in threads:
         thread.join(60)
     assert db.value("SELECT count(*) FROM t") == 80
+
+
+def _is_held(lock: Any) -> bool:
+    """Return whether another thread holds the lock."""
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    return True
+
+
+def test_the_number_of_changes_can_be_asked_for_while_another_thread_reads(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db")
+    slow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) SELECT sum(i) FROM n"
+    reader = threading.Thread(target=db.value, args=(slow,))
+    reader.start()
+    until(lambda: _is_held(db._lock))
+    try:
+        assert db.changes() == 0
+        assert db.version()
+    finally:
+        reader.join()
+        db.close()
 
 
 def test_many_processes_may_make_a_database_at_the_same_moment(tmp_path: Path) -> None:
