@@ -1,6 +1,6 @@
 // memoryd for OpenCode. Written by `memoryd connect opencode`, removed by `memoryd connect opencode --undo`.
 // Passes the session's events to memoryd's hook script and adds what it answers to the session. It fails open: without an
-// answer in time, the session goes on without memory.
+// answer in time, the session continues without memory.
 import { spawn, spawnSync } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
