@@ -2,16 +2,18 @@
 
     python -m benchmarks.guard_cost [--checks N] [--memories N] [--calls N]
 
-Fills a scratch home with memories and rules, and queries the API for shell commands and edits, alternating the guard off and on.
+Fills a scratch home with memories and rules, and queries the API for shell commands, commits, edits and reads. Turns of calls
+with the guard off and on alternate, so that other work on the machine slows both alike.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from memoryd.api.dispatch import Api
@@ -26,7 +28,9 @@ LINES = (
     "cd web && pnpm test --run",
     "sh -c 'ls -l; cat README.md'",
     "rm -rf build",
+    "git add -A && git commit -m 'Add the next part'",
 )
+TURN = 20  # calls
 
 
 def fill(api: Api, project: str, memories: int, checks: int) -> None:
@@ -39,22 +43,35 @@ def fill(api: Api, project: str, memories: int, checks: int) -> None:
         api._service.write_many(items[at : at + BATCH])
 
 
-def measure(api: Api, folder: Path, calls: int, guarded: bool) -> list[float]:
+def measure(api: Api, folder: Path, numbers: Iterable[int], guarded: bool) -> list[float]:
     """Return the milliseconds of each answer."""
     taken = []
-    for number in range(calls):
-        edit = {
-            "file_path": str(folder / "a.py"),
-            "old_string": "x",
-            "new_string": f"def f{number}():\n    return {number}\n" * 20,
-        }
-        given = {"command": f"{LINES[number % len(LINES)]} {number}"}
-        tool, values = ("Edit", edit) if number % 3 == 0 else ("Bash", given)
+    for number in numbers:
+        path = {"file_path": str(folder / "a.py")}
+        edit = {**path, "old_string": "x", "new_string": f"def f{number}():\n    return {number}\n" * 20}
+        shell = {"command": f"{LINES[number % len(LINES)]} {number}"}
+        tool, values = (("Edit", edit), ("Read", path), ("Bash", shell), ("Bash", shell))[number % 4]
         payload = {"session_id": "s", "cwd": str(folder), "tool_name": tool, "tool_input": values, "tool_use_id": str(number)}
         start = time.perf_counter()
         api.hook("PreToolUse", payload, {} if guarded else {"MEMORYD_GUARD": "off"})
         taken.append((time.perf_counter() - start) * 1000)
-    return sorted(taken)
+    return taken
+
+
+def compare(api: Api, folder: Path, calls: int) -> tuple[list[float], list[float]]:
+    """Return the sorted milliseconds with the guard off and on."""
+    off: list[float] = []
+    on: list[float] = []
+    for start in range(0, calls, TURN):
+        numbers = range(start, start + TURN)
+        off += measure(api, folder, numbers, guarded=False)
+        on += measure(api, folder, numbers, guarded=True)
+    return sorted(off), sorted(on)
+
+
+def percentile(taken: Sequence[float], share: int) -> float:
+    """Return a percentile of sorted values."""
+    return taken[len(taken) * share // 100]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checks", type=int, default=500)
     parser.add_argument("--memories", type=int, default=100_000)
-    parser.add_argument("--calls", type=int, default=500)
+    parser.add_argument("--calls", type=int, default=2_000)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "shop"
@@ -73,9 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             begun = time.perf_counter()
             found = len(api._service._markdown.checked())
             print(f"{found} checks, read once in {(time.perf_counter() - begun) * 1000:.0f} ms at the daemon's start")
-            for label, guarded in (("first calls", True), ("guard off", False), ("guard on", True)):
-                taken = measure(api, folder, options.calls if label != "first calls" else 10, guarded)
-                print(f"{label}: p50 {taken[len(taken) // 2]:.2f} ms, p99 {taken[len(taken) * 99 // 100]:.2f} ms")
+            first = sorted(measure(api, folder, range(10), guarded=True))
+            print(f"first calls: p50 {percentile(first, 50):.2f} ms, longest {first[-1]:.2f} ms")
+            off, on = compare(api, folder, options.calls)
+            for label, taken in (("guard off", off), ("guard on", on)):
+                print(f"{label}: p50 {percentile(taken, 50):.2f} ms, p99 {percentile(taken, 99):.2f} ms")
+            print(f"added: p50 {percentile(on, 50) - percentile(off, 50):.2f} ms, p99 {percentile(on, 99) - percentile(off, 99):.2f} ms")
+            print(f"load of the machine: {os.getloadavg()[0]:.1f}")
         finally:
             api.close()
     return 0

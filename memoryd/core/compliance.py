@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -81,10 +81,10 @@ class Compliance:
         self._counts: Counter[tuple[str, str, str, RuleOutcome]] = Counter()
         self._violations: list[tuple[str, str, str, str, RuleOutcome, str, str, str]] = []
 
-    def obeyed(self, memory: str, session: str, project: str) -> None:
-        """Count a call that obeyed a rule."""
+    def obeyed(self, memories: Iterable[str], session: str, project: str) -> None:
+        """Count a call that obeyed these rules."""
         with self._lock:
-            self._counts[memory, session, project, RuleOutcome.OBEYED] += 1
+            self._counts.update((memory, session, project, RuleOutcome.OBEYED) for memory in memories)
 
     def violated(self, memory: str, session: str, project: str, outcome: RuleOutcome, what: str, form: str, call: str) -> None:
         """Record a violation."""

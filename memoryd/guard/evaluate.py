@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -58,7 +58,42 @@ OBEYED = Result(True)
 _ON_COMMANDS = frozenset({CheckKind.COMMAND, CheckKind.COMPANION, CheckKind.MESSAGE, CheckKind.BRANCH})
 
 
-def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: str = "") -> Result:
+class Earlier:
+    """The commands that a session has run so far, by the positions at which they ran. Answers are kept, for hundreds of checks."""
+
+    def __init__(self, lines: Sequence[str] = ()) -> None:
+        self._lines = lines
+        self._by_program: dict[str, list[tuple[int, ShellCommand]]] | None = None
+        self._last: dict[tuple[str, ...], int] = {}
+        self._branch: str | None = None
+
+    def last(self, wanted: tuple[str, ...]) -> int:
+        """Return the position of the latest command that matches one of the wanted ones, or -1."""
+        if wanted not in self._last:
+            self._last[wanted] = max((self._last_of(each) for each in wanted), default=-1)
+        return self._last[wanted]
+
+    def branch(self) -> str:
+        """Return the branch that the session last switched to, or "" if it is unknown."""
+        if self._branch is None:
+            self._branch = _branch_after(self._lines)
+        return self._branch
+
+    def _last_of(self, wanted: str) -> int:
+        programs = self._programs()
+        name = program_wanted(wanted)
+        found = [entry for entries in programs.values() for entry in entries] if name is None else programs.get(name, [])
+        return max((at for at, command in found if runs(command, wanted)), default=-1)
+
+    def _programs(self) -> dict[str, list[tuple[int, ShellCommand]]]:
+        if self._by_program is None:
+            self._by_program = {}
+            for at, command in enumerate(command for line in self._lines for command in _parsed(line)):
+                self._by_program.setdefault(program_run(command), []).append((at, command))
+        return self._by_program
+
+
+def evaluate(check: Check, call: ToolCall, before: Sequence[str] | Earlier = (), branch: str = "") -> Result:
     """Evaluate a check on a call.
 
     Args:
@@ -69,15 +104,16 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] = (), branch: s
     """
     if check.kind in _ON_COMMANDS and call.tool not in ("Bash", AT_END):
         return NOTHING
+    earlier = before if isinstance(before, Earlier) else Earlier(before)
     match check.kind:
         case CheckKind.COMMAND:
-            return _command(check, call, branch or _branch_after(before if check.branch else ()))
+            return _command(check, call, branch or (earlier.branch() if check.branch else ""))
         case CheckKind.PATH:
             return _path(check, call)
         case CheckKind.CONTENT:
             return _content(check, call)
         case CheckKind.COMPANION:
-            return _companion(check, call, before)
+            return _companion(check, call, earlier)
         case CheckKind.MESSAGE:
             return _message(check, call)
         case CheckKind.BRANCH:
@@ -190,9 +226,21 @@ def commands_of(call: ToolCall) -> Sequence[ShellCommand]:
     return _parsed(line) if call.tool == "Bash" and isinstance(line, str) else ()
 
 
-@lru_cache(maxsize=400)  # more lines than are kept of a session, which a companion check looks at again at each call
+@lru_cache(maxsize=1_000)  # the lines that are kept of three sessions, which a companion check looks at again at each commit
 def _parsed(line: str) -> tuple[ShellCommand, ...]:
     return tuple(parse_shell(line))
+
+
+def program_run(command: ShellCommand) -> str:
+    """Return the name of the program as `runs` compares it, or "" if the command only assigns variables."""
+    words = _module(command.words)
+    return _program(words[0]) if words else ""
+
+
+def program_wanted(wanted: str) -> str | None:
+    """Return the program that a command must run to match the wanted one, or None if any program may match."""
+    pattern = _split(wanted)
+    return None if pattern[:1] == ("*",) or "=" in pattern[0] else _program(pattern[0])
 
 
 def runs(command: ShellCommand, wanted: str) -> bool:
@@ -426,7 +474,7 @@ _NAMES_ONLY = frozenset("ls stat echo printf test [ type which file du find git 
 
 
 def _path(check: Check, call: ToolCall) -> Result:
-    for target, place, created in _places(call, check.access):
+    for target, place, created in places_of_call(call, check.access):
         if place is None or not _by_age(check.new, place, created, call):
             continue
         if any(_is_within(place, path) for path in check.unless):
@@ -449,7 +497,7 @@ def _by_age(new: New, place: str, created: bool, call: ToolCall) -> bool:
     return exists is (new is New.EXCEPT)
 
 
-def _places(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None, bool]]:
+def places_of_call(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None, bool]]:
     """Return the paths that a call accesses: as written, relative to the project, and whether the call may create it."""
     key = _EDITS.get(call.tool) or (_READS.get(call.tool) if access is Access.READ else None)
     path, line = call.input.get(key or ""), call.input.get("command")
@@ -470,7 +518,7 @@ def _places_of(path: str, line: str, access: Access, cwd: str, root: str, writes
             targets.append((whole, target in created))
     targets += [(found, False) for found in _changed_by_search(commands)]
     call = ToolCall("", {}, cwd, root)
-    return [(target, _relative(target, call), created) for target, created in targets]
+    return [(target, relative(target, call), created) for target, created in targets]
 
 
 def _created_by(command: ShellCommand) -> Iterator[str]:
@@ -563,7 +611,7 @@ def _read_arguments(command: ShellCommand) -> Iterator[str]:
     yield from (match[1] for word in words for match in _OPENS_FILES.finditer(word[:2_000]))
 
 
-def _relative(path: str, call: ToolCall) -> str | None:
+def relative(path: str, call: ToolCall) -> str | None:
     return _relative_to(path, call.cwd, call.root)
 
 
@@ -605,15 +653,15 @@ def _matches(place: str, pattern: str) -> bool:
 # Content of edits
 
 
-def _is_place(exception: str) -> bool:
+def is_place(exception: str) -> bool:
     return "/" in exception or exception.startswith("*.")
 
 
 def _content(check: Check, call: ToolCall) -> Result:
     applies = False
-    for path, new, old in _edited(call):
-        place = _relative(path, call)
-        if place is None or not _covers(check, place):
+    for path, new, old in edited(call):
+        place = relative(path, call)
+        if place is None or not covers(check, place):
             continue
         applies = True
         word = _added_word(check, new, old, place)
@@ -626,31 +674,31 @@ def _content(check: Check, call: ToolCall) -> Result:
     return OBEYED if applies else NOTHING
 
 
-def _covers(check: Check, place: str) -> bool:
+def covers(check: Check, place: str) -> bool:
     """Return whether a check on content concerns the file."""
     if check.files and not any(_matches(place, pattern) for pattern in check.files):
         return False
     if check.paths and not any(_is_within(place, wanted) for wanted in check.paths):
         return False
-    return not any(_is_within(place, path) for path in check.unless if _is_place(path))
+    return not any(_is_within(place, path) for path in check.unless if is_place(path))
 
 
 def _added_word(check: Check, new: str, old: str, place: str) -> str:
     """Return the first word that the edit adds and no silencing covers, or ""."""
     for word in check.unless:
-        if not _is_place(word):
+        if not is_place(word):
             new, old = new.replace(word, " "), old.replace(word, " ")
     # searching for the word is much cheaper than counting it, which keeps hundreds of checks fast
     found = (word for word in check.words if word in new and _count(check, new, word, place) > _count(check, old, word, place))
     return next((word for word in found if _violated(check, word, f"{word} in {place}")), "")
 
 
-_INSTALLERS = frozenset("npm pnpm yarn bun pip uv poetry pdm cargo gem composer go".split())
+INSTALLERS = frozenset("npm pnpm yarn bun pip uv poetry pdm cargo gem composer go".split())
 
 
 def _installs(command: ShellCommand, library: str) -> bool:
     words = _module(command.words)
-    arguments = _arguments(words) if words and _program(words[0]) in _INSTALLERS else []
+    arguments = _arguments(words) if words and _program(words[0]) in INSTALLERS else []
     if arguments[:1] not in (["install"], ["i"], ["add"], ["require"], ["get"]):
         return False
     names = {library, f"{library}-es", f"@types/{library}"}
@@ -658,7 +706,7 @@ def _installs(command: ShellCommand, library: str) -> bool:
     return any((name.rpartition("/")[2] if words[0] == "go" else name) in names for name in found)
 
 
-def _edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
+def edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
     """Yield path, new text and old text of each edit of a call, including those by here-documents."""
     path = call.input.get(_EDITS.get(call.tool, ""))
     if isinstance(path, str):
@@ -740,22 +788,23 @@ def _imports(text: str, library: str, *, go: bool) -> int:
 # Companions and messages
 
 
-def _companion(check: Check, call: ToolCall, before: Iterable[str]) -> Result:
+def _companion(check: Check, call: ToolCall, earlier: Earlier) -> Result:
     if call.tool == AT_END:
         if AT_END not in check.words:
             return NOTHING
-        done = any(runs(one, step) for line in before for one in _parsed(line) for step in check.first)
         step = check.first[0]
-        return OBEYED if done else _violated(check, f"{step} was not run after the last edit", step) or NOTHING
+        return OBEYED if earlier.last(check.first) >= 0 else _missing(check, f"{step} was not run after the last edit", step)
     found = [(at, command) for at, command in enumerate(commands_of(call)) if any(runs(command, word) for word in check.words)]
     if not found:
         return NOTHING
     at, command = found[0]
-    earlier = [*(inner for line in before for inner in _parsed(line)), *commands_of(call)[:at]]
-    done = False
-    for one in earlier:  # each commit requires its own run of the step
-        done = any(runs(one, step) for step in check.first) or (done and not any(runs(one, word) for word in check.words))
-    return OBEYED if done else _violated(check, " ".join(command.words), _form_of(command.words)) or NOTHING
+    done = 0 <= earlier.last(check.first) >= earlier.last(check.words)  # each commit requires its own run of the step
+    done = done or any(runs(one, step) for one in commands_of(call)[:at] for step in check.first)
+    return OBEYED if done else _missing(check, " ".join(command.words), _form_of(command.words))
+
+
+def _missing(check: Check, what: str, form: str) -> Result:
+    return _violated(check, what, form) or NOTHING
 
 
 _CONVENTIONAL = re.compile(r"(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(?:\([^)\n]{1,60}\))?!?: \S")

@@ -26,6 +26,7 @@ from memoryd.core.types import MemoryItem, Scope
 from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
 from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate
+from memoryd.guard.index import CheckIndex
 from memoryd.recall.prompt_block import harmless, render_block
 from memoryd.service import Orchestrator
 
@@ -54,6 +55,7 @@ class Bound:
 
     items: tuple[MemoryItem, ...]
     contradictions: tuple[tuple[MemoryItem, MemoryItem], ...]
+    index: CheckIndex  # of the checks of `items`
 
 
 class Guard:
@@ -98,22 +100,24 @@ class Guard:
         bound = self.bound(call.project)
         if not bound.items:
             return None
-        session = self._session(call, bound.items)
+        session = self._session(call, bound.index)
         if call.error:
             session.lines.pop(call.id, None)
             return None
         before = tuple(session.lines.values())
         violated: list[tuple[MemoryItem, Result]] = []
+        obeyed: list[str] = []
         now = self._clock.now()
-        branch = _branch_of(call) if any(item.check and item.check.branch for item in bound.items) else ""
-        for item in bound.items:
+        branch = _branch_of(call) if bound.index.reads_branch else ""
+        for number, result in bound.index.results(call, before, branch):
+            item = bound.items[number]
             if item.check is None or item.valid_to is not None and item.valid_to <= now:
                 continue
-            result = evaluate(item.check, call, before, branch)
-            if result.violation and self.mode_of(item.check) is not Mode.OFF:
+            if not result.violation:
+                obeyed.append(item.id)
+            elif self.mode_of(item.check) is not Mode.OFF:
                 violated.append((item, result))
-            elif result.applies:
-                self._state.compliance.obeyed(item.id, call.session, call.project)
+        self._state.compliance.obeyed(obeyed, call.session, call.project)
         self._remember(session, call)
         return self._reply(call, violated) if violated else None
 
@@ -148,7 +152,7 @@ class Guard:
                         item.id, session, project, RuleOutcome.VIOLATED, result.violation, result.form, ""
                     )
                 elif result.applies:
-                    self._state.compliance.obeyed(item.id, session, project)
+                    self._state.compliance.obeyed([item.id], session, project)
             known.edited_at = -1
         self._state.compliance.flush()
 
@@ -163,7 +167,7 @@ class Guard:
 
     # Session activity
 
-    def _session(self, call: ToolCall, items: Sequence[MemoryItem]) -> _Session:
+    def _session(self, call: ToolCall, index: CheckIndex) -> _Session:
         key = call.session
         with self._lock:
             known = self._sessions.get(key)
@@ -171,7 +175,7 @@ class Guard:
                 self._sessions.move_to_end(key)
                 return known
         found = _Session()
-        if any(item.check and item.check.kind is CheckKind.COMPANION for item in items):
+        if index.has_companions:
             found.lines.update(_lines_in(call.transcript))  # the daemon may have started mid-session
         with self._lock:
             known = self._sessions.setdefault(key, found)
@@ -199,7 +203,8 @@ def _applies(item: MemoryItem, project: str) -> bool:
 def _bound(items: Sequence[MemoryItem]) -> Bound:
     against = conflicts(items)
     out = {item.id for pair in against for item in pair}
-    return Bound(tuple(item for item in items if item.id not in out), tuple(against))
+    kept = tuple(item for item in items if item.id not in out)
+    return Bound(kept, tuple(against), CheckIndex([item.check for item in kept if item.check is not None]))
 
 
 def _line(item: MemoryItem, result: Result) -> str:
