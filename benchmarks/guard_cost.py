@@ -95,7 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             off, on = compare(api, folder, options.calls)
             for label, taken in (("guard off", off), ("guard on", on)):
                 print(f"{label}: p50 {percentile(taken, 50):.2f} ms, p99 {percentile(taken, 99):.2f} ms")
-            print(f"added: p50 {percentile(on, 50) - percentile(off, 50):.2f} ms, p99 {percentile(on, 99) - percentile(off, 99):.2f} ms")
+            added = [f"p{share} {percentile(on, share) - percentile(off, share):.2f} ms" for share in (50, 99)]
+            print(f"added: {', '.join(added)}")
             print(f"load of the machine: {os.getloadavg()[0]:.1f}")
         finally:
             api.close()

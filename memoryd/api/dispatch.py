@@ -234,7 +234,7 @@ class Api:
         if not self._service.listen(self._propagate_changes):
             self._watcher.start()
         self._service.warm()
-        self._service.checked()
+        self._parts.runtime.guard.warm()
 
     def catch_up(self) -> None:
         """Synchronise the indexes with the files. Calls wait briefly for this to finish."""

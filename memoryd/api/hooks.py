@@ -19,7 +19,7 @@ from memoryd.core.errors import ConfigError
 from memoryd.core.project import ProjectRegistry, name_of
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
-from memoryd.core.tool_calls import Responder, ToolCall, joined, tool_output
+from memoryd.core.tool_calls import Responder, ToolCall, asked_in_turn, tool_output
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
@@ -118,7 +118,7 @@ class HookCalls:
         if call.tool in SUBAGENT_TOOLS:
             self._keep_task(call)
             return b""
-        output = tool_output(event.name, joined(respond(call) for respond in self._responders))
+        output = tool_output(event.name, asked_in_turn(self._responders, call))
         return orjson.dumps(output) if output else b""
 
     def _keep_task(self, call: ToolCall) -> None:

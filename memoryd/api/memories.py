@@ -67,6 +67,7 @@ from memoryd.core.types import (
     Scope,
     Source,
     Status,
+    Trust,
 )
 from memoryd.recall.prompt_block import describe_source
 
@@ -535,7 +536,7 @@ class Remember:
         "The statement; it must make sense without this conversation.", required=True, words=True, model_limit=MAX_TEXT
     )
     kind: Kind = kind_parameter(default=Kind.NOTE)
-    polarity: Polarity = polarity_parameter(default=Polarity.KNOW)
+    polarity: Polarity | None = polarity_parameter(help="Show it under know, do or don't (default: as its kind and words say).")
     scope: Scope | None = choice(
         Scope,
         "Who it is for. user: everywhere. project (default): this project. team: its team.",
@@ -590,7 +591,7 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     candidate = Candidate(
         content=said.text,
         kind=request.kind,
-        polarity=request.polarity,
+        polarity=request.polarity or (Polarity.KNOW if caller.is_model else _polarity_of(request.kind, said.text)),
         source=Source.AGENT_STEP if caller.is_model else Source.USER,
         confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
         tags=model_tags(tags) if caller.is_model else tags,
@@ -618,6 +619,24 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     if found:
         answer["left_out_secrets"] = left_out(found)["left_out_secrets"]
     return answer
+
+
+def _polarity_of(kind: Kind, content: str) -> Polarity:
+    """Return the polarity of a user's statement, as a day dream would derive it from the user's words."""
+    from memoryd.daydream.offline.acts import is_negative
+
+    if kind is Kind.DEAD_END:
+        return Polarity.DONT
+    if kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.TODO):
+        return Polarity.KNOW
+    return Polarity.DONT if is_negative(content) else Polarity.DO
+
+
+def _has_derived_polarity(item: MemoryItem) -> bool:
+    """Return whether the polarity of a user's memory is the default or a derived one, rather than chosen by the user."""
+    if item.trust is not Trust.INSTRUCTION:
+        return False
+    return item.polarity in (Polarity.KNOW, _polarity_of(item.kind, item.content))
 
 
 @request
@@ -695,6 +714,8 @@ def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: C
         "asked_as": None if request.asked_as is None else keys_of(request.asked_as),
     }
     changes = {name: value for name, value in wanted.items() if value is not None and value != getattr(item, name)}
+    if request.polarity is None and changes.keys() & {"content", "kind"} and _has_derived_polarity(item) and not caller.is_model:
+        changes["polarity"] = _polarity_of(request.kind or item.kind, said.text or item.content)
     if caller.is_model:
         changes = model_changes(item, changes, runtime.clock.now())
     memory = item_to_dict(_change(runtime, item, changes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -29,6 +29,7 @@ class ToolCall:
         error: Error message of a failed call; empty before execution.
         transcript: Path of the session's log.
         guarded: Whether rules are checked in this session.
+        given: Ids of memories that the model is already given with this call.
     """
 
     tool: str
@@ -42,6 +43,7 @@ class ToolCall:
     error: str = ""
     transcript: str = ""
     guarded: bool = True
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,13 @@ class ToolReply:
         context: Text for the model.
         decision: Whether the call is refused, or the user is asked.
         reason: Reason for the decision. It is shown to the user, and to the model if the call is refused.
+        given: Ids of the memories that the model is given by this reply.
     """
 
     context: str = ""
     decision: Permission = Permission.NONE
     reason: str = ""
+    given: frozenset[str] = frozenset()
 
 
 Responder = Callable[[ToolCall], ToolReply | None]
@@ -64,12 +68,23 @@ NO_REPLY = ToolReply()
 _NAMES = {Permission.ASK: "ask", Permission.DENY: "deny"}
 
 
+def asked_in_turn(responders: Iterable[Responder], call: ToolCall) -> ToolReply:
+    """Ask responders in order and combine their replies. Each knows which memories the earlier ones gave."""
+    replies = []
+    for respond in responders:
+        if (reply := respond(call)) is not None:
+            replies.append(reply)
+            call = replace(call, given=call.given | reply.given)
+    return joined(replies)
+
+
 def joined(replies: Iterable[ToolReply | None]) -> ToolReply:
     """Combine replies: all contexts, the strictest decision, and the reasons given for that decision."""
     given = [reply for reply in replies if reply is not None]
     decision = max((reply.decision for reply in given), default=Permission.NONE)
     reasons = [reply.reason for reply in given if reply.decision is decision and reply.reason]
-    return ToolReply("\n".join(reply.context for reply in given if reply.context), decision, "\n".join(reasons))
+    contexts = "\n".join(reply.context for reply in given if reply.context)
+    return ToolReply(contexts, decision, "\n".join(reasons), frozenset().union(*(reply.given for reply in given)))
 
 
 def tool_output(event: str, reply: ToolReply) -> dict[str, Any]:

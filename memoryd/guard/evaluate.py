@@ -59,7 +59,7 @@ _ON_COMMANDS = frozenset({CheckKind.COMMAND, CheckKind.COMPANION, CheckKind.MESS
 
 
 class Earlier:
-    """The commands that a session has run so far, by the positions at which they ran. Answers are kept, for hundreds of checks."""
+    """The commands that a session has run so far, in order. Answers are kept, since hundreds of checks may ask the same."""
 
     def __init__(self, lines: Sequence[str] = ()) -> None:
         self._lines = lines
@@ -612,6 +612,7 @@ def _read_arguments(command: ShellCommand) -> Iterator[str]:
 
 
 def relative(path: str, call: ToolCall) -> str | None:
+    """Return a path of a call relative to the project's root, or None if unknown."""
     return _relative_to(path, call.cwd, call.root)
 
 
@@ -654,6 +655,7 @@ def _matches(place: str, pattern: str) -> bool:
 
 
 def is_place(exception: str) -> bool:
+    """Return whether an exception of a check on content is a place rather than a longer name."""
     return "/" in exception or exception.startswith("*.")
 
 

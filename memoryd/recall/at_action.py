@@ -128,7 +128,7 @@ class AtAction:
         if not self._settings.inject_tools or self._state.trial.enter(call.session, call.project) is Arm.CONTROL:
             return None
         found, about = self._cures(call) if call.error else self._linked(call)
-        seen = self._seen(call)
+        seen = self._seen(call) | call.given
         fresh = self._code.current(drop_contradicted([item for item in found if item.id not in seen]), call.root)
         lines, given = _fitting(fresh, about)
         if not given:

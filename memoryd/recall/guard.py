@@ -27,6 +27,7 @@ from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
 from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate
 from memoryd.guard.index import CheckIndex
+from memoryd.guard.shell import parse_shell
 from memoryd.recall.prompt_block import harmless, render_block
 from memoryd.service import Orchestrator
 
@@ -35,6 +36,7 @@ KEPT_LINES = 300
 RULE_CHARACTERS = 300
 WHAT_CHARACTERS = 120
 LOG_BYTES = 4_000_000
+EVENT = "PreToolUse"
 REASON = "a rule of the user applies to this call"
 _OUTCOMES = {Mode.NOTE: RuleOutcome.VIOLATED, Mode.ASK: RuleOutcome.ASKED, Mode.BLOCK: RuleOutcome.BLOCKED}
 _STRICTNESS = {Mode.NOTE: Permission.NONE, Mode.ASK: Permission.ASK, Mode.BLOCK: Permission.DENY}
@@ -93,6 +95,11 @@ class Guard:
 
     # Tool calls
 
+    def warm(self) -> None:
+        """Load the checks and the parser, so that the first tool call is answered in time."""
+        self._service.checked()
+        parse_shell("true")
+
     def respond(self, call: ToolCall) -> ToolReply | None:
         """Evaluate all checks before a tool call is made. After a failed call, remove it from the session's activity."""
         if self._settings.guard == Mode.OFF or not call.guarded:
@@ -129,11 +136,14 @@ class Guard:
             self._state.compliance.violated(
                 item.id, call.session, call.project, _OUTCOMES[mode], result.violation, result.form, call.id
             )
+        ids = frozenset(item.id for item, _ in violated) if strictest is not Permission.ASK else frozenset()
+        if not call.subagent:  # which doesn't see what its session is given, nor the session what it is given
+            self._state.record_injection(call.session, sorted(ids), EVENT)
         lines = [_line(item, result) for item, result in violated]
         if strictest is Permission.NONE:
-            return ToolReply(render_block(lines, REASON))
+            return ToolReply(render_block(lines, REASON), given=ids)
         reasons = [_reason(item, result) for item, result in violated]
-        return ToolReply("", strictest, "\n".join(reasons))
+        return ToolReply("", strictest, "\n".join(reasons), ids)
 
     def at_stop(self, session: str, project: str, transcript: str) -> None:
         """Evaluate checks that apply at the end of an answer, and record how the user decided pending questions."""

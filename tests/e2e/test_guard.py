@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import World
+from memoryd.daemon.endpoint import daemons_of
+from tests.e2e.conftest import World, kill_daemons
 from tests.e2e.model_server import Block, Body, say, tool_results, use
 
 pytestmark = pytest.mark.e2e
@@ -48,7 +52,30 @@ def test_a_rule_is_noted_asked_about_and_refused_in_the_real_client(world: World
     assert not made.exists()
     assert id in result
 
+
+def dead(world: World) -> None:
     world.kill_daemon()
     (world.paths.home / "run" / "start.stamp").touch()  # so that none is started
-    request, result = run(world, repo, "dead")
-    assert made.exists(), result
+
+
+def hung(world: World) -> None:
+    for pid in daemons_of(world.paths) or ():
+        os.kill(pid, signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("broken", [dead, hung])
+def test_a_call_that_the_guard_would_refuse_is_made_while_the_daemon_is_dead_or_hung(
+    world: World, broken: Callable[[World], None]
+) -> None:
+    repo = world.repository("shop")
+    (repo / "legacy").mkdir()
+    world.run("hello", repo)
+    id = world.call("remember", cwd=str(repo), content="Don't touch anything in legacy/.", kind="rule")["id"]
+    world.call("guard_mode", cwd=str(repo), id=id, mode="block")
+    broken(world)
+    try:
+        request, result = run(world, repo, broken.__name__)
+        assert (repo / "legacy" / "made.txt").exists(), result
+        assert id not in request
+    finally:
+        kill_daemons(world.paths)  # a stopped one doesn't end otherwise

@@ -253,3 +253,19 @@ def test_a_resumed_session_is_not_read_before_it_goes_on_but_one_that_was_killed
         desk.hook("SessionStart", source="startup", session_id=session, transcript_path=str(log))
     desk.api.drain_spool_record("SessionStart", {"session_id": "s1", "cwd": str(desk.folder), "source": "resume"}, {})
     assert [Path(job.transcript).stem for job in desk.api._state.jobs()] == ["killed"]
+
+
+def test_a_users_rule_goes_under_do_or_dont_as_its_words_say(desk: Desk) -> None:
+    given = {
+        "Never deploy on Fridays.": "rule",
+        "Always sign commits.": "rule",
+        "From now on no emojis in commits.": "preference",
+        "The port is 5433.": "fact",
+    }
+    ids = [desk.user("remember", content=text, kind=kind)["id"] for text, kind in given.items()]
+    found = desk.user("governance")["ids"]
+    assert (sorted(found["dont"]), found["do"], found["know"]) == (sorted([ids[0], ids[2]]), [ids[1]], [ids[3]])
+    reworded = desk.user("update_memory", id=ids[1], content="Never sign commits.")["memory"]
+    assert reworded["polarity"] == "dont"
+    chosen = desk.user("update_memory", id=ids[3], kind="rule", polarity="know")["memory"]
+    assert chosen["polarity"] == "know"

@@ -41,6 +41,15 @@ def test_a_rule_is_noted_asked_about_or_refused_as_its_mode_says(desk: Desk) -> 
     assert bash(desk, "npm install") == {}
 
 
+def test_a_rule_with_a_check_is_given_once_with_a_call(desk: Desk) -> None:
+    id = rule(desk, "Never run `make deploy` from a laptop.")
+    noted = bash(desk, "make deploy from a laptop")
+    assert noted["additionalContext"].count(id) == 1
+    assert bash(desk, "echo make deploy", id="c2") == {}  # already given in this session
+    assert bash(desk, "make deploy", id="c3")["additionalContext"].count(id) == 1  # a violation is noted each time
+    assert bash(desk, "make deploy", id="c4", agent_id="a1")["additionalContext"].count(id) == 1
+
+
 def test_the_check_is_in_the_file_and_an_edit_of_it_counts(desk: Desk) -> None:
     id = rule(desk)
     path = Path(desk.user("get_memory", id=id)["path"])

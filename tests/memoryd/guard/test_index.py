@@ -14,7 +14,7 @@ from memoryd.guard.index import CheckIndex
 RULES = (
     "Never use npm here, always pnpm.", "Sign every commit.", "Never commit on main.", "Don't touch legacy/.", "Never read .env.",
     "No `any` in TypeScript.", "No print() in src/.", "Don't use lodash.", "Run make typecheck before each commit.",
-    "Branches are named feature/… or fix/….", "Commit messages begin with a ticket such as SHOP-12.", "New tests go under tests/.",
+    "Branches are named feature/… or fix/….", "Commit messages begin with a ticket like SHOP-12.", "New tests go under tests/.",
     "Never pip install without a venv.", "No TODO comments.", "Don't edit *.lock files.", "Never write to db.prod.internal.",
 )  # fmt: skip
 CHECKS = [check for rule in RULES if (check := compile_rule(rule))] + [
@@ -35,7 +35,7 @@ COMMANDS = (
     "curl https://db.prod.internal/x", "export DEBUG=1", "echo 'print(1)' > src/a.py", "echo 'import x from \"lodash\"' > a.ts",
     "ls | xargs rm", "sed -i s/foo/foo.bar/ a.py", "tee notes.md", "cd legacy && touch x.pem", "find . -name '*.lock' -delete",
 )  # fmt: skip
-PATHS = ("legacy/a.py", "src/a.py", "src/gen/b.py", "a.ts", ".env", "/etc/hosts", "README.md", "docs/a.md", "tests/t.py", "x.lock")
+PATHS = ("legacy/a.py", "src/a.py", "src/gen/b.py", "a.ts", ".env", "/etc/hosts", "README.md", "docs/a.md", "tests/t.py")
 TEXTS = ("print(1)", "let a: any = 1", "import x from 'lodash'", "# TODO later", "foo.bar", "foo", "x = 1", "")
 lines = st.lists(st.sampled_from(COMMANDS), min_size=1, max_size=3).map(" && ".join)
 edits = st.fixed_dictionaries(
