@@ -62,6 +62,7 @@ search_options = _all([
     click.option("--benchmark-option", "benchmark_options", multiple=True, metavar="KEY=VALUE", help="Option of the loader."),
     click.option("--embedder", default="", help="Measure relevancy with this embedder: bge-small or hash."),
     click.option("--index-timeout", type=float, default=600.0, show_default=True, help="Seconds to wait for indexing."),
+    click.option("--allow-empty", is_flag=True, help="Score a run even if no search finds anything."),
 ])  # fmt: skip
 
 answer_options = _all([
@@ -209,6 +210,7 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
         data=data_of(benchmark, values),
         seed=values["seed"],
         index_timeout=values["index_timeout"],
+        allow_empty=values["allow_empty"],
         embedder=values["embedder"],
         selection=selection(values),
         provider_options=provider_options,

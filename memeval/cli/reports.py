@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -37,7 +39,7 @@ from memeval.report.compare import (
     regress,
     set_baseline,
 )
-from memeval.report.export import FORMATS, export, ledger_table
+from memeval.report.export import FORMATS, TREC, export, ledger_table
 from memeval.report.failures import THRESHOLD, failures, failures_table, summary
 from memeval.report.html.site import write_run, write_site
 from memeval.report.runs import RunResult, latest_run, ledger_file, load_run, load_runs
@@ -50,9 +52,21 @@ from memoryd.core.files import write_atomic
 
 def table_options(command: Command) -> Command:
     """Add the flags that choose how tables are printed, as the parameter `form`."""
+
+    @wraps(command)
+    def with_form(*args: Any, latex: bool, markdown: bool, **values: Any) -> Any:
+        if latex and markdown:
+            raise click.UsageError("Give --latex or --markdown, not both.")
+        return command(*args, form="latex" if latex else "markdown" if markdown else "", **values)
+
     for form, label in (("latex", "LaTeX (package booktabs)"), ("markdown", "Markdown")):
-        command = click.option(f"--{form}", "form", flag_value=form, default="", help=f"Print {label}.")(command)
-    return command
+        with_form = click.option(f"--{form}", is_flag=True, help=f"Print {label}.")(with_form)
+    return cast(Command, with_form)
+
+
+def show_text(text: str, *, form: str = "") -> None:
+    """Print text that stands beside tables. In LaTeX it is a comment, so that the output can be included in a document."""
+    click.echo("\n".join(f"% {line}" if line.strip() else "" for line in text.splitlines()) if form == "latex" else text)
 
 
 def show_table(table: Table, title: str = "", *, form: str = "") -> None:
@@ -89,22 +103,32 @@ def results(
     form: str,
     as_json: bool,
 ) -> None:
-    """Show the numbers of a run, or a table of several runs with the best first."""
+    """Show the numbers of a run, or a table of several runs with the best first.
+
+    `memeval export` writes a run as CSV, JSONL, or for trec_eval.
+    """
     if bool(providers) != bool(benchmark) or bool(runs) == bool(providers):
         raise click.UsageError("Name runs, or --compare A B with --benchmark NAME.")
+    if as_json and (form or metric):
+        raise click.UsageError(f"--json prints all metrics; leave --{form or 'metric'} out.")
+    if questions and not as_json and len(runs) + len(providers) > 1:
+        raise click.UsageError(
+            "--questions is for one run, or with --json. To compare two by question: memeval compare A B --questions."
+        )
     if providers:
         name = ctx.catalog.benchmark(benchmark).name
-        latest = [latest_run(ctx.results, name, provider) for provider in providers]
-        _show_runs(ctx, latest, metric, questions=questions, form=form, as_json=as_json)
-        if len(latest) > 1 and not as_json:
-            made = compare(latest, (metric,) if metric else ())
-            for warning in made.warnings:
-                click.echo(f"Note: {warning}", err=True)
-            show_table(comparison_table(made), form=form)
-            click.echo(f"{HOW} Seed {made.seed}.", err=True)
-        return
-    found = load_runs(ctx.results, runs)
+        found = [latest_run(ctx.results, name, provider) for provider in providers]
+    else:
+        found = load_runs(ctx.results, runs)
+    if metric and len(found) > 1 and not any(metric in run.metrics for run in found):
+        found[0].require(metric)
     _show_runs(ctx, found, metric, questions=questions, form=form, as_json=as_json)
+    if providers and len(found) > 1 and not as_json:
+        made = compare(found, (metric,) if metric else ())
+        for warning in made.warnings:
+            click.echo(f"Note: {warning}", err=True)
+        show_table(comparison_table(made), form=form)
+        click.echo(f"{HOW} Seed {made.seed}.", err=True)
     if check_targets and (short := [(run.run_id, name) for run in found for name in missed(run)]):
         targets = ", ".join(f"{name} of {run}" for run, name in short)
         raise RunError(f"Below the target: {targets}.", fix="See `targets` in the benchmark's file.")
@@ -136,7 +160,7 @@ def _show_boards(ctx: Context, found: Sequence[RunResult], metric: str, *, form:
 
 
 def _show_one(ctx: Context, run: RunResult, metric: str, *, questions: bool, form: str) -> None:
-    click.echo(run_heading(run))
+    show_text(run_heading(run), form=form)
     show_table(metrics_table(run), "All metrics", form=form)
     show_table(types_table(run, metric), "By question type", form=form)
     gain = gain_of(run, runs_without_memory(ctx.results, run.benchmark))
@@ -164,13 +188,15 @@ HOW = (
 @pass_context
 def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, questions: bool, form: str) -> None:
     """Compare runs of one benchmark pairwise: wins, losses, ties, interval of the difference, p-values."""
+    if questions and len(runs) != 2:
+        raise click.UsageError("--questions compares two runs.")
     found = load_runs(ctx.results, runs)
     made = compare(found, metrics, seed=seed)
     for warning in made.warnings:
         click.echo(f"Note: {warning}", err=True)
     show_table(comparison_table(made), form=form)
     click.echo(f"{HOW} Seed {made.seed}.", err=True)
-    if questions and len(found) == 2:
+    if questions:
         pairs = question_pairs(found[0], found[1], made.rows[0].metric)
         show_table(question_table(pairs, *made.runs), form=form)
 
@@ -204,14 +230,14 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, form: str) -
 @click.argument("run")
 @click.option("--metric", default="", help="Metric (default: the main one).")
 @click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="Values below it are wrong.")
-@click.option("--limit", type=int, help="Maximum number of questions.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of questions.")
 @table_options
 @pass_context
 def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: int | None, form: str) -> None:
     """List the questions that failed, could not be scored, or have a wrong answer."""
     found = failures(load_run(ctx.results, run), metric, threshold=threshold)
     show_table(failures_table(found[:limit] if limit else found), form=form)
-    click.echo(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.")
+    show_text(", ".join(f"{number} {kind}" for kind, number in summary(found).items()) or "No failures.", form=form)
 
 
 @click.command("calibrate")
@@ -227,7 +253,7 @@ def calibrate_run(ctx: Context, run: str, metric: str, form: str) -> None:
     made, answers = calibration_of(load_run(ctx.results, run), metric)
     show_table(calibration_table(made), form=form)
     show_table(bins_table(answers), form=form)
-    click.echo(f"For other questions: {advice(made)}.")
+    show_text(f"For other questions: {advice(made)}.", form=form)
 
 
 @click.command("export")
@@ -250,6 +276,8 @@ def export_run(ctx: Context, run: str, form: str, level: str | None, metrics: tu
     loaded = load_run(ctx.results, run)
     if metrics and form != "scores":
         raise click.UsageError("--metric is for --format scores.")
+    if level and form not in TREC:
+        raise click.UsageError(f"--level is for --format {' and '.join(TREC)}.")
     text = scores_text(scores_of(loaded, metrics)) if form == "scores" else export(loaded, form, level or "")
     if output:
         write_atomic(output, text.encode(), private=False)
@@ -281,6 +309,8 @@ def regress_run(
     ctx = click_ctx.find_object(Context)
     assert ctx is not None
     if name:
+        if baseline or metrics:
+            raise click.UsageError("--set only names the baseline; leave --baseline and --metric out.")
         click.echo(f"{name}: {set_baseline(ctx.results, name, run)}")
         return
     if not baseline:
@@ -311,7 +341,7 @@ def html(ctx: Context, run: str | None, output: Path | None) -> None:
 
 
 @click.command("ledger")
-@click.option("--last", type=int, help="Maximum number of runs.")
+@click.option("--last", type=click.IntRange(1), help="Maximum number of runs.")
 @table_options
 @pass_context
 def ledger(ctx: Context, last: int | None, form: str) -> None:

@@ -362,7 +362,7 @@ def _tell(path: Path) -> None:
     if result["status"] == "broken":
         raise RunError(
             f"Run {result['run_id']} is not finished: {result['fault']}.",
-            fix=f"Correct the cause, then: memeval eval --resume {result['run_id']} --retry-failed",
+            fix=result["fault_fix"],
         )
 
 
@@ -372,7 +372,8 @@ def _notes(result: Mapping[str, Any]) -> Iterator[str]:
     pieces = [piece for question in questions for piece in question["retrieved"]]
     if not pieces and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):
         name = result["provider"]["name"]
-        yield f"{name} found nothing for any question: see whether `memeval check {name}` finds what it adds."
+        if result["status"] != "broken":
+            yield f"{name} found nothing for any question: see whether `memeval check {name}` finds what it adds."
     if pieces and not any(piece["sessions"] or piece["turns"] for piece in pieces):
         yield f"{result['provider']['name']} does not say where its pieces come from: its retrieval is not scored."
     if dangling := sum(bool(question.get("dangling")) for question in questions):

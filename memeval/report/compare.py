@@ -56,7 +56,7 @@ def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int
     if broken := next((run for run in runs if run.fault), None):
         raise RunError(
             f"Run {broken.run_id} is not finished: {broken.fault}.",
-            fix=f"Correct the cause, then: memeval eval --resume {broken.run_id} --retry-failed",
+            fix=broken.fault_fix,
         )
     chosen = tuple(metrics) or (primary_metric(runs),)
     for metric in chosen:

@@ -232,6 +232,12 @@ class RunResult:
         return str(self.data.get("fault") or "broken") if self.data.get("status") == "broken" else ""
 
     @property
+    def fault_fix(self) -> str:
+        """Return how to finish a broken run. Results of older versions don't say."""
+        fix = self.data.get("fault_fix")
+        return str(fix or f"Correct the cause, then: memeval eval --resume {self.run_id} --retry-failed")
+
+    @property
     def primary(self) -> str | None:
         """Return the primary metric named in the result. For older results, return the best-known metric with a value."""
         named = self.data.get("primary_metric")

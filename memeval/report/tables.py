@@ -30,7 +30,7 @@ def run_heading(run: RunResult) -> str:
 def _headline(run: RunResult) -> str:
     """Return one line with the run's primary metric and its cost."""
     if run.fault:
-        return f"\nNot finished: {run.fault}. `memeval eval --resume {run.run_id} --retry-failed` tries again.\n"
+        return f"\nNot finished: {run.fault}. {run.fault_fix}\n"
     if run.primary is None:
         return ""
     cell = run.metrics[run.primary]

@@ -187,7 +187,9 @@ class ProviderSubject:
         """Build the result from the records so far."""
         answered = bool(self._plan.settings.answering_model or run.store.meta("hypotheses"))
         own = not run.store.meta("hypotheses")  # hypotheses missing from another program's file count as wrong
-        return result_of(run, self._about(run), answered=answered, ranked=plans.ranked_names(self._plan), strict=own)
+        floor = self._plan.provider.effective_implementation == "none"
+        names = plans.ranked_names(self._plan)
+        return result_of(run, self._about(run), answered=answered, ranked=names, strict=own, may_be_empty=floor)
 
     def _about(self, run: Run) -> dict[str, Any]:
         meta, plan = run.store.meta, self._plan

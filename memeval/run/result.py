@@ -26,6 +26,8 @@ from memeval.run.checkpoint import Run
 from memeval.run.phases import sizes
 from memoryd.core.types import Usage
 
+EMPTY_FROM = 3
+"""Number of searches from which finding nothing at all counts as a broken set-up. One or two may well have no result."""
 SHOWN_TEXT = 500
 """Maximum characters of a retrieved hit in the result file."""
 RESAMPLES = 2000
@@ -37,7 +39,8 @@ _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 class RunFacts:
     """Facts about a run that are not in its records. `about` is merged into the result unchanged.
 
-    `ranked` lists the names of the ranking metrics, which are reported even if all questions failed.
+    `ranked` lists the names of the ranking metrics, which are reported even if all questions failed. `may_be_empty` is for
+    systems that are meant to find nothing.
     """
 
     run_id: str
@@ -47,15 +50,22 @@ class RunFacts:
     cases: Sequence[Record] = ()
     ranked: Sequence[str] = ()
     strict: bool = False
+    may_be_empty: bool = False
 
 
 def result_of(
-    run: Run, about: Mapping[str, Any], *, answered: bool, ranked: Sequence[str] = (), strict: bool = False
+    run: Run,
+    about: Mapping[str, Any],
+    *,
+    answered: bool,
+    ranked: Sequence[str] = (),
+    strict: bool = False,
+    may_be_empty: bool = False,
 ) -> dict[str, Any]:
     """Build the result of a run from the records so far. The run may be incomplete.
 
-    With `strict`, a run with mostly failed questions is reported as a broken set-up rather than a measurement of the system
-    (`status`, `fault`).
+    With `strict`, a run with mostly failed questions, or without a single hit, is reported as a broken set-up rather than a
+    measurement of the system (`status`, `fault`).
     """
     store = run.store
 
@@ -63,7 +73,9 @@ def result_of(
         return store.get(Key(phase, row.case_id, row.question_id))
 
     cases = list(store.whole_records(Phase.INGEST))
-    return build_result(RunFacts(run.id, run.settings.seed, answered, about, cases, ranked, strict), store.questions(), fetch)
+    empty = may_be_empty or run.settings.allow_empty
+    facts = RunFacts(run.id, run.settings.seed, answered, about, cases, ranked, strict, empty)
+    return build_result(facts, store.questions(), fetch)
 
 
 def about_run(run: Run) -> dict[str, Any]:
@@ -88,8 +100,12 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
     """Build the result as plain JSON values."""
     questions = [question_entry(row, fetch) for row in rows]
     metrics = _metrics(questions, facts)
-    if fault := _fault(questions, metrics) if facts.strict else "":
-        metrics = {name: _without_value(cell) if _mostly_missing(cell) else cell for name, cell in metrics.items()}
+    fault = _fault(questions, metrics) if facts.strict else ""
+    empty = facts.strict and not fault and not facts.may_be_empty and _found_nothing(questions)
+    if empty:
+        fault = "no search found anything"
+    if fault:
+        metrics = {name: _without_value(cell) if empty or _mostly_missing(cell) else cell for name, cell in metrics.items()}
     return {
         "schema_version": 1,
         "kind": "memeval-result",
@@ -98,6 +114,7 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
         **facts.about,
         "status": "broken" if fault else "finished",
         "fault": fault or None,
+        "fault_fix": _fault_fix(facts, empty=empty) if fault else None,
         "totals": _totals(questions),
         "primary_metric": None if fault else headline(name for name, cell in metrics.items() if cell["scored"] + cell["failed"]),
         "clusters": _clusters(questions),
@@ -124,6 +141,22 @@ def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -
     if 2 * cell["unscored"] > cell["total"] - cell["skipped"]:
         return f"the judge gave no clear verdict on {cell['unscored']} of {cell['total'] - cell['skipped']} questions ({name})"
     return ""
+
+
+def _found_nothing(questions: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether enough searches were made and none of them found anything."""
+    searched = [question for question in questions if question["tokens"] is not None and question["question"].strip()]
+    return len(searched) >= EMPTY_FROM and not any(question["retrieved"] for question in searched)
+
+
+def _fault_fix(facts: RunFacts, *, empty: bool) -> str:
+    """Say how to finish a broken run."""
+    if not empty:
+        return f"Correct the cause, then: memeval eval --resume {facts.run_id} --retry-failed"
+    name = (facts.about.get("provider") or {}).get("name", "PROVIDER")
+    again = f"memeval eval --resume {facts.run_id} --force"
+    keep = f"memeval eval --from {facts.run_id} --phase evaluate --allow-empty"
+    return f"See whether `memeval check {name}` finds what it adds, correct the cause, then: {again}. If it is right: {keep}"
 
 
 def _mostly_missing(cell: Mapping[str, Any]) -> bool:

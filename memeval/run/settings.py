@@ -151,7 +151,8 @@ class Settings:
     The answering model gets `top_k` pieces. `search_k` pieces are requested (0 means enough for the retrieval metrics), and
     pieces with a score below `threshold` are dropped. With `abstain_below`, the model states its confidence (0 to 1), and an
     answer with a lower confidence is withheld. Each question is answered and judged `epochs` times. `suite` identifies the
-    suite that the run belongs to, and `suite_entry` is the name of its entry.
+    suite that the run belongs to, and `suite_entry` is the name of its entry. With `allow_empty`, a run in which no search
+    found anything is a result rather than a broken set-up.
     Without an answering model, the answer phase is skipped. Without an embedder, the relevancy metric is omitted.
     """
 
@@ -173,6 +174,7 @@ class Settings:
     data: str = ""
     seed: int = 0
     index_timeout: float = 600.0
+    allow_empty: bool = False
     embedder: str = ""
     suite: str = ""
     suite_entry: str = ""

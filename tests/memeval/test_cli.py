@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from memeval.cli.app import build
 from memeval.cli.root import Context
 from memeval.core.errors import ProviderError
+from memeval.core.types import Retrieved
 from memeval.registry import BUILT_IN, Catalog
 from memeval.results import store as store_module
 from memeval.results.files import ResultsDir
@@ -484,7 +485,7 @@ def test_a_dead_provider_ends_the_run_early_and_it_continues_once_it_is_back(
     assert done.exit_code == 1
     assert "the last 2 items of phase search failed" in done.stderr and "--resume r --retry-failed" in done.stderr
     assert memeval("results", "r").exit_code != 0, "there is no result of it"
-    monkeypatch.setattr(NotesProvider, "search", lambda self, scope, request: [])
+    monkeypatch.setattr(NotesProvider, "search", lambda self, scope, request: [Retrieved("a note")])
     assert memeval("eval", "--resume", "r", "--retry-failed").exit_code == 0
     assert result_of("r")["status"] == "finished"
 

@@ -320,12 +320,32 @@ def test_init_writes_over_nothing_unasked_and_takes_plain_names_only() -> None:
     assert run("init", "provider", "../notes").exit_code == 2
 
 
-def test_a_memory_that_never_finds_anything_is_named() -> None:
+def test_a_memory_that_never_finds_anything_is_a_broken_set_up_and_not_0_per_cent() -> None:
     adapter(code="class Memory:\n    def add(self, text): pass\n    def search(self, query, k): return []\n",
             spec="name: mine\ntype: local\nadapter: ./mine.py:Memory\n")  # fmt: skip
-    done = run("eval", "-b", "sample", "-p", "mine", "--limit", "3")
-    assert "mine found nothing for any question" in " ".join(done.output.split())
+    done = run("eval", "-b", "sample", "-p", "mine", "--limit", "3", "--run-id", "r")
+    assert done.exit_code == 1
+    said = " ".join(done.output.split())
+    assert "Run r is not finished: no search found anything" in said
+    assert "memeval check mine" in said
+    broken = memeval.load_run(memeval.ResultsDir(Path("results")), "r")
+    assert broken.primary is None
+    assert all(cell.value is None for cell in broken.metrics.values())
+    assert "--allow-empty" in run("results", "r").output
     assert "found nothing of what was just added" in run("check", "mine").output
+
+
+def test_finding_nothing_is_a_result_of_no_memory_and_where_it_is_allowed() -> None:
+    adapter(code="class Memory:\n    def add(self, text): pass\n    def search(self, query, k): return []\n",
+            spec="name: mine\ntype: local\nadapter: ./mine.py:Memory\n")  # fmt: skip
+    assert run("eval", "-b", "sample", "-p", "none", "--limit", "3").exit_code == 0
+    assert run("eval", "-b", "sample", "-p", "mine", "--limit", "3", "--run-id", "r").exit_code == 1
+    assert run("eval", "--from", "r", "--phase", "evaluate", "--allow-empty", "--run-id", "s").exit_code == 0
+    results = memeval.ResultsDir(Path("results"))
+    assert memeval.load_run(results, "s")["session.recall_any@10"] == 0
+    done = run("eval", "-b", "sample", "-p", "mine", "--limit", "2")
+    assert done.exit_code == 0, "one or two searches may well find nothing"
+    assert "mine found nothing for any question" in " ".join(done.output.split())
 
 
 def test_check_tells_that_a_class_does_not_store_what_it_adds(tmp_path: Path) -> None:

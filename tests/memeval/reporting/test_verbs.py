@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,6 +61,29 @@ def test_results_and_comparisons_are_printed_as_latex(memeval: Call) -> None:
     assert r"+25.0 & " in memeval("compare", "good", "bad", "--latex").stdout
     assert memeval("export", "good", "--format", "latex").stdout.splitlines()[4].startswith("f1 & 75.0 & ")
     assert memeval("export", "good", "--format", "trec").stdout.splitlines()[0].startswith("c1/q0 Q0 ")
+
+
+def test_the_latex_of_one_run_can_be_included_in_a_document(memeval: Call) -> None:
+    shown = memeval("results", "good", "--latex").stdout
+    assert "% # " in shown and r"\begin{tabular}" in shown
+    outside = re.sub(r"\\begin\{tabular\}.*?\\end\{tabular\}", "", shown, flags=re.DOTALL)
+    assert all(line.startswith("%") or not line.strip() for line in outside.splitlines())
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("results", "good", "--latex", "--markdown"), "not both"),
+    (("results", "good", "--json", "--latex"), "leave --latex out"),
+    (("results", "good", "--json", "--metric", "f1"), "leave --metric out"),
+    (("results", "good", "bad", "--questions"), "--questions is for one run"),
+    (("results", "good", "bad", "--metric", "f9"), "has no metric 'f9'"),
+    (("compare", "good", "bad", "same", "--questions"), "compares two runs"),
+    (("export", "good", "--format", "csv", "--level", "turn"), "--level is for"),
+    (("regress", "good", "--set", "x", "--baseline", "bad"), "leave --baseline"),
+])  # fmt: skip
+def test_a_flag_that_would_be_ignored_is_refused(memeval: Call, arguments: tuple[str, ...], said: str) -> None:
+    done = memeval(*arguments)
+    assert done.exit_code != 0
+    assert said in " ".join(done.stderr.split())
 
 
 def test_compare_lists_every_question_wins_first(memeval: Call) -> None:
