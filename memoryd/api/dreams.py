@@ -154,6 +154,8 @@ def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
         if not (reworded := _undo_rewording(runtime, target)):
             raise _nothing_to_undo(item) from None
         return reworded
+    if undone.entry:
+        runtime.injector.known_already.drop(undone.of)
     runtime.refresh_answers()
     refused = [{"id": refusal.id, "path": refusal.path, "reason": refusal.reason} for refusal in undone.refused]
     return {"entry": undone.entry, "of": undone.of, "restored": undone.ids, "refused": refused}

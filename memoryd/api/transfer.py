@@ -6,36 +6,67 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
-from memoryd.api.parameters import flag, path, request, text
+from memoryd.api.parameters import choice, flag, path, request, text
 from memoryd.api.registry import Caller, operation
+from memoryd.core.errors import InputError
+from memoryd.core.text import one_line, shorten
+from memoryd.core.types import ExportForm
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
+    from memoryd.transfer.foreign import Format
+
+# The names of memoryd.transfer.foreign.FORMATS, which is slow to import.
+FORMAT_NAMES = ("claude-mem", "codex", "gemini", "cursor", "rules", "obsidian", "basic-memory", "letta", "mem0")
 
 
 @request
 class Export:
     """The target file, and what to export."""
 
-    path: str = path(required=True, argument=True, help="A .tar.gz or .jsonl file.")
-    project: str = text(help="Only this project.")
+    path: str = path(required=True, argument=True, help="A .tar.gz or .jsonl file, or with --as a Markdown file.")
+    project: str = text(help="Only this project. With --as, the default is the project of this folder.")
     force: bool = flag(help="Overwrite the file if it exists.")
+    form: ExportForm | None = choice(
+        ExportForm,
+        flags=("--as",),
+        person_only=True,
+        help="Markdown that a client loads: a section of CLAUDE.md or AGENTS.md with what you said or confirmed,"
+        " or Claude Code's own MEMORY.md.",
+    )
 
 
 class Exported(TypedDict):
-    """The exported file."""
+    """The exported file. `left_out` is the number of memories that did not fit into a client's file."""
 
     path: str
     memories: int
     bytes: int
+    left_out: NotRequired[int]
 
 
 @operation(Export, Exported)
 def export(runtime: Runtime, request: Export, caller: Caller) -> Exported:
-    """Export everything to an archive or a JSON-lines file."""
+    """Export everything to an archive or a JSON-lines file, or the most important memories to a client's Markdown file."""
     from memoryd.transfer import exporting
 
+    if request.form is not None:
+        return _export_markdown(runtime, request, caller, request.form)
     done = exporting.export(runtime.service, Path(request.path), project=request.project or None, force=request.force)
+    return cast("Exported", done)
+
+
+def _export_markdown(runtime: Runtime, request: Export, caller: Caller, form: ExportForm) -> Exported:
+    from memoryd.transfer import exporting
+
+    project = runtime.required_project(request.project, caller.cwd, "export")
+    name = runtime.registry.known().get(project, project)
+    target = Path(request.path)
+    chosen = runtime.injector.governance(project, exporting.budget_of(form), caller.cwd, besides=target)
+    done = exporting.export_markdown(chosen, target, form, f"Memory of {name}")
+    if form is ExportForm.SECTION:
+        runtime.injector.known_already.add({str(target): project}, "")
+        runtime.refresh_answers()
     return cast("Exported", done)
 
 
@@ -84,6 +115,81 @@ class Imported(TypedDict):
     """The numbers of imported memories, and what was left out."""
 
     left_out: NotRequired[list[dict[str, str]]]
+
+
+@request
+class ImportForeign:
+    """Memories of another tool."""
+
+    source: str = path(required=True, help="The file or folder.")
+    format: str = text(help=f"One of: {', '.join(FORMAT_NAMES)}. Default: recognised from the source.")
+    project: str = text(help="Give everything to the project with this id or name.")
+    dry_run: bool = flag(help="Only count, and show examples.")
+
+
+class TakenInForeign(TypedDict):
+    """The number of new memories, with the journal entry that undoes them, and what was not imported."""
+
+    format: str
+    source: str
+    new: int
+    known: int
+    forgotten: int
+    secrets: int
+    kinds: dict[str, int]
+    projects: dict[str, int]
+    left_out: list[dict[str, str]]
+    left_out_more: int
+    sample: list[str]
+    rules_files: list[str]
+    entry: str
+
+
+@operation(ImportForeign, TakenInForeign, person_only=True)
+def import_foreign(runtime: Runtime, request: ImportForeign, caller: Caller) -> TakenInForeign:
+    """Import the memories of another tool as one journal entry. They are data and never become rules."""
+    from memoryd.transfer import importing
+
+    source = Path(request.source)
+    format = _format_of(request, source)
+    project = runtime.required_project(request.project, caller.cwd, "import") if request.project else ""
+    reader = importing.Importer(
+        runtime.service, runtime.registry, runtime.state.ledger.deleted, runtime.is_off, runtime.clock.now()
+    )
+    found = reader.read(format, source, project)
+    entry = ""
+    if not request.dry_run:
+        if found.items:
+            entry = runtime.sweep.take_in(found.items, f"import from {format.title}").entry
+        runtime.injector.known_already.add(found.rules_files, entry)
+        runtime.refresh_answers()
+    return {
+        "format": format.name,
+        "source": str(source),
+        "new": len(found.items),
+        "known": found.known,
+        "forgotten": found.forgotten,
+        "secrets": found.secrets,
+        "kinds": found.by_kind(),
+        "projects": found.by_project(),
+        "left_out": found.left_out,
+        "left_out_more": found.left_out_more,
+        "sample": [shorten(one_line(item.content), 200) for item in found.items[: importing.MAX_SAMPLE]],
+        "rules_files": sorted(found.rules_files),
+        "entry": entry,
+    }
+
+
+def _format_of(request: ImportForeign, source: Path) -> Format:
+    from memoryd.transfer import foreign
+
+    if not source.exists():
+        raise InputError(f"There is no {source}.", fix="Check the path.")
+    format = foreign.format_named(request.format) if request.format else foreign.recognised(source)
+    if format is None:
+        what = f"{source} is of no format that memoryd recognises."
+        raise InputError(what, fix=f"Name it with --from: {', '.join(foreign.NAMES)}.")
+    return format
 
 
 class QueuedTranscripts(TypedDict):

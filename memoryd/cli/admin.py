@@ -24,6 +24,7 @@ POLL_SECONDS = 0.3
 LONG = 3600.0
 MAX_SESSIONS = 1_000
 CLAUDE_PROJECTS = "~/.claude/projects"
+EXPORTS = (".tar.gz", ".tgz", ".jsonl")
 
 
 @click.command()
@@ -268,16 +269,36 @@ def log(context: Context, /, session: str | None, limit: int) -> None:
 @click.option("--claude-memory", is_flag=True, help="Claude Code's own MEMORY.md folders.")
 @click.option("--transcripts", is_flag=True, help="Past sessions of all clients; resumes where it was stopped.")
 @click.option("--client", default="", metavar="NAME", help="With --transcripts: only those of this client.")
+@click.option("--from", "tool", type=click.Choice(transfer.FORMAT_NAMES), help="The tool whose memories these are.")
+@click.option("--project", default="", help="With memories of another tool: give all of them to this project.")
+@click.option("--dry-run", "dry", is_flag=True, help="With memories of another tool: only count, and show examples.")
 @json_option
 @pass_context
-def import_(context: Context, /, source: Path | None, claude_memory: bool, transcripts: bool, client: str) -> None:
-    """Import an export, Claude Code's own memory, or past sessions.
+def import_(
+    context: Context,
+    /,
+    source: Path | None,
+    claude_memory: bool,
+    transcripts: bool,
+    client: str,
+    tool: str | None,
+    project: str,
+    dry: bool,
+) -> None:
+    """Import an export, the memories of another tool, Claude Code's own memory, or past sessions.
 
-    SOURCE is a .tar.gz or .jsonl file, or with the options Claude Code's projects folder (default ~/.claude/projects).
+    SOURCE is a .tar.gz or .jsonl file that 'memoryd export' wrote; a file or folder of another tool, which is recognised or named
+    with --from; or, with --claude-memory and --transcripts, Claude Code's projects folder (default ~/.claude/projects).
     """
+    if tool or not (claude_memory or transcripts or source is None or source.name.endswith(EXPORTS)):
+        _import_foreign(context, source, tool or "", project, dry)
+        return
+    if dry or project:
+        raise InputError("--dry-run and --project require memories of another tool.", fix="Name the tool with --from.")
     if not (claude_memory or transcripts):
         if source is None:
-            raise InputError("import: no source was given.", fix="Name an export file, or use --claude-memory or --transcripts.")
+            fix = "Name an export file, a tool with --from, or use --claude-memory or --transcripts."
+            raise InputError("import: no source was given.", fix=fix)
         result = context.call("import_file", timeout=LONG, path=str(source.absolute()))
     else:
         result = _import_memory(context, source or Path(CLAUDE_PROJECTS)) if claude_memory else {}
@@ -287,6 +308,33 @@ def import_(context: Context, /, source: Path | None, claude_memory: bool, trans
         _show_import(context, result)
     refused = not (claude_memory or transcripts) and (result["broken"] or result["left_out"])
     click.get_current_context().exit(1 if refused else 0)
+
+
+def _import_foreign(context: Context, source: Path | None, tool: str, project: str, dry: bool) -> None:
+    from memoryd.clients.base import this_system
+    from memoryd.transfer.foreign import format_named, usual_place
+
+    place = source.expanduser() if source else usual_place(format_named(tool), this_system(), Path.cwd())
+    options = {"format": tool or None, "project": project or None, "dry_run": dry or None}
+    result = context.call("import_foreign", timeout=LONG, source=str(place.absolute()), **options)
+    if context.show(result):
+        return
+    out = context.output
+    verb = "would be new" if dry else "new"
+    out.line(f"{result['new']} {verb}, {result['known']} known already, {result['forgotten']} stay forgotten", "bold")
+    out.table(("", ""), [*result["kinds"].items(), *((f"of {name}", n) for name, n in result["projects"].items())])
+    for text in result["sample"] if dry else ():
+        out.line(f"- {text}", "dim")
+    if result["secrets"]:
+        out.line(f"Secrets were removed from {result['secrets']} of them.")
+    for file in result["rules_files"]:
+        out.line(f"{file}: its statements are not given to sessions again, since the client gives it to them.")
+    for entry in result["left_out"]:
+        out.line(f"left out: {entry['path']}: {entry['reason']}")
+    if result["left_out_more"]:
+        out.line(f"… and {result['left_out_more']} more", "dim")
+    if result["entry"]:
+        out.line(f"undo: memoryd undo {result['entry']}", "dim")
 
 
 def _show_import(context: Context, result: dict[str, Any]) -> None:
@@ -325,14 +373,15 @@ def _import_sessions(context: Context, folder: Path | None, client: str, left_ou
 
 
 @click.command()
-@takes(transfer.export, target="path", project="project", force="force")
+@takes(transfer.export, target="path", project="project", force="force", form="form")
 @json_option
 @pass_context
 def export(context: Context, /, target: str, **options: Any) -> None:
-    """Export all memories to TARGET (.tar.gz or .jsonl)."""
-    result = context.call("export", timeout=LONG, path=target, **options)
+    """Export all memories to TARGET (.tar.gz or .jsonl), or with --as the most important ones to a client's Markdown file."""
+    result = context.call("export", timeout=LONG, path=str(Path(target).expanduser().absolute()), **options)
     if not context.show(result):
-        context.output.line(f"{result['memories']} memories, {result['bytes']} bytes: {result['path']}")
+        left = f" ({result['left_out']} more did not fit or are not yours)" if result.get("left_out") else ""
+        context.output.line(f"{result['memories']} memories{left}, {result['bytes']} bytes: {result['path']}")
 
 
 @click.command()

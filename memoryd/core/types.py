@@ -133,6 +133,13 @@ class Backend(StrEnum):
     HYBRID = "hybrid"
 
 
+class ExportForm(StrEnum):
+    """Markdown that a client loads by itself: a section of a rules file, or Claude Code's MEMORY.md."""
+
+    SECTION = "section"
+    MEMORY = "memory"
+
+
 TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
     {
         Source.USER: Trust.INSTRUCTION,

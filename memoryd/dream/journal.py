@@ -1,4 +1,4 @@
-"""The journal on disk. Each dream, acceptance, undo and forgotten project has a folder with everything needed to undo it.
+"""The journal on disk. Each dream, acceptance, undo, import and forgotten project has a folder with everything needed to undo it.
 
     dream-0007/
       plan.json    changed memories, before and after, with the reason, one per line
@@ -91,7 +91,7 @@ def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
     yield from ((" ", line) for line in tail)
 
 
-_NAME = re.compile(r"(dream|accept|undo|forget)-(\d{4,})")
+_NAME = re.compile(r"(dream|accept|undo|forget|import|sync)-(\d{4,})")
 _UNFINISHED = ".tmp-"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 MIN_PLAN_LINES = 3  # opening line, zero or one record, closing line
@@ -105,6 +105,8 @@ class EntryKind(StrEnum):
     ACCEPT = "accept"
     UNDO = "undo"
     FORGET = "forget"
+    IMPORT = "import"
+    SYNC = "sync"
 
 
 class EntryStep(StrEnum):

@@ -64,6 +64,8 @@ class Action(StrEnum):
     CHECK = "check"
     CITE = "cite"
     FORGET = "forget"
+    IMPORT = "import"
+    RECEIVE = "receive"
 
 
 # Actions that remove a memory from recall. The shrink guard counts these, and they never apply to the user's own notes.

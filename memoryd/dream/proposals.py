@@ -20,7 +20,7 @@ from memoryd.core.text import digest
 from memoryd.dream.plan import DROPPING, Action, Change, UndecidedConflict
 
 # Undoing one of these actions does not mean that the user rejects it permanently.
-PASSING = frozenset({Action.DECAY, Action.CHECK, Action.CITE, Action.FORGET})
+PASSING = frozenset({Action.DECAY, Action.CHECK, Action.CITE, Action.FORGET, Action.IMPORT, Action.RECEIVE})
 MANY = 2
 
 

@@ -25,7 +25,7 @@ from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.types import EPOCH, Citation, MemoryItem, Query, Source, Status
 from memoryd.dream import stages
-from memoryd.dream.apply import Applier, Undone
+from memoryd.dream.apply import Applied, Applier, Undone
 from memoryd.dream.journal import EntryKind, EntryStep, EntrySummary, Journal, JournalRecord
 from memoryd.dream.plan import DROPPING, Action, Change, Plan, UndecidedConflict
 from memoryd.dream.planner import collector_paused
@@ -39,6 +39,7 @@ FEW = 3
 LOOKED_AT = 100  # maximum number of recent sessions that are considered
 MANUAL = "manual"
 FORGET = "forget"
+IMPORT = "import"
 LAST_RUN = "dream last run"
 LAST_ERROR = "dream last error"
 NEEDS_CONSENT = "it affects a memory that you wrote, pinned or edited"
@@ -225,6 +226,12 @@ class Sweep:
         changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
         with self._alone():
             return self._applier.apply(changes, EntryKind.FORGET, trigger).entry
+
+    def take_in(self, items: Sequence[MemoryItem], trigger: str) -> Applied:
+        """Write new memories from elsewhere in one undoable entry."""
+        changes = [Change(IMPORT, Action.IMPORT, None, item, trigger) for item in items]
+        with self._alone():
+            return self._applier.apply(changes, EntryKind.IMPORT, trigger)
 
     def undo(self, target: str = "", only: Collection[str] | None = None) -> Undone:
         """Undo an entry (or the memories in `only`), the last change of one memory, or the last entry.

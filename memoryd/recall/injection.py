@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from memoryd.core.types import EPOCH, Kind, LinkType, MemoryItem, Project, Query
 from memoryd.daydream.admission import is_excluded
 from memoryd.recall.current_code import CurrentCode
 from memoryd.recall.governance import Governance, drop_contradicted, govern, governance_of, handoffs_for
+from memoryd.recall.known_already import KnownAlready
 from memoryd.recall.offer import Offering
 from memoryd.recall.prompt_block import fit, harmless, item_line, overhead, render_block
 from memoryd.retrieval import asked_listing, query_terms
@@ -87,18 +88,24 @@ class Injector:
         self._clock = clock
         self._registry = registry
         self.code = CurrentCode(registry)
+        self.known_already = KnownAlready(state)
         self._offering = Offering(service, state, settings, clock)
 
-    def governance(self, project: str, budget: int | None = None, root: str = "") -> Governance:
+    def governance(self, project: str, budget: int | None = None, root: str = "", besides: Path | None = None) -> Governance:
         """Return the project's governance within the budget (default: the session budget). It is empty where memory is off.
 
-        `root` is the working tree against which memories about code are checked.
+        `root` is the working tree against which memories about code are checked. Memories in the rules file `besides` are
+        included, for an export that replaces them.
         """
         tokens = self._settings.session_budget if budget is None else budget
         if self._state.is_off(project):
             return govern((), self._clock.now(), tokens)
-        current = partial(self.code.current, root=root)
+        current = partial(self._unasked, project=project, root=root, besides=besides)
         return governance_of(self._service, self._state, project, self._clock.now(), tokens, current)
+
+    def _unasked(self, items: Iterable[MemoryItem], project: str, root: str, besides: Path | None = None) -> list[MemoryItem]:
+        """Return the memories that may be given unasked: they fit the code, and no rules file of the client has them."""
+        return self.known_already.unasked(self.code.current(items, root), project, besides)
 
     def handoffs(self, project: str) -> list[Handoff]:
         """Return the project's handoffs, latest first."""
@@ -160,7 +167,7 @@ class Injector:
         now = self._clock.now()  # a memory dated by a fast clock would count as new for years
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
         found = self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
-        return self.code.current(found, event.folder)
+        return self._unasked(found, event.project.id, event.folder)
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Remove items that lose to a contradicting active memory, in the list or not."""
@@ -229,7 +236,7 @@ class Injector:
         query = Query(text=event.prompt[:PROMPT_CHARACTERS], project=event.project.id, now=self._clock.now())
         sure = self._settings.floor + PROMPT_MARGIN
         hits = [hit for hit in self._service.search(query, PROMPT_CANDIDATES) if hit.relevancy >= sure]
-        return self.code.current(self._drop_contradicted([hit.item for hit in hits]), event.folder)
+        return self._unasked(self._drop_contradicted([hit.item for hit in hits]), event.project.id, event.folder)
 
     def cache_governance(self, project: Project, *, off: bool = False) -> Governance | None:
         """Cache the SessionStart response for hooks that find no daemon (see docs/design/daemon-protocol.md).

@@ -6,7 +6,9 @@ import contextlib
 import re
 import stat
 import tarfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -21,11 +23,14 @@ from memoryd.core.errors import BrokenFileError, InputError
 from memoryd.core.files import open_regular
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
-from memoryd.core.text import normalise, shorten
-from memoryd.core.types import Evidence, Kind, MemoryItem, Query, Scope, Source
-from memoryd.daydream.redact import storable_text
+from memoryd.core.text import digest, keywords, normalise, shorten
+from memoryd.core.types import RESERVED_TAGS, Evidence, Kind, MemoryItem, Query, Scope, Source, Status
+from memoryd.daydream.redact import says_something, storable_text
+from memoryd.language.entities import find_entities
+from memoryd.recall.governance import restates
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
+from memoryd.transfer.foreign import Format, Found, LeftOut
 
 BATCH = 500
 SHOWN_LINES = 20
@@ -316,3 +321,197 @@ def _keep(service: Orchestrator, item: MemoryItem) -> bool:
         return False
     service.write(item)
     return True
+
+
+# Memories of other tools. They become one journal entry, and stay what their tool wrote: data, not the user's words.
+
+MAX_LEFT_OUT = 100
+MAX_SAMPLE = 10
+TOMBSTONES_COMPARED = 8
+
+
+@dataclass(slots=True)
+class TakenIn:
+    """What an import found. Nothing is written yet.
+
+    Attributes:
+        items: The new memories.
+        known: Number of statements that memory holds already.
+        forgotten: Number of statements that the user has forgotten; they stay forgotten.
+        secrets: Number of statements from which a secret was removed.
+        rules_files: The rules files that were read, and the project of each ("" for the user's own).
+    """
+
+    items: list[MemoryItem] = field(default_factory=list)
+    known: int = 0
+    forgotten: int = 0
+    secrets: int = 0
+    left_out: list[dict[str, str]] = field(default_factory=list)
+    left_out_more: int = 0
+    rules_files: dict[str, str] = field(default_factory=dict)
+
+    def leave_out(self, path: str, reason: str) -> None:
+        """Note something that is not imported."""
+        if len(self.left_out) < MAX_LEFT_OUT:
+            self.left_out.append({"path": path, "reason": reason})
+        else:
+            self.left_out_more += 1
+
+    def by_kind(self) -> dict[str, int]:
+        """Return the number of new memories of each kind, most frequent first."""
+        return dict(Counter(item.kind.value for item in self.items).most_common())
+
+    def by_project(self) -> dict[str, int]:
+        """Return the number of new memories of each project. Those that concern the user everywhere are under "user"."""
+        names = ("user" if item.scope is Scope.USER else item.project for item in self.items)
+        return dict(Counter(names).most_common())
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """Compares the statements of another tool with memory.
+
+    Args:
+        service: The memories.
+        registry: Known projects.
+        deleted: Returns the memories of a project whose files the user deleted.
+        is_off: Returns whether memory is off for a project.
+        now: The current time.
+    """
+
+    service: Orchestrator
+    registry: ProjectRegistry
+    deleted: Callable[[str], Iterable[MemoryItem]]
+    is_off: Callable[[str], bool]
+    now: datetime
+
+    def read(self, format: Format, source: Path, project: str = "") -> TakenIn:
+        """Read a file or folder. With `project`, everything belongs to that project.
+
+        Raises:
+            InputError: The source can't be read.
+        """
+        out = TakenIn()
+        held, tombstones = self._held()
+        removed: dict[str, _Tombstones] = {}
+        seen: set[str] = set()
+        for found in _readable(format, source):
+            if isinstance(found, LeftOut):
+                out.leave_out(found.path, found.reason)
+                continue
+            owner = project or self._project_of(found, format.name)
+            item = self._item(found, format.name, owner, out)
+            if item is None:
+                continue
+            if found.rules_file:
+                out.rules_files[found.rules_file] = owner
+            if item.id in seen or self._known(item, held):
+                out.known += item.id not in seen
+            elif tombstones.forbids(item) or self._removed(owner, removed).forbids(item):
+                out.forgotten += 1
+            else:
+                out.items.append(item)
+            seen.add(item.id)
+        return out
+
+    def _held(self) -> tuple[dict[str, list[MemoryItem]], _Tombstones]:
+        held: dict[str, list[MemoryItem]] = {}
+        blacklisted = []
+        for item in self.service.all():
+            if item.status is Status.BLACKLISTED:
+                blacklisted.append(item)
+            else:
+                held.setdefault(normalise(item.content), []).append(item)
+        return held, _Tombstones(blacklisted)
+
+    def _removed(self, project: str, known: dict[str, _Tombstones]) -> _Tombstones:
+        """Return the memories of a project whose files the user deleted. They stay deleted, like forgotten ones."""
+        if project not in known:
+            known[project] = _Tombstones(self.deleted(project))
+        return known[project]
+
+    def _known(self, item: MemoryItem, held: dict[str, list[MemoryItem]]) -> bool:
+        there = held.get(normalise(item.content), ())
+        return any(other.scope is Scope.USER or other.project == item.project for other in there)
+
+    def _project_of(self, found: Found, tool: str) -> str:
+        """Return the id of the project, or an empty string for the user.
+
+        A project that memoryd does not know gets an id from its name; `memoryd projects link` joins it with a folder later.
+        """
+        if not found.project:
+            return ""
+        folder = Path(found.project).expanduser()
+        if folder.is_absolute() and folder.is_dir():
+            return self.registry.resolve(folder).id
+        name = folder.name or found.project
+        return self.registry.find(name) or project_id_of_name(name)
+
+    def _item(self, found: Found, tool: str, project: str, out: TakenIn) -> MemoryItem | None:
+        stored = storable_text(found.content)
+        content = stored.text.strip()
+        if not says_something(content):
+            out.leave_out(found.where, "it is a secret or private" if stored.found else "it says nothing")
+            return None
+        if project and self.is_off(project):
+            out.leave_out(found.where, "memory is off for its project")
+            return None
+        out.secrets += bool(stored.found)
+        entities = dict.fromkeys((*map(_public, found.entities), *find_entities(content)))
+        return MemoryItem(
+            content=content,
+            id=f"mem_{digest('import', tool, found.key, content)[:12]}",
+            kind=found.kind,
+            polarity=found.polarity,
+            scope=Scope.PROJECT if project else Scope.USER,
+            project=project,
+            session=tool,
+            source=Source.IMPORT,
+            created_at=self.now,
+            valid_from=min(found.at, self.now) if found.at else None,
+            tags=tuple(tag for tag in dict.fromkeys((tool, *map(_public, found.tags))) if tag and tag not in RESERVED_TAGS),
+            entities=tuple(entity for entity in entities if entity)[:20],
+            asked_as=tuple(key for key in map(_public, found.keys) if key and key != content),
+            evidence=Evidence(transcript=found.where),
+        )
+
+
+def project_id_of_name(name: str) -> str:
+    """Return the id of a project of which only the name is known. It is the same on each machine."""
+    slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:40] or "project"
+    return f"{slug}-{digest('project name', name)[:8]}"
+
+
+def _public(text: str) -> str:
+    return storable_text(text).text.strip()
+
+
+def _readable(format: Format, source: Path) -> Iterator[Found | LeftOut]:
+    try:
+        yield from format.read(source)
+    except OSError as error:
+        raise InputError(f"{source} can't be read: {error.strerror}", fix="Check the path and the permissions.") from error
+    except BrokenFileError as error:
+        raise InputError(f"{source} can't be read: {error.message}", fix=error.fix) from error
+
+
+class _Tombstones:
+    """Forgotten memories, found by the words that they share with a statement."""
+
+    def __init__(self, items: Iterable[MemoryItem]) -> None:
+        self._by_word: dict[str, list[MemoryItem]] = {}
+        for item in items:
+            for word in keywords(item.content):
+                self._by_word.setdefault(word, []).append(item)
+
+    def forbids(self, item: MemoryItem) -> bool:
+        """Return whether the statement restates a forgotten memory of its project or of the user."""
+        shared: Counter[str] = Counter()
+        known: dict[str, MemoryItem] = {}
+        for word in keywords(item.content) if self._by_word else ():
+            for tombstone in self._by_word.get(word, ()):
+                if tombstone.scope is Scope.USER or tombstone.project == item.project:
+                    shared[tombstone.id] += 1
+                    known[tombstone.id] = tombstone
+        nearest = [known[id] for id, _ in shared.most_common(TOMBSTONES_COMPARED)]
+        return any(restates(item, tombstone) for tombstone in nearest)

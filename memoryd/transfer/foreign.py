@@ -1,0 +1,687 @@
+"""Readers for the memories of other tools. Each yields statements as data; nothing is written here.
+
+The formats were read from the tools' sources and documentation in November 2026 (docs/import-export.md). A reader names what it
+leaves out, and survives records of later versions: unknown fields are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from memoryd.clients.base import System
+from memoryd.core.clock import from_iso
+from memoryd.core.db import read_only
+from memoryd.core.errors import BrokenFileError, InputError, StoreError
+from memoryd.core.files import open_regular, read_regular
+from memoryd.core.text import one_line, shorten
+from memoryd.core.types import Kind, Polarity
+from memoryd.daydream.offline.acts import is_negative
+from memoryd.language.markdown import Statement, statements
+from memoryd.recall.known_already import RULES_TAG
+from memoryd.stores import front_matter
+
+MAX_FILE = 4_000_000
+MAX_JSON = 200_000_000
+MAX_FILES = 100_000
+MAX_STATEMENT = 4_000
+LONG_NOTE = 1_500
+SHORTEST = 3
+RULES_FILES = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md")
+_HIDDEN_FOLDERS = frozenset({"node_modules", "templates", "_templates"})
+_SQLITE = b"SQLite format 3\0"
+_HASHTAG = re.compile(r"(?<![\w/#&])#(?P<tag>[A-Za-z][\w/-]{0,60})")
+_WIKI_LINK = re.compile(r"!?\[\[(?P<target>[^\]|#^\n]{1,200})(?:[#^][^\]|\n]{0,200})?(?:\|(?P<shown>[^\]\n]{1,200}))?\]\]")
+_OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()\n]{1,60})\]\s+(?P<text>\S.*)")
+_RELATION = re.compile(r"(?P<type>[\w -]{1,60}?)\s*\[\[(?P<target>[^\]\n]{1,200})\]\]")
+_CONTEXT = re.compile(r"\s*\((?P<context>[^()\n]{1,300})\)\s*$")
+_TASK_REFERENCE = re.compile(r"(?:\s*\[Task \d{1,3}\])+\s*$")
+_CWD = re.compile(r"\bcwd=(?P<folder>[^;,\s]{1,400})")
+_KIND_OF_CATEGORY: Mapping[str, Kind] = {
+    **dict.fromkeys(("decision", "decisions", "choice"), Kind.DECISION),
+    **dict.fromkeys(("preference", "preferences", "personal_preference", "like"), Kind.PREFERENCE),
+    **dict.fromkeys(("rule", "constraint", "requirement", "convention", "guideline"), Kind.RULE),
+    **dict.fromkeys(("bug", "bugfix", "fix", "solution", "root_cause"), Kind.FIX),
+    **dict.fromkeys(("problem", "issue", "gotcha", "pitfall", "dead_end", "failure", "failures"), Kind.DEAD_END),
+    **dict.fromkeys(("environment", "setup", "config", "configuration", "tech"), Kind.ENVIRONMENT),
+    **dict.fromkeys(("todo", "task", "next", "action"), Kind.TODO),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One statement of another tool.
+
+    Attributes:
+        key: What identifies it within its source, so that a second import finds the same memory.
+        project: Name or folder of its project. Empty for what concerns the user everywhere.
+        where: The file, and the record in it, for the memory's evidence.
+        at: When the tool recorded it.
+        keys: Its title or description: words to find it by.
+        rules_file: The file from which clients already give it to the model, or an empty string.
+    """
+
+    content: str
+    key: str
+    where: str
+    kind: Kind = Kind.FACT
+    polarity: Polarity = Polarity.KNOW
+    project: str = ""
+    at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    rules_file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not imported, and the reason."""
+
+    path: str
+    reason: str
+
+
+Reading = Iterator[Found | LeftOut]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The memories of another tool: where they usually are, and how they are recognised and read."""
+
+    name: str
+    title: str
+    places: Callable[[System, Path], Sequence[Path]]
+    is_one: Callable[[Path], bool]
+    read: Callable[[Path], Reading] = field(repr=False)
+
+
+# claude-mem: a SQLite database with observations and session summaries
+
+_KIND_OF_OBSERVATION = {"decision": Kind.DECISION, "bugfix": Kind.FIX, "change": Kind.NOTE}
+
+
+def read_claude_mem(path: Path) -> Reading:
+    """Read the observations of claude-mem, and what its session summaries say was learnt."""
+    columns = _columns(path, "observations")
+    if not columns:
+        raise InputError(f"{path} has no table of observations.", fix="Name claude-mem's database, ~/.claude-mem/claude-mem.db.")
+    for row in _rows(path, "observations", columns):
+        content = _observation(row)
+        if not content:
+            yield LeftOut(f"{path}#observation-{row['id']}", "it has no text")
+            continue
+        yield Found(
+            content,
+            f"observation-{row['id']}",
+            f"{path}#observation-{row['id']}",
+            _KIND_OF_OBSERVATION.get(str(row.get("type")), Kind.FACT),
+            project=str(row.get("merged_into_project") or row.get("project") or ""),
+            at=_moment(row.get("created_at_epoch") or row.get("created_at")),
+            tags=tuple(_texts(row.get("concepts"))[:8]),
+            entities=tuple(dict.fromkeys([*_texts(row.get("files_modified")), *_texts(row.get("files_read"))]))[:12],
+            keys=tuple(filter(None, [_line(row.get("subtitle"))])),
+        )
+    for row in _rows(path, "session_summaries", _columns(path, "session_summaries")):
+        if learned := _line(row.get("learned")):
+            key = f"summary-{row['id']}"
+            at = _moment(row.get("created_at_epoch") or row.get("created_at"))
+            asked = tuple(filter(None, [shorten(_line(row.get("request")), 300)]))
+            yield Found(learned, key, f"{path}#{key}", Kind.FACT, project=str(row.get("project") or ""), at=at, keys=asked)
+
+
+def _observation(row: Mapping[str, Any]) -> str:
+    """Return an observation as one text: its title and its facts, or else its narrative."""
+    title, facts = _line(row.get("title")), [_line(fact) for fact in _texts(row.get("facts"))]
+    body = " ".join(fact if fact.endswith((".", "!", "?")) else f"{fact}." for fact in facts if fact)
+    body = body or _line(row.get("narrative")) or _line(row.get("text")) or _line(row.get("subtitle"))
+    if not title or body.casefold().startswith(title.casefold().rstrip(".")):
+        return body or title
+    return f"{title}: {body}" if body else title
+
+
+def _columns(path: Path, table: str) -> tuple[str, ...]:
+    return tuple(str(row[0]) for row in read_only(path, "SELECT name FROM pragma_table_info(?)", (table,)))
+
+
+def _rows(path: Path, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a table in order. The names of its columns come from the database itself."""
+    if not columns:
+        return
+    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+    for row in read_only(path, f'SELECT {quoted} FROM "{table}" ORDER BY rowid'):  # noqa: S608 - names of its own schema
+        yield dict(zip(columns, row, strict=True))
+
+
+# basic-memory and Obsidian: folders of Markdown notes
+
+
+def read_basic_memory(path: Path) -> Reading:
+    """Read the observations of each note of basic-memory, and its prose as one further statement."""
+    for file, note in _notes(path):
+        if isinstance(note, LeftOut):
+            yield note
+            continue
+        relative, title = file.relative_to(path).as_posix(), note.title or file.stem
+        linked = tuple(dict.fromkeys(match["target"].strip() for match in _WIKI_LINK.finditer(note.body)))[:12]
+        prose: list[str] = []
+        number = 0
+        for statement in statements(note.body):
+            observed = _OBSERVATION.match(statement.text) if statement.is_bullet else None
+            if observed:
+                number += 1
+                yield _basic_observation(observed, note, relative, title, number, str(file), linked)
+            elif not (statement.is_bullet and _RELATION.match(statement.text)):
+                prose.append(statement.text)
+        if prose:
+            text = shorten(" ".join(prose), MAX_STATEMENT)
+            yield Found(
+                f"{title}: {text}", relative, str(file), Kind.NOTE, at=note.at, tags=note.tags, entities=linked, keys=(title,)
+            )
+
+
+def _basic_observation(
+    match: re.Match[str], note: _Note, relative: str, title: str, number: int, file: str, linked: tuple[str, ...]
+) -> Found:
+    category, text = match["category"].strip().casefold().replace(" ", "_"), match["text"].strip()
+    tags = tuple(dict.fromkeys((*note.tags, *(found["tag"] for found in _HASHTAG.finditer(text)))))
+    context = _CONTEXT.search(text)
+    text = _HASHTAG.sub("", text[: context.start()] if context else text).strip()
+    text = one_line(f"{text} ({context['context']})" if context else text)
+    kind = _KIND_OF_CATEGORY.get(category, Kind.FACT)
+    key, keys = f"{relative}#{number}", (title,)
+    return Found(text, key, f"{file}#{number}", kind, _polarity(kind, text), "", note.at, tags[:8], (title, *linked)[:12], keys)
+
+
+def read_obsidian(path: Path) -> Reading:
+    """Read each note of an Obsidian vault as one statement, or as one per heading if it is long."""
+    for file, note in _notes(path):
+        if isinstance(note, LeftOut):
+            yield note
+            continue
+        relative, title = file.relative_to(path).as_posix(), note.title or file.stem
+        linked = tuple(dict.fromkeys(match["target"].strip() for match in _WIKI_LINK.finditer(note.body)))[:12]
+        tags = tuple(dict.fromkeys((*note.tags, *(match["tag"] for match in _HASHTAG.finditer(note.body)))))[:8]
+        for number, (heading, text) in enumerate(_sections(note.body)):
+            key = f"{relative}#{number}" if number else relative
+            name = f"{title}: {heading}" if heading and heading != title else title
+            keys = tuple(dict.fromkeys((*((heading,) if heading else ()), title, *note.aliases)))[:8]
+            content = f"{name}: {_shown_links(text)}"
+            yield Found(
+                content,
+                key,
+                f"{file}#{heading}" if heading else str(file),
+                Kind.NOTE,
+                Polarity.KNOW,
+                "",
+                note.at,
+                tags,
+                linked,
+                keys,
+            )
+
+
+def _shown_links(text: str) -> str:
+    return _WIKI_LINK.sub(lambda match: match["shown"] or match["target"], text)
+
+
+def _sections(body: str) -> list[tuple[str, str]]:
+    """Return (heading, text) of a note: a single section if it is short."""
+    found: dict[str, list[str]] = {}
+    for statement in statements(body):
+        found.setdefault(statement.headings[-1] if statement.headings else "", []).append(statement.text)
+    if sum(len(text) for texts in found.values() for text in texts) <= LONG_NOTE:
+        texts = [text for texts in found.values() for text in texts]
+        return [("", " ".join(texts))] if texts else []
+    return [(heading, shorten(" ".join(texts), MAX_STATEMENT)) for heading, texts in found.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    body: str
+    title: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    at: datetime
+
+
+def _notes(folder: Path) -> Iterator[tuple[Path, _Note | LeftOut]]:
+    """Yield the notes below a folder in order. Hidden folders, templates and links are not followed."""
+    for file in _markdown_files(folder):
+        yield file, _note_of(file)
+
+
+def _note_of(file: Path) -> _Note | LeftOut:
+    if file.is_symlink():
+        return LeftOut(str(file), "it is a link, and links are not followed")
+    try:
+        values, body = _document(file)
+        written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except BrokenFileError as error:
+        return LeftOut(str(file), error.problem)
+    except OSError as error:
+        return LeftOut(str(file), f"it can't be read: {error.strerror}")
+    if not body.strip():
+        return LeftOut(str(file), "it has no text")
+    at = _moment(values.get("created") or values.get("date")) or written
+    return _Note(
+        body, _line(values.get("title")), tuple(_texts(values.get("tags")))[:8], tuple(_texts(values.get("aliases")))[:4], at
+    )
+
+
+def _document(file: Path) -> tuple[Mapping[str, Any], str]:
+    """Return the front matter and the body of a file. Front matter that is not YAML is read line by line."""
+    data = read_regular(file, MAX_FILE)
+    if len(data) >= MAX_FILE:
+        raise BrokenFileError(str(file), 1, f"the file is larger than {MAX_FILE // 1_000_000} MB")
+    try:
+        document = front_matter.parse(data, str(file))
+    except BrokenFileError:
+        document = front_matter.split(data, str(file))
+        lines = (line.partition(":") for line in document.head.splitlines())
+        return {name.strip(): value.strip().strip("\"'") for name, colon, value in lines if colon}, document.content
+    return document.values, document.content
+
+
+def _markdown_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.", fix="Name the folder of the notes.")
+    found: list[Path] = []
+    waiting = [folder]
+    while waiting and len(found) < MAX_FILES:
+        for entry in sorted(waiting.pop().iterdir()):
+            if entry.name.startswith(".") or entry.name.casefold() in _HIDDEN_FOLDERS:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                waiting.append(entry)
+            elif entry.suffix.casefold() == ".md":
+                found.append(entry)
+    return sorted(found)
+
+
+# mem0: what `get_all` returns as JSON, or the database of changes that it keeps locally
+
+
+def read_mem0(path: Path) -> Reading:
+    """Read memories of mem0 from a file with the result of `get_all`, or from its history database."""
+    for number, record in enumerate(_mem0_history(path) if _is_database(path) else _records(path), 1):
+        content = _line(record.get("memory") or record.get("data") or record.get("text") or record.get("content"))
+        key = str(record.get("id") or number)
+        if not content:
+            yield LeftOut(f"{path}#{key}", "it has no text")
+            continue
+        metadata = record.get("metadata") if isinstance(record.get("metadata"), Mapping) else {}
+        assert isinstance(metadata, Mapping)
+        category = str(metadata.get("type") or metadata.get("category") or "").casefold()
+        kind = _KIND_OF_CATEGORY.get(category, Kind.FACT)
+        at = _moment(record.get("updated_at") or record.get("created_at"))
+        tags = tuple(_texts(record.get("categories")))[:8]
+        yield Found(content, key, f"{path}#{key}", kind, _polarity(kind, content), _line(metadata.get("project")), at, tags)
+
+
+def _mem0_history(path: Path) -> list[dict[str, Any]]:
+    """Return the last state of each memory that was not deleted."""
+    columns = _columns(path, "history")
+    if not {"memory_id", "new_memory"} <= set(columns):
+        raise InputError(f"{path} is not a history of mem0.", fix="Name ~/.mem0/history.db, or a JSON file with the memories.")
+    last: dict[str, dict[str, Any]] = {}
+    for row in _rows(path, "history", columns):
+        gone = str(row.get("event")) == "DELETE" or row.get("is_deleted")
+        last[str(row["memory_id"])] = {} if gone else {**row, "id": row["memory_id"], "memory": row["new_memory"]}
+    return [row for row in last.values() if row]
+
+
+# Letta: an agent file (.af) or a list of blocks or passages
+
+
+def read_letta(path: Path) -> Reading:
+    """Read the memory blocks and passages of a Letta agent file. Its persona describes the agent and is left out."""
+    whole = _json(path)
+    blocks = _entries(whole, "blocks") or _entries(whole, "core_memory")
+    for agent in _entries(whole, "agents"):
+        blocks += [block for block in _entries(agent, "memory_blocks") if block not in blocks]
+    for number, block in enumerate(blocks, 1):
+        label = str(block.get("label") or block.get("name") or f"block-{number}")
+        if label == "persona":
+            yield LeftOut(f"{path}#persona", "it describes the agent and not you or your work")
+            continue
+        kind = Kind.PREFERENCE if label == "human" else Kind.FACT
+        for place, statement in enumerate(statements(str(block.get("value") or "")), 1):
+            key, keys = f"{label}-{place}", tuple(filter(None, [_line(block.get("description"))]))
+            yield Found(
+                statement.text, key, f"{path}#{label}", kind, _polarity(kind, statement.text), keys=keys[:1], tags=(label,)
+            )
+    passages = _entries(whole, "passages") or _entries(whole, "archival_memory")
+    passages = passages or (_records(path) if isinstance(whole, list) and not blocks else [])
+    for number, passage in enumerate(passages, 1):
+        if text := _line(passage.get("text") or passage.get("content")):
+            key = str(passage.get("id") or f"passage-{number}")
+            yield Found(
+                text, key, f"{path}#{key}", at=_moment(passage.get("created_at")), tags=tuple(_texts(passage.get("tags")))[:8]
+            )
+
+
+# Codex: the handbook that it writes, and its instructions
+
+_CODEX_SECTIONS = {
+    "user preferences": Kind.PREFERENCE,
+    "reusable knowledge": Kind.FACT,
+    "failures and how to do differently": Kind.DEAD_END,
+}
+
+
+def read_codex(path: Path) -> Reading:
+    """Read Codex's memories (memories/MEMORY.md) and its AGENTS.md. `path` is Codex's folder, or one of these files."""
+    files = [path] if path.is_file() else [path / "memories" / "MEMORY.md", path / "MEMORY.md"]
+    for file in files:
+        if file.is_file() and file.name == "MEMORY.md":
+            yield from _codex_handbook(file)
+        elif file.is_file():
+            yield from _rules_of(file)
+    if path.is_dir():
+        for name in ("AGENTS.md", "AGENTS.override.md"):
+            if (path / name).is_file():
+                yield from _rules_of(path / name)
+
+
+def _codex_handbook(file: Path) -> Reading:
+    project = ""
+    for statement in statements(_document(file)[1]):
+        if statement.text.startswith(("scope:", "applies_to:")):
+            match = _CWD.search(statement.text)
+            project = match["folder"].strip("`'\"<>") if match else ""
+            continue
+        section = statement.headings[-1].casefold() if statement.headings else ""
+        if len(statement.headings) > 1 and section not in _CODEX_SECTIONS:
+            continue  # lists of sessions and keywords
+        kind = _CODEX_SECTIONS.get(section, Kind.FACT)
+        text = _TASK_REFERENCE.sub("", statement.text)
+        group = statement.headings[0].removeprefix("Task Group:").strip() if statement.headings else ""
+        yield Found(text, text, str(file), kind, Polarity.KNOW, project, keys=(group,) if group else ())
+
+
+# Gemini: what its tool saved in GEMINI.md; the rest of that file are rules
+
+_GEMINI_SECTION = "gemini added memories"
+
+
+def read_gemini(path: Path) -> Reading:
+    """Read the memories that Gemini CLI added to GEMINI.md, and the rules in it. `path` is the file or its folder."""
+    file = path if path.is_file() else path / "GEMINI.md"
+    if not file.is_file():
+        raise InputError(f"There is no {file}.", fix="Name GEMINI.md or the folder that contains it.")
+    for statement in statements(_document(file)[1]):
+        if statement.headings and statement.headings[-1].casefold() == _GEMINI_SECTION:
+            yield Found(statement.text, statement.text, str(file), Kind.FACT)
+        else:
+            yield _rule(statement, file, "")
+
+
+# Cursor: rules in .cursor/rules/*.mdc, or .cursorrules
+
+
+def read_cursor(path: Path) -> Reading:
+    """Read Cursor's rules. `path` is a project's folder, its folder of rules, or one file."""
+    top = path if path.is_dir() else path.parent
+    while top.name in ("rules", ".cursor") and top != top.parent:
+        top = top.parent
+    found = [path] if path.is_file() else [*sorted((top / ".cursor" / "rules").rglob("*.mdc")), top / ".cursorrules"]
+    for file in found:
+        if not file.is_file():
+            continue
+        if file.is_symlink():
+            yield LeftOut(str(file), "it is a link, and links are not followed")
+            continue
+        values, body = _document(file)
+        globs = tuple(part.strip() for text in _texts(values.get("globs")) for part in text.split(",") if part.strip())[:8]
+        described = tuple(filter(None, [shorten(_line(values.get("description")), 300)]))
+        for statement in statements(body):
+            text = statement.text
+            key, polarity = f"{file.name}#{text}", _polarity(Kind.RULE, text)
+            keys = tuple(dict.fromkeys((*described, *statement.headings[-1:])))
+            yield Found(text, key, str(file), Kind.RULE, polarity, str(top), entities=globs, keys=keys, tags=("cursor",))
+
+
+# CLAUDE.md, AGENTS.md: rules that the clients give to the model themselves
+
+
+def read_rules(path: Path) -> Reading:
+    """Read the rules files of a project, or one such file. They are known already: sessions are not given them again."""
+    found = [path] if path.is_file() else [path / name for name in RULES_FILES if (path / name).is_file()]
+    if not found:
+        raise InputError(f"There is no CLAUDE.md or AGENTS.md in {path}.", fix="Name the file or its project's folder.")
+    for file in found:
+        if file.is_symlink():
+            yield LeftOut(str(file), "it is a link, and links are not followed")
+        else:
+            yield from _rules_of(file)
+
+
+def _rules_of(file: Path) -> Reading:
+    folder = file.parent.parent if file.parent.name == ".claude" and (file.parent.parent / ".git").exists() else file.parent
+    personal = folder.name in (".claude", ".codex", ".gemini")
+    for statement in statements(_document(file)[1]):
+        yield _rule(statement, file, "" if personal else str(folder))
+
+
+def _rule(statement: Statement, file: Path, project: str) -> Found:
+    text = statement.text
+    keys = tuple(dict.fromkeys(statement.headings[-1:]))
+    return Found(
+        text,
+        text,
+        str(file),
+        Kind.RULE,
+        _polarity(Kind.RULE, text),
+        project,
+        keys=keys,
+        tags=(RULES_TAG,),
+        rules_file=str(file),
+    )
+
+
+def _polarity(kind: Kind, text: str) -> Polarity:
+    if kind is not Kind.RULE:
+        return Polarity.KNOW
+    return Polarity.DONT if is_negative(text[:600]) else Polarity.DO
+
+
+# Values
+
+
+def _line(value: Any) -> str:
+    return shorten(one_line(value), MAX_STATEMENT) if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    """Return texts from a list, JSON with a list, or text with commas."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            value = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return []
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list | tuple):
+        return []
+    return [text for entry in value if isinstance(entry, str) and (text := one_line(entry).strip("#"))]
+
+
+def _moment(value: Any) -> datetime | None:
+    """Return a time from ISO text, or from seconds or milliseconds since 1970."""
+    try:
+        if isinstance(value, datetime):
+            return value if value.tzinfo else value.replace(tzinfo=UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000 if value > 100_000_000_000 else value, UTC)  # noqa: PLR2004
+        return from_iso(str(value)) if value else None
+    except (InputError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _entries(whole: Any, name: str) -> list[dict[str, Any]]:
+    found = whole.get(name) if isinstance(whole, Mapping) else None
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def _json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > MAX_JSON:
+            raise InputError(f"{path} is larger than {MAX_JSON // 1_000_000} MB.", fix="Split the file.")
+        with open_regular(path) as stream:
+            return orjson.loads(stream.read(MAX_JSON))
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise InputError(f"{path} can't be read as JSON: {error}", fix="Check the path and export again.") from error
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a JSON file: a list, an object with a list, or one object per line."""
+    if path.suffix == ".jsonl":
+        return _json_lines(path)
+    whole = _json(path)
+    if isinstance(whole, list):
+        return [entry for entry in whole if isinstance(entry, dict)]
+    return next((found for name in ("results", "memories", "items", "data") if (found := _entries(whole, name))), [])
+
+
+def _json_lines(path: Path) -> list[dict[str, Any]]:
+    try:
+        with open_regular(path) as stream:
+            lines = [orjson.loads(line) for line in stream.read(MAX_JSON).splitlines() if line.strip()]
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise InputError(f"{path} can't be read: {error}", fix="Check the path and export again.") from error
+    return [line for line in lines if isinstance(line, dict)]
+
+
+# Formats
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with open_regular(path) as stream:
+            return stream.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False
+
+
+def _has_table(path: Path, table: str) -> bool:
+    try:
+        return _is_database(path) and bool(_columns(path, table))
+    except StoreError:
+        return False
+
+
+def _is_basic_memory(path: Path) -> bool:
+    if not path.is_dir() or (path / ".obsidian").is_dir():
+        return False
+    for file in _markdown_files(path)[:20]:
+        note = _note_of(file)
+        if isinstance(note, _Note) and any(_OBSERVATION.match(one.text) for one in statements(note.body) if one.is_bullet):
+            return True
+    return False
+
+
+def _holds(path: Path, names: Iterable[str]) -> bool:
+    return path.is_dir() and any((path / name).exists() for name in names)
+
+
+def _is_json_with(path: Path, *names: str) -> bool:
+    if not path.is_file() or path.suffix not in (".json", ".af"):
+        return False
+    whole = _json(path)
+    return isinstance(whole, Mapping) and any(_entries(whole, name) for name in names)
+
+
+def _is_mem0(path: Path) -> bool:
+    if _has_table(path, "history"):
+        return True
+    if not path.is_file() or path.suffix not in (".json", ".jsonl"):
+        return False
+    return any("memory" in record for record in _records(path)[:20])
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "claude-mem",
+        "claude-mem",
+        lambda system, cwd: [system.user_home / ".claude-mem" / "claude-mem.db"],
+        lambda path: _has_table(path, "observations"),
+        read_claude_mem,
+    ),
+    Format(
+        "codex",
+        "Codex's memories",
+        lambda system, cwd: [system.folder("CODEX_HOME", ".codex")],
+        lambda path: _holds(path, ["memories/MEMORY.md"]) or path.name == ".codex",
+        read_codex,
+    ),
+    Format(
+        "gemini",
+        "Gemini's memories",
+        lambda system, cwd: [system.user_home / ".gemini"],
+        lambda path: path.name in ("GEMINI.md", ".gemini"),
+        read_gemini,
+    ),
+    Format(
+        "cursor",
+        "Cursor's rules",
+        lambda system, cwd: [cwd],
+        lambda path: path.suffix == ".mdc" or path.name in (".cursorrules", ".cursor"),
+        read_cursor,
+    ),
+    Format(
+        "rules",
+        "CLAUDE.md and AGENTS.md",
+        lambda system, cwd: [cwd],
+        lambda path: path.name in ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md"),
+        read_rules,
+    ),
+    Format(
+        "obsidian", "an Obsidian vault", lambda system, cwd: [], lambda path: _holds(path, [".obsidian"]), read_obsidian
+    ),
+    Format(
+        "basic-memory",
+        "basic-memory",
+        lambda system, cwd: [system.user_home / "basic-memory"],
+        _is_basic_memory,
+        read_basic_memory,
+    ),
+    Format(
+        "letta",
+        "a Letta agent file",
+        lambda system, cwd: [],
+        lambda path: path.suffix == ".af" or _is_json_with(path, "blocks", "core_memory", "passages"),
+        read_letta,
+    ),
+    Format("mem0", "mem0", lambda system, cwd: [system.user_home / ".mem0" / "history.db"], _is_mem0, read_mem0),
+)  # fmt: skip
+NAMES = tuple(format.name for format in FORMATS)
+
+
+def format_named(name: str) -> Format:
+    """Return the format with this name. Raises InputError if there is none."""
+    for format in FORMATS:
+        if format.name == name:
+            return format
+    raise InputError(f"memoryd does not read the format {name!r}.", fix=f"Name one of: {', '.join(NAMES)}.")
+
+
+def recognised(path: Path) -> Format | None:
+    """Return the format of a file or folder, or None if it is none of these."""
+    return next((format for format in FORMATS if format.is_one(path)), None)
+
+
+def usual_place(format: Format, system: System, cwd: Path) -> Path:
+    """Return where the tool keeps its memories. Raises InputError if nothing is there."""
+    places = format.places(system, cwd)
+    for place in places:
+        if place.exists():
+            return place
+    where = " or ".join(map(str, places)) or "a usual place"
+    raise InputError(f"{format.title}: nothing was found at {where}.", fix="Name the file or folder.")
