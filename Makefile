@@ -7,6 +7,8 @@ CLAUDE_VERSION := 2.1.332
 CLAUDE_BIN ?= $(CURDIR)/.cache/claude/node_modules/.bin/claude
 OPENCODE_VERSION := 1.18.33
 OPENCODE_BIN ?= $(CURDIR)/.cache/opencode/node_modules/.bin/opencode
+CODEX_VERSION := 0.171.0
+CODEX_BIN ?= $(CURDIR)/.cache/codex/node_modules/.bin/codex
 
 # Tests start many processes, which would each compile every module without these caches.
 unexport PYTHONDONTWRITEBYTECODE
@@ -56,8 +58,12 @@ $(OPENCODE_BIN):
 	mkdir -p .cache/opencode
 	cd .cache/opencode && npm install --silent --no-fund --no-audit --prefix . opencode-ai@$(OPENCODE_VERSION)
 
-e2e: $(STAMP) $(CLAUDE_BIN) $(OPENCODE_BIN) ## drive the real clients against a scripted model
-	CLAUDE_BIN='$(CLAUDE_BIN)' OPENCODE_BIN='$(OPENCODE_BIN)' $(BIN)/python -m pytest -m e2e
+$(CODEX_BIN):
+	mkdir -p .cache/codex
+	cd .cache/codex && npm install --silent --no-fund --no-audit --prefix . @openai/codex@$(CODEX_VERSION)
+
+e2e: $(STAMP) $(CLAUDE_BIN) $(OPENCODE_BIN) $(CODEX_BIN) ## drive the real clients against a scripted model
+	CLAUDE_BIN='$(CLAUDE_BIN)' OPENCODE_BIN='$(OPENCODE_BIN)' CODEX_BIN='$(CODEX_BIN)' $(BIN)/python -m pytest -m e2e
 
 wheel: $(STAMP) ## build the wheel, install it in an empty environment, and run its demo there
 	rm -rf .cache/wheel .cache/empty

@@ -8,8 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from memoryd.api.reviews import count_waiting, last_look
 from memoryd.clients.base import ClientAdapter, HookEvent
 from memoryd.clients.registry import CLAUDE_CODE, log_status
@@ -19,7 +17,7 @@ from memoryd.core.errors import ConfigError
 from memoryd.core.project import ProjectRegistry, name_of
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
-from memoryd.core.tool_calls import Responder, ToolCall, asked_in_turn, tool_output
+from memoryd.core.tool_calls import Responder, ToolCall, asked_in_turn
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
@@ -89,7 +87,7 @@ class HookCalls:
         """Return the output of the hook, in the client's form."""
         event = client.read_event(name, payload)
         if event is not None and name in TOOL_EVENTS:
-            return self._tool_call(event, payload)
+            return self._tool_call(event, payload, client)
         if event is None or name not in ANSWERED or self._is_own(event.cwd):
             return b""
         if name == "SubagentStart":
@@ -107,19 +105,19 @@ class HookCalls:
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return client.write_answer(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
-    def _tool_call(self, event: HookEvent, payload: Mapping[str, Any]) -> bytes:
+    def _tool_call(self, event: HookEvent, payload: Mapping[str, Any], client: ClientAdapter) -> bytes:
         """Ask all responders about a tool call. Nothing is recorded here, since there may be thousands of calls."""
         if not self._responders or self._is_own(event.cwd):
             return b""
         project = self._project_of(event)
         if self._is_off(event, project):
             return b""
-        call = _call(event, payload, project)
-        if call.tool in SUBAGENT_TOOLS:
-            self._keep_task(call)
+        calls = [_call(event, reported, project) for reported in client.tool_calls(payload)]
+        if tasks := [call for call in calls if call.tool in SUBAGENT_TOOLS]:
+            for task in tasks:
+                self._keep_task(task)
             return b""
-        output = tool_output(event.name, asked_in_turn(self._responders, call))
-        return orjson.dumps(output) if output else b""
+        return client.write_reply(event.name, asked_in_turn(self._responders, calls))
 
     def _keep_task(self, call: ToolCall) -> None:
         """Keep a subagent's task until it starts, since its own event does not contain it."""

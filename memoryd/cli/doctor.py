@@ -271,4 +271,9 @@ def _clients(settings: Settings) -> Iterator[SetupCheck]:
         outdated = [str(change.path) for change in changes if change.edit(present := read_file(change.path)) != present]
         outdated += [str(source.folder / name) for name in source.outdated]  # install-claude --undo deletes them
         detail = f"{client.title}: {outdated[0]} is outdated" if outdated else f"{client.title} is connected"
-        yield SetupCheck(client.name, not outdated, detail, f"memoryd connect {client.name}")
+        fix = f"memoryd connect {client.name}"
+        if not outdated and (warning := client.warning(system)):
+            detail, fix = f"{client.title}: {warning[0]}", warning[1]
+            yield SetupCheck(client.name, False, detail, fix)
+            continue
+        yield SetupCheck(client.name, not outdated, detail, fix)

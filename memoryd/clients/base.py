@@ -3,10 +3,10 @@
 Internally, memoryd uses Claude Code's format. Events have its names and fields, and logs are read as lines in its format, so that
 the rules for speakers, quotations and secrets exist only once. An adapter translates the differences of its client:
 
-- hook events: `read_event`, from the input of the client's hook
-- context: `write_answer`, the output of that hook
+- hook events: `read_event` and `tool_calls`, from the input of the client's hook
+- context: `write_answer` and `write_reply`, the output of that hook
 - logs: `owns_log`, `open_log`, `log_status`, `log_folder` and `past_logs`
-- installation: `find`, and `changes`, which register the hooks, the MCP server and the rules
+- installation: `find`, `warning`, and `changes`, which register the hooks, the MCP server and the rules
 
 A log is identified by a path, which need not exist as a file: for a database of sessions, it is the path of the database followed
 by the session's id.
@@ -23,6 +23,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 import orjson
+
+from memoryd.core.tool_calls import ToolReply, tool_output
 
 CLIENT_KEY = "MEMORYD_CLIENT"
 """Name of the client, as a variable of a hook's environment and a line in the head of an event's record."""
@@ -176,6 +178,15 @@ class ClientAdapter:
             out["systemMessage"] = message
         return orjson.dumps(out) if out else b""
 
+    def tool_calls(self, payload: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """Return the calls that the input of a tool hook reports, each with Claude Code's names of tools and arguments."""
+        return [payload]
+
+    def write_reply(self, event: str, reply: ToolReply) -> bytes:
+        """Return the output of a tool hook. It is empty if there is nothing to report."""
+        output = tool_output(event, reply)
+        return orjson.dumps(output) if output else b""
+
     # Logs
 
     def owns_log(self, path: Path) -> bool:
@@ -218,3 +229,7 @@ class ClientAdapter:
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
         """Return the changes to files that connect the client: hooks, MCP server and rules."""
         return ()
+
+    def warning(self, system: System) -> tuple[str, str] | None:
+        """Return what keeps a connected client from using memoryd although all files are in place, and what to do about it."""
+        return None

@@ -20,11 +20,10 @@ from typing import Any, BinaryIO
 import orjson
 
 from memoryd.clients.base import LogStatus
+from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
 from memoryd.core.clock import to_iso
 from memoryd.core.errors import StoreError
 
-VALUE_CHARS = 4_000  # limit for one argument or result of a tool; the middle is cut out
-TEXT_CHARS = 400_000
 # Time without a change after which an unanswered prompt or a truncated answer counts as complete.
 SETTLED_AFTER_MS = 10 * 60_000
 TOOLS = {
@@ -124,7 +123,7 @@ def _lines(path: Path, now: int) -> Iterator[dict[str, Any]]:
     session = _session(path)
     parts: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for message_id, id, data in _rows(path.parent, _PARTS, path.name):
-        parts.setdefault(message_id, []).append((str(id), _mapping(data)))
+        parts.setdefault(message_id, []).append((str(id), mapping(data)))
     previous: str | None = None
     for message in _settled(_messages(path, session), now):
         for suffix, line in _lines_of(message, parts.get(message.id, []), session):
@@ -146,7 +145,7 @@ def _session(path: Path) -> _Session:
         raise FileNotFoundError(f"no session {path.name}")
     folder, parent, permission, revert = rows[0]
     return _Session(
-        path.name, str(folder), bool(parent), _denies_questions(permission), str(_mapping(revert).get("messageID", ""))
+        path.name, str(folder), bool(parent), _denies_questions(permission), str(mapping(revert).get("messageID", ""))
     )
 
 
@@ -165,7 +164,7 @@ def _messages(path: Path, session: _Session) -> list[_Message]:
     for id, created, updated, data in _rows(path.parent, _MESSAGES, path.name):
         if id == session.reverted_from:  # the user took back this message and all later ones
             break
-        found.append(_Message(str(id), int(created), int(updated), _mapping(data)))
+        found.append(_Message(str(id), int(created), int(updated), mapping(data)))
     return found
 
 
@@ -219,7 +218,7 @@ def _unwrapped(text: str) -> str:
 
 def _texts(parts: list[tuple[str, Mapping[str, Any]]]) -> list[str]:
     shown = (part for _, part in parts if part.get("type") == "text" and not part.get("synthetic") and not part.get("ignored"))
-    return [_cut(part["text"], TEXT_CHARS) for part in shown if isinstance(part.get("text"), str) and not _command(part)]
+    return [cut(part["text"], TEXT_CHARS) for part in shown if isinstance(part.get("text"), str) and not _command(part)]
 
 
 def _answer(message: _Message, parts: list[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -251,20 +250,20 @@ def _answer(message: _Message, parts: list[tuple[str, Mapping[str, Any]]]) -> It
 
 
 def _tool(part: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[dict[str, Any], bool]]:
-    state = _mapping(part.get("state"))
+    state = mapping(part.get("state"))
     name, id = str(part.get("tool", "")), str(part.get("callID", ""))
-    given = {_ARGUMENTS.get(key, key): _bounded(value) for key, value in _mapping(state.get("input")).items()}
+    given = {_ARGUMENTS.get(key, key): bounded(value) for key, value in mapping(state.get("input")).items()}
     failed = state.get("status") == "error"
     text = state.get("error" if failed else "output")
     text = text if isinstance(text, str) else ""
     use = {"type": "tool_use", "id": id, "name": TOOLS.get(name, name), "input": given}
-    result = {"type": "tool_result", "tool_use_id": id, "content": _cut(text, VALUE_CHARS), "is_error": failed}
+    result = {"type": "tool_result", "tool_use_id": id, "content": cut(text, VALUE_CHARS), "is_error": failed}
     return use, (result, failed and name in TOOLS and text.startswith(_REJECTED))
 
 
 def _usage(tokens: Any) -> dict[str, int]:
-    counts = _mapping(tokens)
-    cache = _mapping(counts.get("cache"))
+    counts = mapping(tokens)
+    cache = mapping(counts.get("cache"))
     named = {
         "input_tokens": counts.get("input"),
         "output_tokens": counts.get("output"),
@@ -272,26 +271,3 @@ def _usage(tokens: Any) -> dict[str, int]:
         "cache_creation_input_tokens": cache.get("write"),
     }
     return {name: count for name, count in named.items() if isinstance(count, int)}
-
-
-def _bounded(value: Any) -> Any:
-    if isinstance(value, str):
-        return _cut(value, VALUE_CHARS)
-    return value if isinstance(value, int | float | bool) or value is None else _cut(orjson.dumps(value).decode(), VALUE_CHARS)
-
-
-def _cut(text: str, limit: int) -> str:
-    """Cut out the middle of a long text at line ends, so that no partial secret remains."""
-    if len(text) <= limit:
-        return text
-    head, tail = text[: limit // 2], text[-limit // 2 :]
-    return "\n[…]\n".join((head.rpartition("\n")[0], tail.partition("\n")[2]))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = orjson.loads(value)
-        except orjson.JSONDecodeError:
-            return {}
-    return value if isinstance(value, Mapping) else {}

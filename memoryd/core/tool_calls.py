@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -68,13 +68,15 @@ NO_REPLY = ToolReply()
 _NAMES = {Permission.ASK: "ask", Permission.DENY: "deny"}
 
 
-def asked_in_turn(responders: Iterable[Responder], call: ToolCall) -> ToolReply:
-    """Ask responders in order and combine their replies. Each knows which memories the earlier ones gave."""
-    replies = []
-    for respond in responders:
-        if (reply := respond(call)) is not None:
-            replies.append(reply)
-            call = replace(call, given=call.given | reply.given)
+def asked_in_turn(responders: Sequence[Responder], calls: Iterable[ToolCall]) -> ToolReply:
+    """Ask responders in order about each call and combine their replies. Each knows which memories the earlier ones gave."""
+    replies: list[ToolReply] = []
+    given: frozenset[str] = frozenset()
+    for call in calls:
+        for respond in responders:
+            if (reply := respond(replace(call, given=call.given | given))) is not None:
+                replies.append(reply)
+                given |= reply.given
     return joined(replies)
 
 

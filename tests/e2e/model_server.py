@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -68,8 +68,8 @@ class Trouble:
 class ModelServer:
     """Answers with `brain(body)`, or with the fault from `refuses(body)`; records bodies and keys of all requests.
 
-    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses. `chats` are those of an
-    OpenAI-compatible client, which streams; they are answered with `chat(body)`.
+    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses. `chats` are those of a client
+    that streams OpenAI's chat completions or responses, or Gemini's contents; they are answered with `chat(body)`.
     """
 
     def __init__(self, brain: Brain) -> None:
@@ -125,6 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
         path = self.path.split("?")[0]
+        if self._answer_client(path, body):
+            return
         if path.endswith("count_tokens"):
             self._json({"input_tokens": len(json.dumps(body)) // 4})
         elif path == "/v1/messages":
@@ -141,9 +143,6 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             else:
                 self._answer(body, self.model.brain(body), cut=trouble.cuts)
-        elif path == "/v1/chat/completions" and body.get("stream"):
-            self.model.chats.append(body)
-            self._stream_chat(body, self.model.chat(body))
         elif path == "/v1/chat/completions":
             self.model.readings.append(body)
             trouble = self.model.refuses_reader
@@ -154,6 +153,23 @@ class _Handler(BaseHTTPRequestHandler):
             self._json({"error": {"message": "scripted"}} if trouble.status else completion(body), trouble.status or 200)
         else:
             self._json({})
+
+    def _answer_client(self, path: str, body: Body) -> bool:
+        """Answer a request of a client other than Claude Code."""
+        if path.startswith("/v1beta/models/") and not path.endswith(":streamGenerateContent"):
+            self._json(gemini_answer(body, [say("{}")]))
+            return True
+        if not (path == "/v1/responses" or path.startswith("/v1beta/models/") or "completions" in path and body.get("stream")):
+            return False
+        self.model.chats.append(body)
+        blocks = self.model.chat(body)
+        if path == "/v1/responses":
+            self._stream((f"event: {event['type']}\n", event) for event in response_events(blocks))
+        elif path == "/v1/chat/completions":
+            self._stream((("", chunk) for chunk in chat_chunks(body, blocks)), b"data: [DONE]\n\n")
+        else:
+            self._stream([("", gemini_answer(body, blocks))])
+        return True
 
     def _json(self, value: Any, status: int = 200, headers: Mapping[str, str] = {}) -> None:  # noqa: B006
         data = json.dumps(value).encode()
@@ -166,14 +182,14 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(data)
 
-    def _stream_chat(self, body: Body, blocks: list[Block]) -> None:
+    def _stream(self, events: Iterable[tuple[str, Body]], end: bytes = b"") -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for chunk in chat_chunks(body, blocks):
-            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
+        for head, data in events:
+            self.wfile.write(f"{head}data: {json.dumps(data)}\n\n".encode())
+        self.wfile.write(end)
         self.close_connection = True
 
     def _answer(self, body: Body, blocks: list[Block], *, cut: bool = False) -> None:
@@ -193,6 +209,39 @@ class _Handler(BaseHTTPRequestHandler):
                 break
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         self.close_connection = True
+
+
+def response_events(blocks: list[Block]) -> Iterator[Body]:
+    """Yield an answer in the stream format of OpenAI's responses. A block with `raw` is an item of the output as it is."""
+    yield {"type": "response.created", "response": {"id": "resp"}}
+    for number, block in enumerate(blocks):
+        if block["type"] == "raw":
+            item = block["item"]
+        elif block["type"] == "tool_use":
+            space, _, name = block["name"].rpartition("/")
+            item = {"type": "function_call", "call_id": block["id"], "name": name, "arguments": json.dumps(block["input"])}
+            item |= {"namespace": space} if space else {}
+        else:
+            content = [{"type": "output_text", "text": block["text"]}]
+            item = {"type": "message", "role": "assistant", "id": f"msg{number}", "content": content}
+        yield {"type": "response.output_item.done", "item": item}
+    usage = {"input_tokens": 10, "input_tokens_details": None, "output_tokens": 5, "output_tokens_details": None}
+    yield {"type": "response.completed", "response": {"id": "resp", "usage": usage | {"total_tokens": 15}}}
+
+
+def gemini_answer(body: Body, blocks: list[Block]) -> Body:
+    """Return an answer in the format of Gemini's contents."""
+    parts = [
+        {"functionCall": {"id": block["id"], "name": block["name"], "args": block["input"]}}
+        if block["type"] == "tool_use"
+        else {"text": block["text"]}
+        for block in blocks
+    ]
+    read = len(json.dumps(body)) // 4
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": read, "candidatesTokenCount": 5, "totalTokenCount": read + 5},
+    }
 
 
 def chat_chunks(body: Body, blocks: list[Block]) -> Iterator[Body]:

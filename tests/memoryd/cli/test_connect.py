@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class User:
 
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "OPENCODE_DB"):
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "OPENCODE_DB", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config" / "opencode").mkdir(parents=True)
@@ -125,6 +126,27 @@ def test_a_client_with_mcp_only_keeps_the_users_settings(user: User, name: str, 
     user.connect(name, "--undo", "--yes")
     assert orjson.loads(file.read_bytes()) == {"mcpServers": {"mine": {"command": "x"}}, "theme": "light"}
     assert not rules or own.read_bytes() == b"Answer in French.\n"
+
+
+def test_codex_gets_hooks_which_it_must_be_allowed_to_run(user: User) -> None:
+    config, hooks = user.folder / ".codex" / "config.toml", user.folder / ".codex" / "hooks.json"
+    config.parent.mkdir()
+    before = b'model = "o1" # mine\r\n'
+    config.write_bytes(before)
+    assert "trust" in user.connect("codex", "--yes").output
+    assert config.read_bytes().startswith(before)
+    assert tomllib.loads(config.read_text())["mcp_servers"]["memoryd"]["env"] == {"MEMORYD_HOME": str(user.folder / "memory")}
+    commands = [group["hooks"][0]["command"] for groups in orjson.loads(hooks.read_bytes())["hooks"].values() for group in groups]
+    assert all("MEMORYD_CLIENT=codex" in command and str(user.folder / "memory") in command for command in commands)
+    assert user.check() == {"codex": False}
+    events = ("session_start", "user_prompt_submit", "pre_tool_use", "subagent_start", "stop", "pre_compact", "session_end")
+    trusted = "".join(f'[hooks.state."{hooks}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n' for event in events)
+    config.write_bytes(config.read_bytes() + trusted.encode())
+    assert user.check() == {"codex": True}
+    user.connect("codex", "--undo", "--yes")
+    assert not hooks.exists()
+    left = tomllib.loads(config.read_text())
+    assert left["model"] == "o1" and "mcp_servers" not in left and left["hooks"]
 
 
 def test_settings_with_comments_are_refused_before_anything_is_changed(user: User) -> None:
