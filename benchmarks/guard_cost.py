@@ -43,8 +43,11 @@ def fill(api: Api, project: str, memories: int, checks: int) -> None:
         api._service.write_many(items[at : at + BATCH])
 
 
-def measure(api: Api, folder: Path, numbers: Iterable[int], guarded: bool) -> list[float]:
-    """Return the milliseconds of each answer."""
+Taken = tuple[float, float]
+
+
+def measure(api: Api, folder: Path, numbers: Iterable[int], guarded: bool) -> list[Taken]:
+    """Return the milliseconds of each answer, by the clock and of CPU."""
     taken = []
     for number in numbers:
         path = {"file_path": str(folder / "a.py")}
@@ -52,26 +55,36 @@ def measure(api: Api, folder: Path, numbers: Iterable[int], guarded: bool) -> li
         shell = {"command": f"{LINES[number % len(LINES)]} {number}"}
         tool, values = (("Edit", edit), ("Read", path), ("Bash", shell), ("Bash", shell))[number % 4]
         payload = {"session_id": "s", "cwd": str(folder), "tool_name": tool, "tool_input": values, "tool_use_id": str(number)}
-        start = time.perf_counter()
+        start, begun = time.perf_counter(), time.thread_time()
         api.hook("PreToolUse", payload, {} if guarded else {"MEMORYD_GUARD": "off"})
-        taken.append((time.perf_counter() - start) * 1000)
+        taken.append(((time.perf_counter() - start) * 1000, (time.thread_time() - begun) * 1000))
     return taken
 
 
-def compare(api: Api, folder: Path, calls: int) -> tuple[list[float], list[float]]:
-    """Return the sorted milliseconds with the guard off and on."""
-    off: list[float] = []
-    on: list[float] = []
+def compare(api: Api, folder: Path, calls: int) -> tuple[list[Taken], list[Taken]]:
+    """Return the milliseconds with the guard off and on."""
+    off: list[Taken] = []
+    on: list[Taken] = []
     for start in range(0, calls, TURN):
         numbers = range(start, start + TURN)
         off += measure(api, folder, numbers, guarded=False)
         on += measure(api, folder, numbers, guarded=True)
-    return sorted(off), sorted(on)
+    return off, on
 
 
 def percentile(taken: Sequence[float], share: int) -> float:
-    """Return a percentile of sorted values."""
-    return taken[len(taken) * share // 100]
+    """Return a percentile."""
+    return sorted(taken)[len(taken) * share // 100]
+
+
+def report(off: Sequence[Taken], on: Sequence[Taken]) -> None:
+    """Print p50 and p99 with the guard off and on, and what the guard adds."""
+    for which, unit in enumerate(("clock", "CPU")):
+        without, with_guard = [taken[which] for taken in off], [taken[which] for taken in on]
+        for share in (50, 99):
+            one, other = percentile(without, share), percentile(with_guard, share)
+            print(f"{unit}, p{share}: guard off {one:.2f} ms, guard on {other:.2f} ms, added {other - one:.2f} ms")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,14 +103,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             begun = time.perf_counter()
             found = len(api._service._markdown.checked())
             print(f"{found} checks, read once in {(time.perf_counter() - begun) * 1000:.0f} ms at the daemon's start")
-            first = sorted(measure(api, folder, range(10), guarded=True))
-            print(f"first calls: p50 {percentile(first, 50):.2f} ms, longest {first[-1]:.2f} ms")
-            off, on = compare(api, folder, options.calls)
-            for label, taken in (("guard off", off), ("guard on", on)):
-                print(f"{label}: p50 {percentile(taken, 50):.2f} ms, p99 {percentile(taken, 99):.2f} ms")
-            added = [f"p{share} {percentile(on, share) - percentile(off, share):.2f} ms" for share in (50, 99)]
-            print(f"added: {', '.join(added)}")
-            print(f"load of the machine: {os.getloadavg()[0]:.1f}")
+            first = [taken for taken, _ in measure(api, folder, range(10), guarded=True)]
+            print(f"first calls: p50 {percentile(first, 50):.2f} ms, longest {max(first):.2f} ms")
+            report(*compare(api, folder, options.calls))
         finally:
             api.close()
     return 0

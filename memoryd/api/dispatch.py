@@ -132,7 +132,7 @@ class Api:
         )
         at_action = AtAction(self._service, self._state, settings, self._clock, injector.code)
         hooks = HookCalls(
-            injector, self._state, settings, self._registry, self._service, self._clock, (guard.respond, at_action), guard.at_stop
+            injector, self._state, settings, self._registry, self._service, self._clock, (guard.respond, at_action), guard
         )
         self._mark_login(settings)
         daydream = DayDream(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from memoryd.core.tool_calls import Responder, ToolCall, asked_in_turn
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
+from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 
@@ -30,6 +31,7 @@ SUBAGENT_TOOLS = frozenset({"Agent", "Task"})
 KEPT_TASKS = 64
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUseFailure"})
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
+ENDS_ANSWER = frozenset({"Stop", "SessionEnd"})  # an answer that the user interrupts has no Stop
 _BEGINS = frozenset({"startup", "resume", ""})
 GOVERNANCE_SHOWN = "GovernanceShown"
 CATCH_UP_SESSIONS = 200
@@ -59,7 +61,7 @@ class HookCalls:
 
     Args:
         responders: Asked in this order about each tool call (PreToolUse) and each failed one (PostToolUseFailure).
-        at_stop: Called with session, project and log when the agent ended its answer.
+        guard: Called when the agent ended its answer, and asked at the next prompt what that answer left undone.
     """
 
     def __init__(
@@ -71,9 +73,9 @@ class HookCalls:
         service: Orchestrator,
         clock: Clock,
         responders: Sequence[Responder] = (),
-        at_stop: Callable[[str, str, str], None] | None = None,
+        guard: Guard | None = None,
     ) -> None:
-        self._at_stop = at_stop
+        self._guard = guard
         self._service = service
         self._responders = responders
         self._tasks: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -100,7 +102,8 @@ class HookCalls:
             return b""
         asked = SessionEvent(event.session, project, event.source, event.prompt, event.subagent, event.cwd)
         if name == "UserPromptSubmit":
-            return client.write_answer(name, self._injector.prompt(asked))
+            undone = self._guard.undone(event.session) if self._guard is not None else ""
+            return client.write_answer(name, "\n".join(filter(None, [undone, self._injector.prompt(asked)])))
         notice = self._notice(event, project)  # must run before session_start, which makes this the project's latest session
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return client.write_answer(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
@@ -151,8 +154,8 @@ class HookCalls:
             self._state.set_governed(event.session)
         elif name in READS_TRANSCRIPT and event.transcript:
             self._state.enqueue(event.transcript, event.session, event.cwd, name)
-        if name == "Stop" and self._at_stop is not None and not self._is_off(event, project):
-            self._at_stop(event.session, project.id, event.transcript)
+        if name in ENDS_ANSWER and self._guard is not None and not self._is_off(event, project):
+            self._guard.at_stop(_call(event, payload, project))
         if name == "SessionEnd":
             self._state.end_session(event.session)
 

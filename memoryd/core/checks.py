@@ -11,6 +11,9 @@ model. Words are compared literally; regular expressions are not supported.
 | branch | creating branches with other names than `words`; with `access: read` also switching to others | `words` |
 | companion | running a command before another command has run | `words`, `first` (one of these) |
 | message | commit messages that break a form or contain a word | `form`, `example`, `words` |
+
+Checks on commands (all but path and content) with `paths` concern only commands that run in these folders. The word `end` of a
+companion stands for the end of an answer in which files were edited (of the kind `files`, in `paths`).
 """
 
 from __future__ import annotations

@@ -75,6 +75,8 @@ def compile_rule(text: str) -> Check | None:
     if len(text) > MAX_RULE or text.rstrip().endswith("?"):
         return None
     rule = in_english(text.translate(_QUOTES))
+    if check := _at_end(rule):
+        return check
     if _NOT_A_RULE.search(rule) or (_ALLOWED.search(rule) and not _NEGATED.search(rule)):
         return None
     exception = _EXCEPTION.search(rule)
@@ -971,6 +973,42 @@ def _companion(rule: str) -> Check | None:
     if not first or action in first:
         return None
     return Check(CheckKind.COMPANION, words=(action,), first=first)
+
+
+_END = re.compile(
+    r"\b(?:when(?:ever)?|once|if|as soon as) (?:you(?:'re| are)|you have|everything is|the (?:work|task) is)\s(?:done|finished|ready|complete)\b"
+    r"|\b(?:before|until)\s(?:you(?:'re| are)?\s)?(?:done|finish\w{0,3}|stop\w{0,4}|the end\b|(?:end|conclud|report|hand)\w{0,3}\b(?! (?:of|to) ))"
+    r"|\b(?:before|until)\s(?:you\s)?(?:say\w{0,3}|claim\w{0,3}|declar\w{1,3}|call\w{0,3})\s(?:[\w']+\s){0,4}?(?:done|finished|ready|complete)\b"
+    r"|\bafter\s(?:every|each|any|all|your|the last)\s(?:code\s|file\s)?(?:change|edit|modification)s?\b"
+    r"|\bafter\s(?:editing|changing|modifying|touching)\s(?P<what>[^,;:]{1,60})|\bat the (?:very )?end(?: of (?:a|an|each|every|the|your) (?:task|session|answer|turn|change)\b|\b(?! of\b))"
+    r"|\bam (?:ende|schluss)\b|\b(?:wenn|sobald|bevor|bis) du (?:\w+ )?(?:fertig bist|aufhörst|fertig meldest)\b|\bnach (?:jeder|allen|der letzten) änderung(?:en)?\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_CLAIMS = re.compile(r"\b(?:don't|do not|never|nie|nicht)\s(?:[\w']+\s){0,4}?(?:done|finished|finish|stop|end|complete)\b.{0,60}?\b(?:until|before|without|unless)\b", re.IGNORECASE)  # fmt: skip
+
+_ANY_CODE = re.compile(r"\b(?:code|files?|sources?|anything|something|things|it|dateien?)\b", re.IGNORECASE)
+
+
+def _at_end(rule: str) -> Check | None:
+    """Compile "run make lint when you are done" and "run prettier after each change": a step that the last edit requires."""
+    found = _CLAIMS.search(rule) or _END.search(rule)
+    if found is None or (
+        _NEGATED.search(rule) and not re.search(r"\b(?:until|before|without|unless|bevor|bis)\b", rule, re.IGNORECASE)
+    ):
+        return None
+    rest = f"{rule[: found.start()]} {rule[found.end() :]}"
+    if _action(rest):  # a step before a commit or push, which is checked then
+        return None
+    what = found.groupdict().get("what") or ""
+    paths = _few([thing.text for thing in _named(what, _tokens(what)) if thing.what is _What.PATH])
+    if what and not paths and not _languages(what) and not _ANY_CODE.search(what):
+        return None  # such as "after changing a migration"
+    first = _steps(rest, "")
+    return (
+        Check(CheckKind.COMPANION, words=("end",), first=first, files=_languages(f"{rest} {what}"), paths=paths)
+        if first
+        else None
+    )
 
 
 def _parts(rule: str) -> tuple[str, str]:

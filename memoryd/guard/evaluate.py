@@ -31,7 +31,7 @@ IN_COMMENTS = (
     "nolint",
     "pylint:",
 )
-AT_END = "end"  # not a tool, but the end of the agent's answer
+AT_END = "end"  # not a tool, but the end of the agent's answer; the call's input has the files `edited` since the last end
 MAX_FORM = 150
 MAX_TEXT = 200_000  # maximum number of characters of a file's new content that are examined
 
@@ -177,7 +177,7 @@ _VERSIONED = re.compile(r"^(python|pip|node|ruby)[\d.]{1,6}$")
 
 def _command(check: Check, call: ToolCall, branch: str) -> Result:
     result = NOTHING
-    for command in commands_of(call):
+    for command in _commands_within(check, call):
         if check.branch and command.program == "git":
             branch = _switched_to(command) or branch
         if any(runs(command, wanted) for wanted in check.words):
@@ -224,6 +224,31 @@ def commands_of(call: ToolCall) -> Sequence[ShellCommand]:
     """Return the commands that a call of the shell tool would run."""
     line = call.input.get("command")
     return _parsed(line) if call.tool == "Bash" and isinstance(line, str) else ()
+
+
+_IN_FOLDER = frozenset({"-C", "--prefix", "--dir", "--directory", "--cwd", "--work-tree"})
+
+
+def _commands_within(check: Check, call: ToolCall) -> Sequence[ShellCommand]:
+    """Return the commands of a call that run in the folders to which the check is limited."""
+    commands = commands_of(call)
+    if not check.paths:
+        return commands
+    return [
+        command
+        for command in commands
+        if any(_is_within(folder, path) for folder in _folders_of(command, call) for path in check.paths)
+    ]
+
+
+def _folders_of(command: ShellCommand, call: ToolCall) -> Iterator[str]:
+    """Yield the folders in which a command works: its own, and those of options such as `-C` and `--prefix`."""
+    named = [word.partition("=")[2] for word in command.words if word.partition("=")[0] in _IN_FOLDER and "=" in word]
+    named += [command.words[at + 1] for at, word in enumerate(command.words[:-1]) if word in _IN_FOLDER]
+    for folder in [".", *named] if command.folder is not None else []:
+        place = relative(posixpath.join(command.folder or "", folder), call)
+        if place is not None:
+            yield place
 
 
 @lru_cache(maxsize=1_000)  # the lines that are kept of three sessions, which a companion check looks at again at each commit
@@ -358,7 +383,7 @@ def _switched_to(command: ShellCommand) -> str:
 
 def _branch_names(check: Check, call: ToolCall) -> Result:
     result = NOTHING
-    for command in commands_of(call):
+    for command in _commands_within(check, call):
         if command.program != "git":
             continue
         name = _created(command) or (_switched_to(command) if check.access is Access.READ else "")
@@ -792,17 +817,26 @@ def _imports(text: str, library: str, *, go: bool) -> int:
 
 def _companion(check: Check, call: ToolCall, earlier: Earlier) -> Result:
     if call.tool == AT_END:
-        if AT_END not in check.words:
+        if AT_END not in check.words or not _is_about(check, call.input.get("edited", ())):
             return NOTHING
         step = check.first[0]
         return OBEYED if earlier.last(check.first) >= 0 else _missing(check, f"{step} was not run after the last edit", step)
-    found = [(at, command) for at, command in enumerate(commands_of(call)) if any(runs(command, word) for word in check.words)]
+    whole, within = commands_of(call), _commands_within(check, call)
+    found = [
+        (at, command) for at, command in enumerate(whole) if command in within and any(runs(command, w) for w in check.words)
+    ]
     if not found:
         return NOTHING
     at, command = found[0]
     done = 0 <= earlier.last(check.first) >= earlier.last(check.words)  # each commit requires its own run of the step
-    done = done or any(runs(one, step) for one in commands_of(call)[:at] for step in check.first)
+    done = done or any(runs(one, step) for one in whole[:at] for step in check.first)
     return OBEYED if done else _missing(check, " ".join(command.words), _form_of(command.words))
+
+
+def _is_about(check: Check, edited: Sequence[str]) -> bool:
+    """Return whether one of the edited files is of the kind, and in a place, that the check names."""
+    kept = [place for place in edited if not check.files or any(_matches(place, pattern) for pattern in check.files)]
+    return any(not check.paths or any(_is_within(place, path) for path in check.paths) for place in kept)
 
 
 def _missing(check: Check, what: str, form: str) -> Result:
@@ -817,7 +851,7 @@ _EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]|:[a-z_]{2,30}:")
 
 def _message(check: Check, call: ToolCall) -> Result:
     result = NOTHING
-    for command in commands_of(call):
+    for command in _commands_within(check, call):
         if not runs(command, "git commit"):
             continue
         message = _message_of(command) or (_substituted(call) if "$" in command.words else "")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
 
-from memoryd.core.checks import Check, CheckKind, Mode
+from memoryd.core.checks import Access, Check, CheckKind, Mode
 from memoryd.core.compliance import RuleOutcome
 from memoryd.core.config import Settings
 from memoryd.core.files import open_regular, read_regular
@@ -25,9 +25,10 @@ from memoryd.core.tool_calls import Permission, ToolCall, ToolReply
 from memoryd.core.types import MemoryItem, Scope
 from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
-from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate
+from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate, places_of_call
 from memoryd.guard.index import CheckIndex
 from memoryd.guard.shell import parse_shell
+from memoryd.recall.current_code import bound_folder
 from memoryd.recall.prompt_block import harmless, render_block
 from memoryd.service import Orchestrator
 
@@ -38,6 +39,7 @@ WHAT_CHARACTERS = 120
 LOG_BYTES = 4_000_000
 EVENT = "PreToolUse"
 REASON = "a rule of the user applies to this call"
+UNDONE = "a rule of the user was not followed when the last answer ended"
 _OUTCOMES = {Mode.NOTE: RuleOutcome.VIOLATED, Mode.ASK: RuleOutcome.ASKED, Mode.BLOCK: RuleOutcome.BLOCKED}
 _STRICTNESS = {Mode.NOTE: Permission.NONE, Mode.ASK: Permission.ASK, Mode.BLOCK: Permission.DENY}
 
@@ -48,7 +50,9 @@ class _Session:
 
     lines: OrderedDict[str, str] = field(default_factory=OrderedDict)
     edited_at: int = -1  # number of command lines before the last edit
+    edited: set[str] = field(default_factory=set)  # since the end of the last answer
     counted: int = 0
+    undone: list[str] = field(default_factory=list)  # lines about what was not done at the end of the last answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +120,13 @@ class Guard:
         obeyed: list[str] = []
         now = self._clock.now()
         branch = _branch_of(call) if bound.index.reads_branch else ""
-        for number, result in bound.index.results(call, before, branch):
+        for number, found in bound.index.results(call, before, branch):
             item = bound.items[number]
             if item.check is None or item.valid_to is not None and item.valid_to <= now:
+                continue
+            check = _in_its_folder(item, item.check, call)
+            result = found if check is item.check else evaluate(check, call, before, branch)
+            if not result.applies:
                 continue
             if not result.violation:
                 obeyed.append(item.id)
@@ -145,26 +153,48 @@ class Guard:
         reasons = [_reason(item, result) for item, result in violated]
         return ToolReply("", strictest, "\n".join(reasons), ids)
 
-    def at_stop(self, session: str, project: str, transcript: str) -> None:
+    def at_stop(self, end: ToolCall) -> None:
         """Evaluate checks that apply at the end of an answer, and record how the user decided pending questions."""
-        self._settle(session, transcript)
+        self._settle(end.session, end.transcript)
+        with self._lock:
+            known = self._sessions.get(end.session)
+        if known is not None and known.edited_at >= 0 and self._settings.guard != Mode.OFF:
+            with self._lock:
+                since = list(known.lines.values())[known.edited_at :]
+                end = replace(end, tool=AT_END, input={"edited": sorted(known.edited)})
+                known.edited_at = -1
+                known.edited.clear()
+            known.undone = self._left_undone(end, since)
+        self._state.compliance.flush()
+
+    def _left_undone(self, end: ToolCall, since: Sequence[str]) -> list[str]:
+        """Count the checks that apply at the end of an answer, and return lines about the violated ones."""
+        undone = []
+        now = self._clock.now()
+        for item in self.bound(end.project).items:
+            check = item.check
+            if check is None or check.kind is not CheckKind.COMPANION or self.mode_of(check) is Mode.OFF:
+                continue
+            if item.valid_to is not None and item.valid_to <= now:
+                continue
+            result = evaluate(_in_its_folder(item, check, end), end, since)
+            if result.violation:
+                self._state.compliance.violated(
+                    item.id, end.session, end.project, RuleOutcome.VIOLATED, result.violation, result.form, ""
+                )
+                undone.append(_line(item, result, "Your last answer went against it"))
+            elif result.applies:
+                self._state.compliance.obeyed([item.id], end.session, end.project)
+        return undone
+
+    def undone(self, session: str) -> str:
+        """Return, once, what the last answer left undone, for the session's next prompt."""
         with self._lock:
             known = self._sessions.get(session)
-        if known is not None and known.edited_at >= 0 and self._settings.guard != Mode.OFF:
-            since = list(known.lines.values())[known.edited_at :]
-            end = ToolCall(AT_END, {}, session=session, project=project)
-            for item in self.bound(project).items:
-                if item.check is None or item.check.kind is not CheckKind.COMPANION:
-                    continue
-                result = evaluate(item.check, end, since)
-                if result.violation:
-                    self._state.compliance.violated(
-                        item.id, session, project, RuleOutcome.VIOLATED, result.violation, result.form, ""
-                    )
-                elif result.applies:
-                    self._state.compliance.obeyed([item.id], session, project)
-            known.edited_at = -1
-        self._state.compliance.flush()
+            if known is None:
+                return ""
+            lines, known.undone = known.undone, []
+        return render_block(lines, UNDONE) if lines else ""
 
     def _settle(self, session: str, transcript: str) -> None:
         asked = [one for one in self._state.compliance.violations(session=session) if one.outcome is RuleOutcome.ASKED]
@@ -204,6 +234,7 @@ class Guard:
                     session.edited_at = max(session.edited_at - 1, -1) if session.edited_at >= 0 else -1
             elif call.tool in EDITORS:
                 session.edited_at = len(session.lines)
+                session.edited.update(place for _, place, _ in places_of_call(call, Access.WRITE) if place is not None)
 
 
 def _applies(item: MemoryItem, project: str) -> bool:
@@ -217,10 +248,18 @@ def _bound(items: Sequence[MemoryItem]) -> Bound:
     return Bound(kept, tuple(against), CheckIndex([item.check for item in kept if item.check is not None]))
 
 
-def _line(item: MemoryItem, result: Result) -> str:
+def _in_its_folder(item: MemoryItem, check: Check, call: ToolCall) -> Check:
+    """Limit a check on commands to the sub-folder to which the wording of its rule limits it, as in "in packages/web use npm"."""
+    if check.paths or check.kind in (CheckKind.PATH, CheckKind.CONTENT) or not call.root:
+        return check
+    folder = bound_folder(item, Path(call.root))
+    return replace(check, paths=(f"{folder}/",)) if folder else check
+
+
+def _line(item: MemoryItem, result: Result, against: str = "This call goes against it") -> str:
     rule = shorten(harmless(item.content), RULE_CHARACTERS)
     what = shorten(harmless(result.violation), WHAT_CHARACTERS)
-    return f"- [{item.id}] The user's rule: {rule} This call goes against it: {what}{_advice(item.check)}"
+    return f"- [{item.id}] The user's rule: {rule} {against}: {what}{_advice(item.check)}"
 
 
 def _reason(item: MemoryItem, result: Result) -> str:

@@ -161,6 +161,56 @@ def test_a_command_that_must_come_first_counts_unless_it_failed(desk: Desk) -> N
     assert bash(desk, "git commit -m c", id="5")
 
 
+def edit(desk: Desk, path: str) -> None:
+    values = {"file_path": str(desk.folder / path), "old_string": "a", "new_string": "b"}
+    payload = {"session_id": "s1", "cwd": str(desk.folder), "tool_name": "Edit", "tool_input": values, "tool_use_id": path}
+    desk.api.hook("PreToolUse", payload, {})
+
+
+def stop(desk: Desk, event: str = "Stop") -> str:
+    """End the answer, and return what the next prompt is given."""
+    desk.api.drain_spool_record(event, {"session_id": "s1", "cwd": str(desk.folder)}, {})
+    answer = desk.api.hook("UserPromptSubmit", {"session_id": "s1", "cwd": str(desk.folder), "prompt": "ok"}, {})
+    return str(orjson.loads(answer)["hookSpecificOutput"].get("additionalContext", "")) if answer else ""
+
+
+def test_a_step_that_is_missing_when_the_answer_ends_is_counted_and_noted_with_the_next_prompt(desk: Desk) -> None:
+    id = rule(desk, "When you are done, run make lint.")
+    edit(desk, "a.py")
+    noted = stop(desk)
+    assert id in noted
+    assert "make lint was not run" in noted
+    assert id not in stop(desk)  # nothing was edited since, and it was noted
+    edit(desk, "a.py")
+    bash(desk, "make lint", id="l1")
+    assert "make lint was not run" not in stop(desk)
+    edit(desk, "b.py")
+    stop(desk, "SessionEnd")
+    (row,) = desk.user("guard_report")["rules"]
+    assert (row["obeyed"], row["violated"]) == (1, 2)
+
+
+def test_a_step_for_one_kind_of_files_is_only_missing_after_their_edit(desk: Desk) -> None:
+    rule(desk, "Always run `cargo fmt` after changing Rust files.")
+    edit(desk, "a.py")
+    assert "was not run" not in stop(desk)
+    edit(desk, "src/main.rs")
+    assert "cargo fmt was not run" in stop(desk)
+
+
+def test_a_rule_about_commands_in_a_sub_folder_binds_there_only(desk: Desk) -> None:
+    subprocess.run(["git", "init", "-q", str(desk.folder)], check=True)
+    for folder in ("packages/web", "packages/api"):
+        (desk.folder / folder).mkdir(parents=True)
+    rule(desk, "In packages/web never use npm.")
+    assert bash(desk, "npm ci") == {}
+    assert bash(desk, "cd packages/api && npm ci") == {}
+    assert bash(desk, "npm ci", cwd=str(desk.folder / "packages" / "api")) == {}
+    for number, line in enumerate(("cd packages/web && npm ci", "npm --prefix packages/web ci", "(cd packages; cd web; npm ci)")):
+        assert bash(desk, line, id=f"w{number}"), line
+    assert bash(desk, "npm ci", id="w9", cwd=str(desk.folder / "packages" / "web"))
+
+
 def test_earlier_commands_are_read_from_the_log_when_the_daemon_was_restarted(desk: Desk) -> None:
     rule(desk, "Run make typecheck before every commit.")
     use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make typecheck"}}

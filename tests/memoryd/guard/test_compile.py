@@ -223,3 +223,22 @@ def test_a_nul_hides_no_command() -> None:
 def test_a_length_that_is_no_decimal_number_stops_no_call() -> None:
     check = check_from_dict({"kind": "message", "form": "length", "example": "²"})
     assert not violates(check, "Bash", command="git commit -m 'any message'")
+
+
+@pytest.mark.parametrize(
+    ("rule", "step", "files"),
+    [
+        ("Before you finish, run make lint.", "make lint", ()),
+        ("Don't say you're finished until `make check` passes.", "make check", ()),
+        ("Always run `cargo fmt` after changing Rust files.", "cargo fmt", ("*.rs",)),
+        ("Am Ende immer make lint laufen lassen.", "make lint", ()),
+        ("Before you finish, summarise what you did.", "", ()),
+        ("After changing a migration, run alembic upgrade.", "", ()),  # edits of other files need no migration
+        ("We run make release at the end of the sprint.", "", ()),
+        ("Don't run make lint after every change.", "", ()),
+    ],
+)
+def test_a_step_that_the_end_requires_is_read_from_the_rule(rule: str, step: str, files: tuple[str, ...]) -> None:
+    check = compile_rule(rule)
+    ends = check is not None and "end" in check.words
+    assert (check.first[0] if check and ends else "", check.files if check and ends else ()) == (step, files)
