@@ -1,10 +1,11 @@
 """Measure the guard on hand-written rules and calls: violations caught, and innocent calls touched.
 
-    python -m benchmarks.guard_rules FILE [--wrong] [--checks]
+    python -m benchmarks.guard_rules [FILE] [--wrong] [--checks]
 
 FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates` and optionally
-`cwd`, `branch` and `before` (earlier shell commands). Each rule is compiled offline. To use it as a guard for
-`python -m benchmarks.rule_compliance`: `--guard benchmarks.guard_rules:compiled`.
+`cwd`, `branch` and `before` (earlier shell commands). Without FILE, the rules and calls are those of memeval's benchmark
+rule-compliance. Each rule is compiled offline, as if it had been kept as a rule; `memeval eval --benchmarks rule-compliance
+--providers memoryd` measures the whole way from the user's words.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from memeval.benchmarks.rule_compliance import HookCall, RuleCounts
+from memeval.benchmarks.rule_compliance import RuleCounts, score, sessions
+from memeval.core.types import HookCall
 from memoryd.core.checks import check_to_dict
 from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.compile import compile_rule
@@ -64,22 +66,33 @@ def _count(count: RuleCounts, rule: str, call: Mapping[str, Any], touched: bool)
         count.wrong.append(f"{what}: {rule} | {call['tool']} {json.dumps(call['input'], ensure_ascii=False)[:300]}")
 
 
+def table(rows: Mapping[str, RuleCounts]) -> str:
+    """Return a Markdown table with the total last."""
+    lines = ["| rule | violations | caught | innocent calls | touched |", "|---|---:|---:|---:|---:|"]
+    for name in [*(name for name in rows if name != "all"), "all"]:
+        row = rows[name]
+        caught, touched = f"{row.caught} ({row.caught_share:.1%})", f"{row.touched} ({row.touched_share:.1%})"
+        lines.append(f"| {name} | {row.violations} | {caught} | {row.innocent} | {touched} |")
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table, with `--wrong` also the wrong judgements, and with `--checks` the compiled check of each rule."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path)
+    parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--wrong", action="store_true")
     parser.add_argument("--checks", action="store_true")
     options = parser.parse_args(arguments)
-    rows = json.loads(options.file.read_text("utf-8"))
-    counts = judge(rows)
-    from benchmarks.rule_compliance import table
-
-    with_check = sum(cached(row["rule"]) is not None for row in rows)
-    print(f"{table(counts)}\n\n{with_check} of {len(rows)} rules have a check.")
-    for row in rows if options.checks else ():
-        check = cached(row["rule"])
-        print(f"{row['rule']}\n    {check_to_dict(check) if check else None}")
+    if options.file:
+        rows = json.loads(options.file.read_text("utf-8"))
+        counts, rules = judge(rows), [str(row["rule"]) for row in rows]
+    else:
+        counts, rules = score(compiled), list(dict.fromkeys(session.rule for session in sessions()))
+    with_check = sum(cached(rule) is not None for rule in rules)
+    print(f"{table(counts)}\n\n{with_check} of {len(rules)} rules have a check.")
+    for rule in rules if options.checks else ():
+        check = cached(rule)
+        print(f"{rule}\n    {check_to_dict(check) if check else None}")
     if options.wrong:
         print("\n".join(counts["all"].wrong))
     return 0

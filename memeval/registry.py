@@ -172,9 +172,9 @@ class Catalog:
         return self._load("provider", name, self.providers(), load_provider_spec)
 
     def benchmark(self, name: str) -> BenchmarkSpec:
-        """Load a benchmark by name or file. Raises ConfigError."""
+        """Load a benchmark by name or file. Names may be written with underscores. Raises ConfigError."""
         known = self.benchmarks()
-        name = name if name in known else SHORT_NAMES.get(name, name)
+        name = next((one for one in (name, SHORT_NAMES.get(name), name.replace("_", "-")) if one in known), name)
         return self._load("benchmark", name, known, load_benchmark_spec)
 
     def _files(self, kind: str) -> dict[str, Path]:

@@ -370,7 +370,8 @@ def _notes(result: Mapping[str, Any]) -> Iterator[str]:
     """Return caveats about the provider, the evidence and the clusters that affect the numbers."""
     questions = result["questions"]
     pieces = [piece for question in questions for piece in question["retrieved"]]
-    if not pieces and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):
+    nothing = not pieces and not any(question.get("guard") for question in questions)
+    if nothing and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):
         name = result["provider"]["name"]
         if result["status"] != "broken":
             yield f"{name} found nothing for any question: see whether `memeval check {name}` finds what it adds."

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from memeval.core.calls import Stop
-from memeval.core.types import EMPTY, Answer, Case, Question, Retrieved, Score, SearchRequest, Session
+from memeval.core.types import EMPTY, Answer, Case, HookCall, Question, Retrieved, Score, SearchRequest, Session
 from memoryd.core.types import Completion, Message
 
 
@@ -46,6 +46,7 @@ class Capabilities:
     stop: bool = False
     check: bool = False
     provenance: bool = False
+    guard: bool = False
     retries: bool = False
     search_options: frozenset[str] = frozenset()
 
@@ -62,7 +63,7 @@ class Provider(Protocol):
     `source_id` or a gold answer. `search` returns at most k passages, best first.
 
     Methods raise ProviderError, and the engine retries transient ones. The class declares its `capabilities`. The
-    last six methods are called only if the capabilities include them.
+    last seven methods are called only if the capabilities include them.
     """
 
     capabilities: ClassVar[Capabilities] = Capabilities()
@@ -119,6 +120,13 @@ class Provider(Protocol):
     def provenance(self) -> Mapping[str, Any]:
         """Return details to record with the results, such as the index actually in use."""
         return EMPTY
+
+    def guard(self, scope: str, call: HookCall, before: Sequence[HookCall]) -> str:
+        """Return what is said to the agent before it makes the call: a note, a question or a refusal, or "" for nothing.
+
+        `before` holds the earlier calls of the agent's session, all of which were executed. Calls are judged independently.
+        """
+        return ""
 
 
 class Memory(Protocol):

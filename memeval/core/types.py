@@ -71,6 +71,9 @@ class Question:
 
     `answers` is empty if there is no gold answer, and the `evidence_*` fields are empty if the evidence isn't known. Evidence
     ids refer to sessions and turns of the case. `category` is the benchmark's own name for the type.
+
+    A question about a tool call has the call as `call` in its metadata (`tool`, `input`, `cwd`), the earlier calls of the
+    session as `before`, and whether it violates the user's rule as `violates`.
     """
 
     id: str
@@ -97,6 +100,18 @@ class Case:
     sessions: tuple[Session, ...]
     questions: tuple[Question, ...]
     metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """A tool call that an agent is about to make, in the form of Claude Code's PreToolUse hook.
+
+    Relative paths are relative to `cwd`, the project's folder.
+    """
+
+    tool: str
+    input: Mapping[str, str]
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)

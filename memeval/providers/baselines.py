@@ -1,13 +1,14 @@
-"""Baselines without search: nothing, the full context, the most recent passages, and the oracle."""
+"""Baselines without search: nothing, the full context, the most recent passages, the oracle, and a guard by words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from memeval import registry
 from memeval.core.protocols import Capabilities
 from memeval.core.text import estimate_tokens
-from memeval.core.types import Case, Question, Retrieved, SearchRequest
+from memeval.core.types import Case, HookCall, Question, Retrieved, SearchRequest
 from memeval.providers.local import LocalProvider, Options
 from memeval.providers.retrieval import RetrievalUnit, cut
 
@@ -97,6 +98,33 @@ class OracleProvider(LocalProvider):
             return []
         pieces = cut(self.store.all(scope), request.granularity)
         return [piece.retrieved(1.0) for piece in _evidence(pieces, question)]
+
+
+_NAMED = re.compile(r"`([^`]{1,200})`|\(([^)]{1,200})\)|(\S{1,80}/|\.\w{1,40}|--?\w{1,40})(?=[\s.,]|$)")
+_VERB = re.compile(
+    r"\b(?:never|use|run|with|no|don't|kein|niemals|nie)\s+(?:mit\s+|use\s+|run\s+|with\s+)?([\w.-]{2,40})", re.IGNORECASE
+)
+
+
+@registry.provider("rule-words")
+class RuleWordsProvider(NoneProvider):
+    """A guard that touches each call with a word that the user has named in a rule. It finds nothing in searches.
+
+    Names are words in backquotes or parentheses, flags, folders, and what follows words such as `never` and `use`.
+    """
+
+    capabilities = Capabilities(guard=True)
+
+    def guard(self, scope: str, call: HookCall, before: Sequence[HookCall]) -> str:
+        """Return the user's sentence that has a name in common with the call."""
+        text = "\n".join(call.input.values())
+        said = (turn.text for session in self.store.all(scope) for turn in session.turns if turn.role == "user")
+        return next((one for one in said if any(name in text for name in _names(one))), "")
+
+
+def _names(rule: str) -> Iterator[str]:
+    yield from (part for match in _NAMED.finditer(rule) for part in match.groups() if part)
+    yield from (match[1] for match in _VERB.finditer(rule))
 
 
 def _evidence(pieces: Sequence[RetrievalUnit], question: Question) -> list[RetrievalUnit]:

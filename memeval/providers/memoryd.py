@@ -25,8 +25,9 @@ import numpy as np
 from memeval import registry
 from memeval.core.errors import ProviderError
 from memeval.core.protocols import Capabilities
-from memeval.core.types import Retrieved, SearchRequest, Session
+from memeval.core.types import HookCall, Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options
+from memeval.providers.memoryd_guard import GuardedProject
 from memeval.providers.retrieval import (
     CONTEXT_CHARACTERS,
     GRANULARITIES,
@@ -141,9 +142,11 @@ class MemorydProvider(LocalProvider):
     If `keyExpansion` is true or context, the preceding text is added to the key of a memory. If it is question, the model of
     the settings writes keys for each memory, as with `memoryd reindex --keys`. `timeAware` raises the scores of hits from a
     time mentioned in the question.
+
+    Tool calls are judged by the guard of a project whose day dream has read the sessions (see `memoryd_guard`).
     """
 
-    capabilities = Capabilities(provenance=True).searching("timeAware")
+    capabilities = Capabilities(provenance=True, guard=True).searching("timeAware")
 
     def configure(self, options: Options) -> None:
         """Read the options."""
@@ -164,6 +167,7 @@ class MemorydProvider(LocalProvider):
         self._services: OrderedDict[str, Orchestrator] = OrderedDict()
         self._in_use: Counter[str] = Counter()
         self._lock = threading.RLock()
+        self._guarded: OrderedDict[str, GuardedProject] = OrderedDict()
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
         """Store one memory for each turn or round. The vectors are computed in the background."""
@@ -209,6 +213,17 @@ class MemorydProvider(LocalProvider):
             scores = with_times(scores, [piece for piece, _ in found], request.text, request.at)
         return [_retrieved(*found[number], score) for number, score in best(scores, request.k)]
 
+    def guard(self, scope: str, call: HookCall, before: Sequence[HookCall]) -> str:
+        """Return what memoryd says about the call. The sessions are read at the first call of a scope."""
+        with _as_provider_error("judge a call"), self._lock:
+            if scope not in self._guarded:
+                while len(self._guarded) >= OPEN_SCOPES:
+                    self._guarded.popitem(last=False)[1].close()
+                folder = self.store.folder(scope) / "guard"
+                self._guarded[scope] = GuardedProject(folder, self._settings, self._embedder, self.store.all(scope))
+            self._guarded.move_to_end(scope)
+            return self._guarded[scope].respond(call, before)
+
     @contextmanager
     def _service(self, scope: str) -> Iterator[Orchestrator]:
         """Yield the service of the scope. Scopes may be used concurrently, and a service in use is never closed."""
@@ -244,18 +259,19 @@ class MemorydProvider(LocalProvider):
         }
 
     def clear(self, scope: str) -> None:
-        """Close the scope's service and delete its home."""
+        """Close the scope's services and delete its homes."""
         with self._lock:
-            service = self._services.pop(scope, None)
-            if service is not None:
-                service.close()
+            for opened in (self._services.pop(scope, None), self._guarded.pop(scope, None)):
+                if opened is not None:
+                    opened.close()
         super().clear(scope)
 
     def close(self) -> None:
         """Close all services."""
         with self._lock, _as_provider_error("be closed"):
-            while self._services:
-                self._services.popitem(last=False)[1].close()
+            for opened in (self._services, self._guarded):
+                while opened:
+                    opened.popitem(last=False)[1].close()
         super().close()
 
 

@@ -17,6 +17,7 @@ metric. The status of a score is `scored`, `unscored` (it should have a value, b
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -27,7 +28,7 @@ from typing import Any
 from memeval.core.errors import ModelError
 from memeval.core.protocols import Judge, Model, Provider, RetrievalMetric
 from memeval.core.text import estimate_tokens
-from memeval.core.types import EMPTY, Answer, Question, Retrieved, Score, SearchRequest, Session
+from memeval.core.types import EMPTY, Answer, HookCall, Question, Retrieved, Score, SearchRequest, Session
 from memeval.metrics import Targets, recall_all, recall_fraction, recency
 from memeval.metrics.targets import ranking, scorer, user_side
 from memeval.prompts import Prompt, format_memories
@@ -127,7 +128,20 @@ def search(provider: Provider, scope: str, question: Question, plan: SearchPlan)
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
     raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query has no results
     pieces = _of_data([piece for piece in raw if plan.threshold is None or piece.score >= plan.threshold], plan.chunks)
-    return {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
+    hits = {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
+    return {**hits, **_guarded(provider, scope, question)}
+
+
+def _guarded(provider: Provider, scope: str, question: Question) -> dict[str, Any]:
+    """Have the provider's guard judge the tool call that the question is about, if there are both."""
+    if not provider.capabilities.guard or "call" not in question.metadata:
+        return {}
+    call, *before = (
+        HookCall(one["tool"], one["input"], one["cwd"]) for one in (question.metadata["call"], *question.metadata["before"])
+    )
+    started = time.perf_counter()
+    said = provider.guard(scope, call, before)
+    return {"guard": {"said": said, "seconds": time.perf_counter() - started}}
 
 
 def _of_data(pieces: Sequence[Retrieved], chunks: Chunks) -> list[Retrieved]:

@@ -472,7 +472,9 @@ class _Phases:
             unit = self._plan.granularity
             scores += phases.ranking_scores(pieces, _gold(row), metrics, cut_offs, unit, self._single_turns)
             scores += phases.budget_scores(pieces, phases.sizes(searched.payload), _gold(row), unit)
-            scores += question_scores(Observation(question, pieces, self._plan.top_k, cut_offs, embedder=self._embedder))
+            guard = searched.payload.get("guard", {}).get("said")
+            seen = Observation(question, pieces, self._plan.top_k, cut_offs, embedder=self._embedder, guard=guard)
+            scores += question_scores(seen)
         try:
             if answered is not None and answered.status is Status.DONE:
                 scores += self._judged(key, question, answered, judges, pieces, said)

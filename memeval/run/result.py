@@ -146,7 +146,7 @@ def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -
 def _found_nothing(questions: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether enough searches were made and none of them found anything."""
     searched = [question for question in questions if question["tokens"] is not None and question["question"].strip()]
-    return len(searched) >= EMPTY_FROM and not any(question["retrieved"] for question in searched)
+    return len(searched) >= EMPTY_FROM and not any(question["retrieved"] or question.get("guard") for question in searched)
 
 
 def _fault_fix(facts: RunFacts, *, empty: bool) -> str:
@@ -192,6 +192,7 @@ def question_entry(row: QuestionRow, fetch: Fetch, shown: int | None = SHOWN_TEX
         **_outcome(records),
         "retrieved": _retrieved(records[Phase.SEARCH], shown),
         "tokens": _tokens(records[Phase.SEARCH]),
+        **_guard(records[Phase.SEARCH]),
         "answer": _answer(records[Phase.ANSWER]),
         "scores": _scores(records[Phase.EVALUATE]),
         "usage": {
@@ -233,6 +234,13 @@ def _retrieved(record: Record | None, shown: int | None) -> list[dict[str, Any]]
         }
         for rank, piece in enumerate(record.payload["retrieved"][: record.payload["kept"]], start=1)
     ]
+
+
+def _guard(record: Record | None) -> dict[str, Any]:
+    """Return what the guard said about the call of a question, if the provider has a guard."""
+    if record is None or "guard" not in record.payload:
+        return {}
+    return {"guard": record.payload["guard"]["said"]}
 
 
 def _tokens(record: Record | None) -> int | None:
