@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import difflib
 import hashlib
 import os
@@ -117,22 +118,33 @@ def _writer(change: FileChange, present: bytes | None, content: bytes | None, ba
     def write() -> None:
         before, is_known = backups.before(change.path, present)
         backups.record(change.path, before if is_known else change.revert(present), content)
-        _write(change.path, content)
+        _write(change, content)
 
     return write
 
 
-def _write(path: Path, content: bytes | None) -> None:
+def _write(change: FileChange, content: bytes | None) -> None:
     """Write a file, or delete it. A link stays a link, and the mode is kept."""
-    target = path.resolve()
+    target = change.path.resolve()
     if content is None:
-        path.unlink(missing_ok=True)
+        change.path.unlink(missing_ok=True)
+        _remove_empty_folders(change)
         return
     mode = target.stat().st_mode & 0o777 if target.exists() else None
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, content)
     if mode is not None:
         target.chmod(mode)
+
+
+def _remove_empty_folders(change: FileChange) -> None:
+    if change.folder is None:
+        return
+    for folder in change.path.parents:
+        if not folder.is_relative_to(change.folder):
+            return
+        with contextlib.suppress(OSError):  # it is not empty
+            folder.rmdir()
 
 
 def disconnecting(client: ClientAdapter, system: System, product: Product, backups: Backups) -> Iterator[ConnectStep]:
@@ -146,13 +158,13 @@ def disconnecting(client: ClientAdapter, system: System, product: Product, backu
         content = before if is_known else change.revert(present)
         if content != present:
             what = f"{'Restore' if content is not None else 'Delete'} {change.path}"
-            yield _step(client, change, what, present, content, _restorer(change.path, content, backups))
+            yield _step(client, change, what, present, content, _restorer(change, content, backups))
 
 
-def _restorer(path: Path, content: bytes | None, backups: Backups) -> Callable[[], None]:
+def _restorer(change: FileChange, content: bytes | None, backups: Backups) -> Callable[[], None]:
     def restore() -> None:
-        _write(path, content)
-        backups.drop(path)
+        _write(change, content)
+        backups.drop(change.path)
 
     return restore
 

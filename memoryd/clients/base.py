@@ -128,12 +128,14 @@ class FileChange:
         edit: Returns the new content, given the current content or None if there is no file. A result of None deletes the file.
             The function is idempotent. Raises ConfigError if it can't change the file safely.
         revert: Returns the content without the additions made by `edit`.
+        folder: A folder of memoryd's own that holds the file. It is removed once it is empty.
     """
 
     path: Path
     what: str
     edit: Callable[[bytes | None], bytes | None]
     revert: Callable[[bytes | None], bytes | None]
+    folder: Path | None = None
 
 
 class ClientAdapter:

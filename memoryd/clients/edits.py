@@ -19,14 +19,14 @@ _IF_THERE = '[ ! -r "$0" ] || . "$0"'
 _BEGIN, _END = "<!-- memoryd: begin -->", "<!-- memoryd: end -->"
 
 
-def own_file(path: Path, what: str, content: bytes) -> FileChange:
+def own_file(path: Path, what: str, content: bytes, folder: Path | None = None) -> FileChange:
     """Return the change that writes a file owned by memoryd. The first two lines identify the file as memoryd's own."""
     mark = b"\n".join(content.split(b"\n", 2)[:2])
 
     def revert(present: bytes | None) -> bytes | None:
         return None if present is None or present.startswith(mark) else present
 
-    return FileChange(path, what, lambda _: content, revert)
+    return FileChange(path, what, lambda _: content, revert, folder)
 
 
 def hook_mark(client: str) -> str:

@@ -8,11 +8,12 @@ from typing import BinaryIO
 from memoryd.clients.base import ClientAdapter, LogStatus
 from memoryd.clients.claude_code import ClaudeCode
 from memoryd.clients.codex import Codex
+from memoryd.clients.gemini import Gemini
 from memoryd.clients.mcp_clients import MCP_CLIENTS
 from memoryd.clients.opencode import OpenCode
 
 CLAUDE_CODE = ClaudeCode()
-CLIENTS: tuple[ClientAdapter, ...] = (CLAUDE_CODE, OpenCode(), Codex(), *MCP_CLIENTS)
+CLIENTS: tuple[ClientAdapter, ...] = (CLAUDE_CODE, OpenCode(), Codex(), Gemini(), *MCP_CLIENTS)
 
 
 def client_named(name: str) -> ClientAdapter:

@@ -1,0 +1,258 @@
+"""Read a session of Gemini CLI from its recording, as lines in Claude Code's format.
+
+A recording is a file of JSON lines: a head, messages, changes of the head (`$set`), and `$rewindTo`. A message is written again
+when its tools have ended; its text stays the same. Until 2026 it was one JSON object that was rewritten.
+
+Messages of the type `user` also hold results of tools, files that a prompt names, context of hooks, and notes of Gemini CLI. What
+was typed is in `displayContent` if it differs from what the model was given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from memoryd.clients.base import LogStatus
+from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
+
+FILE_BYTES = 200_000_000
+TOOLS = {
+    "glob": "Glob",
+    "google_web_search": "WebSearch",
+    "grep_search": "Grep",
+    "invoke_agent": "Task",
+    "list_directory": "LS",
+    "read_file": "Read",
+    "replace": "Edit",
+    "run_shell_command": "Bash",
+    "search_file_content": "Grep",
+    "web_fetch": "WebFetch",
+    "write_file": "Write",
+    "write_todos": "TodoWrite",
+}
+_ENDED = frozenset({"success", "error", "cancelled"})
+_OPEN, _CLOSE = "<hook_context>", "</hook_context>"  # Gemini CLI escapes these in the context itself
+_FILES = "--- Content from referenced files ---"
+_OWN_TEXTS = (
+    "<session_context>",
+    "<state_snapshot>",
+    "This is the Gemini CLI. We are setting up the context",
+    "I ran the following shell command:",
+    "System: ",
+    "[System",
+)
+_OWN_PROMPTS = frozenset({"Please continue."})
+_FOLDER = re.compile(
+    r"(?:Workspace Directories:\*\*\n\s{1,8}- |working in the (?:directory|following directories):\s{1,8}(?:- )?)([^\n]{1,4000})"
+)
+_UNTRUSTED = re.compile(r"\A<untrusted_context>\n?|\n?</untrusted_context>\s{0,8}\Z")
+_EXIT_CODE = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
+
+
+def open_session(path: Path) -> BinaryIO:
+    """Return the session's lines. Raises OSError."""
+    status = path.stat()
+    return io.BytesIO(_converted(path, status.st_size, status.st_mtime_ns))
+
+
+def session_status(path: Path) -> LogStatus:
+    """Return the size of the session's lines, and when the file was changed. Raises OSError."""
+    status = path.stat()
+    return LogStatus(_size(path, status.st_size, status.st_mtime_ns), max(status.st_mtime, status.st_ctime))
+
+
+def session_id(path: Path) -> str:
+    """Return the id in the recording's head, or the file's name if it can't be read."""
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(FILE_BYTES if path.suffix == ".json" else 4_000).partition(
+                b"\n" if path.suffix == ".jsonl" else b"\0"
+            )[0]
+        return str(mapping(orjson.loads(start)).get("sessionId") or path.stem)
+    except (OSError, orjson.JSONDecodeError):
+        return path.stem
+
+
+def project_folder(path: Path) -> str:
+    """Return the folder of the project, or an empty string: it is in a file of the project's folder of recordings.
+
+    Old versions named that folder after the hash of the project's folder, which is then looked for among the known projects.
+    """
+    home = path.parent.parent if path.parent.name == "chats" else path.parent.parent.parent
+    try:
+        return (home / ".project_root").read_text("utf-8").strip()
+    except (OSError, ValueError):
+        pass
+    try:
+        known = mapping(mapping(orjson.loads((home.parent.parent / "projects.json").read_bytes())).get("projects"))
+    except (OSError, orjson.JSONDecodeError):
+        return ""
+    return next((folder for folder in known if hashlib.sha256(folder.encode()).hexdigest() == home.name), "")
+
+
+def without_context(text: str) -> str:
+    """Return a prompt without the context of hooks at its start."""
+    while text.startswith(_OPEN) and _CLOSE in text:
+        text = text.partition(_CLOSE)[2].lstrip("\n")
+    return text
+
+
+def tool_call(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a call with Claude Code's names of the tool and its arguments."""
+    renamed = {"dir_path": "path"} if name in ("list_directory", "glob", "grep_search") else {"absolute_path": "file_path"}
+    values = {renamed.get(key, key): value for key, value in given.items()}
+    if name.startswith("mcp_") and not name.startswith("mcp__"):
+        server, _, tool = name.removeprefix("mcp_").partition("_")
+        return f"mcp__{server}__{tool}", values
+    return TOOLS.get(name, name), values
+
+
+@lru_cache(maxsize=4)
+def _converted(path: Path, size: int, changed: int) -> bytes:
+    """Convert a file. A day dream opens the same version of it several times."""
+    if not path.is_file():  # reading from a pipe would block
+        raise OSError("not a regular file")
+    conversion = _Conversion(path.stem, project_folder(path))
+    for record in _records(path):
+        conversion.take(record)
+    return b"".join(orjson.dumps(line) + b"\n" for _, line in conversion.lines)
+
+
+@lru_cache(maxsize=512)
+def _size(path: Path, size: int, changed: int) -> int:
+    return len(_converted(path, size, changed))
+
+
+def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a file. The last line is left out while it is being written."""
+    with path.open("rb") as stream:
+        if path.suffix == ".json":
+            yield _loaded(stream.read(FILE_BYTES))
+            return
+        while line := stream.readline(FILE_BYTES):
+            if line.endswith(b"\n"):
+                yield _loaded(line)
+
+
+def _loaded(data: bytes) -> Mapping[str, Any]:
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+@dataclass(slots=True)
+class _Conversion:
+    """The lines so far, each with the id of its message."""
+
+    session: str
+    folder: str
+    lines: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    written: set[str] = field(default_factory=set)
+    is_subagent: bool = False
+
+    def take(self, record: Mapping[str, Any]) -> None:
+        """Convert one record."""
+        if isinstance(record.get("$rewindTo"), str):
+            self._rewind(record["$rewindTo"])
+        elif isinstance(record.get("id"), str):
+            self._message(record)
+        else:
+            head = mapping(record.get("$set")) or record
+            if isinstance(head.get("sessionId"), str):
+                self.session = head["sessionId"]
+            self.is_subagent = self.is_subagent or head.get("kind") == "subagent"
+            # A compressed history replaces the messages; those that were read stay.
+            for message in head["messages"] if isinstance(head.get("messages"), list) else ():
+                if isinstance(message, Mapping) and isinstance(message.get("id"), str):
+                    self._message(message)
+
+    def _rewind(self, message: str) -> None:
+        """Remove a message and all after it, which the user took back. Like Gemini CLI, remove all if it is unknown."""
+        start = next((number for number, (id, _) in enumerate(self.lines) if id == message), 0)
+        del self.lines[start:]
+
+    def _message(self, message: Mapping[str, Any]) -> None:
+        id, kind = message["id"], message.get("type")
+        if kind == "user" and id not in self.written:
+            self.written.add(id)
+            self._prompt(id, message)
+        elif kind == "gemini":
+            text = "\n".join(part for part in _texts(message.get("content")) if part.strip())
+            if text and id not in self.written:
+                self.written.add(id)
+                self._add(id, id, message, "assistant", [{"type": "text", "text": cut(text, TEXT_CHARS)}])
+            for call in message["toolCalls"] if isinstance(message.get("toolCalls"), list) else ():
+                self._call(id, message, mapping(call))
+
+    def _prompt(self, id: str, message: Mapping[str, Any]) -> None:
+        shown = message.get("displayContent")
+        texts = list(_typed(_texts(shown if shown is not None else message.get("content"))))
+        if not self.folder and (found := _FOLDER.search("\n".join(_texts(message.get("content")))[:TEXT_CHARS])):
+            self.folder = found[1].strip()
+        if texts:
+            self._add(id, id, message, "user", [{"type": "text", "text": cut(text, TEXT_CHARS)} for text in texts])
+
+    def _call(self, id: str, message: Mapping[str, Any], call: Mapping[str, Any]) -> None:
+        use = f"{id}:{call.get('id', '')}"
+        if call.get("status") not in _ENDED or use in self.written:
+            return
+        self.written.add(use)
+        name, given = tool_call(str(call.get("name", "")), mapping(call.get("args")))
+        values = {key: bounded(value) for key, value in given.items()}
+        self._add(id, use, message, "assistant", [{"type": "tool_use", "id": use, "name": name, "input": values}])
+        text = "\n".join(_results(call.get("result")))
+        code = _EXIT_CODE.search(text) if name == "Bash" else None
+        failed = call["status"] != "success" or code is not None and code[1] != "0"
+        result = {"type": "tool_result", "tool_use_id": use, "content": cut(text, VALUE_CHARS), "is_error": failed}
+        self._add(id, f"{use}:result", message, "user", [result])
+
+    def _add(self, id: str, uuid: str, message: Mapping[str, Any], role: str, content: list[dict[str, Any]]) -> None:
+        line = {
+            "type": role,
+            "isSidechain": self.is_subagent,
+            "uuid": f"{self.session}:{uuid}",
+            "parentUuid": self.lines[-1][1]["uuid"] if self.lines else None,
+            "sessionId": self.session,
+            "cwd": self.folder,
+            "timestamp": str(message.get("timestamp", "")),
+            "message": {"role": role, "content": content},
+        }
+        self.lines.append((id, line))
+
+
+def _typed(texts: list[str]) -> Iterator[str]:
+    """Yield what the user may have typed: not Gemini CLI's notes, the context of hooks, and files after the prompt."""
+    for text in texts:
+        before, files, _ = text.partition(_FILES)
+        typed = without_context(before)
+        if typed.strip() and not typed.lstrip().startswith(_OWN_TEXTS) and typed.strip() not in _OWN_PROMPTS:
+            yield typed
+        if files:
+            return
+
+
+def _texts(content: Any) -> list[str]:
+    parts = [content] if isinstance(content, str | Mapping) else content if isinstance(content, list) else []
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | Mapping)]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _results(result: Any) -> Iterator[str]:
+    for part in [result] if isinstance(result, str) else result if isinstance(result, list) else []:
+        if isinstance(part, str):
+            yield part
+            continue
+        response = mapping(mapping(mapping(part).get("functionResponse")).get("response"))
+        text = response.get("output", response.get("error"))
+        if isinstance(text, str):
+            yield _UNTRUSTED.sub("", text)
