@@ -9,6 +9,8 @@ OPENCODE_VERSION := 1.18.33
 OPENCODE_BIN ?= $(CURDIR)/.cache/opencode/node_modules/.bin/opencode
 CODEX_VERSION := 0.171.0
 CODEX_BIN ?= $(CURDIR)/.cache/codex/node_modules/.bin/codex
+GEMINI_VERSION := 0.61.0
+GEMINI_BIN ?= $(CURDIR)/.cache/gemini/node_modules/.bin/gemini
 
 # Tests start many processes, which would each compile every module without these caches.
 unexport PYTHONDONTWRITEBYTECODE
@@ -62,8 +64,13 @@ $(CODEX_BIN):
 	mkdir -p .cache/codex
 	cd .cache/codex && npm install --silent --no-fund --no-audit --prefix . @openai/codex@$(CODEX_VERSION)
 
-e2e: $(STAMP) $(CLAUDE_BIN) $(OPENCODE_BIN) $(CODEX_BIN) ## drive the real clients against a scripted model
-	CLAUDE_BIN='$(CLAUDE_BIN)' OPENCODE_BIN='$(OPENCODE_BIN)' CODEX_BIN='$(CODEX_BIN)' $(BIN)/python -m pytest -m e2e
+$(GEMINI_BIN):
+	mkdir -p .cache/gemini
+	cd .cache/gemini && npm install --silent --no-fund --no-audit --prefix . @google/gemini-cli@$(GEMINI_VERSION)
+
+e2e: $(STAMP) $(CLAUDE_BIN) $(OPENCODE_BIN) $(CODEX_BIN) $(GEMINI_BIN) ## drive the real clients against a scripted model
+	CLAUDE_BIN='$(CLAUDE_BIN)' OPENCODE_BIN='$(OPENCODE_BIN)' CODEX_BIN='$(CODEX_BIN)' GEMINI_BIN='$(GEMINI_BIN)' \
+		$(BIN)/python -m pytest -m e2e
 
 wheel: $(STAMP) ## build the wheel, install it in an empty environment, and run its demo there
 	rm -rf .cache/wheel .cache/empty

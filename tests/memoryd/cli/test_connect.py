@@ -35,7 +35,7 @@ class User:
 
 @pytest.fixture
 def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "OPENCODE_DB", "CODEX_HOME"):
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "OPENCODE_DB", "CODEX_HOME", "GEMINI_CLI_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config" / "opencode").mkdir(parents=True)
@@ -147,6 +147,18 @@ def test_codex_gets_hooks_which_it_must_be_allowed_to_run(user: User) -> None:
     assert not hooks.exists()
     left = tomllib.loads(config.read_text())
     assert left["model"] == "o1" and "mcp_servers" not in left and left["hooks"]
+
+
+def test_gemini_gets_an_extension_that_leaves_nothing_behind(user: User) -> None:
+    folder = user.folder / ".gemini" / "extensions" / "memoryd"
+    folder.parent.mkdir(parents=True)
+    assert user.connect("gemini", "--yes").exit_code == 0 and user.check() == {"gemini": True}
+    manifest = orjson.loads((folder / "gemini-extension.json").read_bytes())
+    assert manifest["mcpServers"]["memoryd"]["env"] == {"MEMORYD_HOME": str(user.folder / "memory")}
+    hooks = orjson.loads((folder / "hooks" / "hooks.json").read_bytes())["hooks"]
+    assert hooks["BeforeAgent"][0]["hooks"][0]["command"].endswith(" UserPromptSubmit")
+    user.connect("gemini", "--undo", "--yes")
+    assert not folder.exists() and folder.parent.exists() and user.check() == {}
 
 
 def test_settings_with_comments_are_refused_before_anything_is_changed(user: User) -> None:
