@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from memoryd.api.parameters import count, flag, objects, parse, request, share, text
+from memoryd.api.parameters import count, flag, objects, parse, request, share, text, values
 from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.api.shared import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.core.clock import to_iso
@@ -57,6 +57,14 @@ def _confidence() -> Any:
     )
 
 
+def _check() -> Any:
+    return values(
+        "Only for a rule of the user that a single tool call can break; every entry copied from the user's turn. kind: command, "
+        "path, content, companion, branch or message; lists: words (forbidden commands or code), paths, files (*.ts), unless, "
+        "first (must have run before); text: instead."
+    )
+
+
 @request
 class SettledLine:
     """The model's decision on one offered line."""
@@ -70,6 +78,7 @@ class SettledLine:
     replaces: str = _replaces()
     importance: int = _importance()
     confidence: float | None = _confidence()
+    check: dict[str, Any] | None = _check()
 
 
 @request
@@ -252,6 +261,7 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer
         replaces=asked.replaces,
         importance=asked.importance,
         confidence=DEFAULT_CONFIDENCE if asked.confidence is None else asked.confidence,
+        check=[asked.check] if isinstance(asked, SettledLine) and asked.check else (),
     )
 
 

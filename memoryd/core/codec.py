@@ -373,4 +373,5 @@ def candidate_to_dict(candidate: Candidate) -> dict[str, Any]:
         "repeats": list(candidate.repeats),
         "replaces": list(candidate.replaces),
         "closes": list(candidate.closes),
+        **({"check": check_to_dict(candidate.check)} if candidate.check else {}),
     }

@@ -384,6 +384,7 @@ class Candidate:
         replaces: Ids of known memories that this statement makes obsolete.
         closes: Ids of todos that are done.
         revises: Texts of earlier statements of the same session that the speaker retracts.
+        check: Check of a rule, proposed by a model and found in the user's words.
     """
 
     content: str
@@ -406,6 +407,7 @@ class Candidate:
     replaces: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
     revises: tuple[str, ...] = ()
+    check: Check | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import orjson
 
 from memoryd.core.text import containment, keywords, normalise, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
+from memoryd.daydream import proposed_checks
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.language import language, lexicon, read
@@ -180,9 +181,10 @@ _ENTRY: dict[str, Any] = {
     "repeats": _TEXTS,
     "replaces": _TEXTS,
     "closes": _TEXTS,
+    "check": proposed_checks.SCHEMA,
 }
 # An endpoint that enforces the schema must return all keys. Other answers may omit these.
-_OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes"})
+_OPTIONAL = frozenset({"asked_as", "repeats", "replaces", "closes", "check"})
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -195,6 +197,7 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["candidates", "handoff"],
     "additionalProperties": False,
 }
+_CHECKED = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _TOKEN = re.compile(r"[^\s\"'`“”‘’«»()\[\]{}<>,;!?。，；！？、（）]{1,200}")
@@ -225,7 +228,8 @@ class InvalidAnswerError(ValueError):
 class ProposedMemory:
     """An entry of a valid answer.
 
-    `evidence` contains turn numbers, starting at 1. The last three fields are ids as given in the prompt.
+    `evidence` contains turn numbers, starting at 1. `repeats`, `replaces` and `closes` are ids as given in the prompt. `check` is
+    not validated.
     """
 
     content: str
@@ -239,6 +243,7 @@ class ProposedMemory:
     repeats: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
+    check: Any = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +298,7 @@ def _proposal(entry: Any, where: str) -> ProposedMemory:
         repeats=_texts(entry, "repeats", where),
         replaces=_texts(entry, "replaces", where),
         closes=_texts(entry, "closes", where),
+        check=entry.get("check") or (),
     )
 
 
@@ -362,7 +368,7 @@ def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[
             refused.append(Refused(proposal.content, problem, *said))
         else:
             source = _source(proposal, turns, passage)
-            kept.append((cited[0], _candidate(proposal, turns, source, known)))
+            kept.append((cited[0], _with_check(_candidate(proposal, turns, source, known), proposal.check, turns)))
     ordered = [candidate for _, candidate in sorted(kept, key=lambda pair: pair[0])]
     users = {normalise(candidate.content) for candidate in ordered if candidate.source is Source.USER}
     echoes = [one for one in ordered if one.source is not Source.USER and _echoes(one.content, users)]
@@ -435,7 +441,7 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
     suppositions of the user don't count.
     """
     own = [turn for turn in turns if source_of(turn) is Source.USER]
-    said = asserted("\n".join(turn.text for turn in own)[:LONGEST_READ])
+    said = said_by_user(own)
     if not said or _lacks_a_name(content, said, _folder(passage)) or _lacks_a_negation(content, polarity, said):
         return False
     share = support(content, said)
@@ -597,6 +603,17 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
     )
 
 
+def _with_check(candidate: Candidate, proposed: Any, turns: Sequence[Turn]) -> Candidate:
+    if not proposed or candidate.source is not Source.USER or candidate.kind not in _CHECKED:
+        return candidate
+    return replace(candidate, check=proposed_checks.accepted(proposed, candidate.content, said_by_user(turns)))
+
+
+def said_by_user(turns: Sequence[Turn]) -> str:
+    """Return what the user asserts in these turns, without quotes, questions and suppositions."""
+    return asserted("\n".join(turn.text for turn in turns if source_of(turn) is Source.USER)[:LONGEST_READ])
+
+
 def restrain(candidate: Candidate) -> Candidate:
     """Restrict a candidate that does not come from the user.
 
@@ -604,9 +621,9 @@ def restrain(candidate: Candidate) -> Candidate:
     """
     if candidate.source is Source.USER:
         return candidate
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"check": None} if candidate.check else {}
     if candidate.kind in (Kind.RULE, Kind.PREFERENCE):
-        changes = {"kind": Kind.FACT, "polarity": Polarity.KNOW}
+        changes |= {"kind": Kind.FACT, "polarity": Polarity.KNOW}
     if candidate.source is Source.TOOL:
         changes["polarity"] = Polarity.KNOW
     if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:

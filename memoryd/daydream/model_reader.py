@@ -108,7 +108,7 @@ def _open_todos(store: MemoryStore, passage: Passage) -> list[MemoryItem]:
     return [hit.item for hit in store.search(query, MAX_TODOS)]
 
 
-PROMPT_VERSION = "extract_v2"
+PROMPT_VERSION = "extract_v3"
 
 
 @runtime_checkable

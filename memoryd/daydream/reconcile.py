@@ -296,6 +296,7 @@ def to_item(
         confidence=min(1.0, max(0.0, candidate.confidence)),
         status=candidate.status,
         asked_as=candidate.asked_as,
+        check=candidate.check,
         tags=candidate.tags,
         entities=entities,
         links=links,

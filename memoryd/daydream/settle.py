@@ -7,9 +7,10 @@ candidate and prevents models from proposing it again. It never prevents the use
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from memoryd.clients.registry import log_status
 from memoryd.core import candidates
@@ -17,7 +18,8 @@ from memoryd.core.candidates import OfferedCandidate
 from memoryd.core.errors import TranscriptError
 from memoryd.core.state import State
 from memoryd.core.types import Candidate, Evidence, Kind, MemoryItem, Passage, Polarity, Source, Status, Turn, TurnKind
-from memoryd.daydream.model_answer import MIN_REWORDED, initial_status, is_users, support
+from memoryd.daydream.model_answer import MIN_REWORDED, initial_status, is_users, said_by_user, support
+from memoryd.daydream.proposed_checks import accepted
 from memoryd.daydream.reconcile import KeepAction, Outcome, Reconciler
 from memoryd.daydream.speakers import short_hash
 from memoryd.daydream.transcript import read_all
@@ -35,7 +37,7 @@ AROUND = 30
 class SettleAnswer:
     """The model's answer for one candidate, or a statement of its own if `id` is empty.
 
-    None keeps the candidate's value.
+    None keeps the candidate's value. `check` is a proposal that only counts if the user's words contain it.
     """
 
     id: str = ""
@@ -47,6 +49,7 @@ class SettleAnswer:
     replaces: str = ""
     importance: int = 2
     confidence: float = 0.8
+    check: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class Settler:
                 return Settled(answer.id, "settled", reason=f"It is settled already ({entry.outcome or 'elsewhere'}).")
             if not answer.keep:
                 return self._drop(answer, entry, item)
-            source, _ = self._source(answer.content or item.content, answer.polarity or item.polarity, item, origin)
+            source, _, _ = self._source(answer.content or item.content, answer.polarity or item.polarity, item, origin)
             worth = initial_status(answer.importance, answer.confidence, source, bool(answer.replaces))
             if worth is Status.CANDIDATE:
                 return self._reword(answer, entry, item, source)
@@ -109,7 +112,7 @@ class Settler:
             project=origin.project,
             evidence=Evidence(origin.transcript),
         )
-        source, _ = self._source(answer.content, answer.polarity or Polarity.KNOW, base, origin)
+        source, _, _ = self._source(answer.content, answer.polarity or Polarity.KNOW, base, origin)
         if initial_status(answer.importance, answer.confidence, source, bool(answer.replaces)) is Status.CANDIDATE:
             return Settled("own", "minor", reason="too minor to be kept beside what was offered")
         with self._service.writing():
@@ -166,7 +169,7 @@ class Settler:
     def _write(self, answer: SettleAnswer, item: MemoryItem, id: str, origin: SessionOrigin) -> Outcome:
         """Compare the statement with the known memories and write it."""
         content, polarity = answer.content or item.content, answer.polarity or item.polarity
-        source, lines = self._source(content, polarity, item, origin)
+        source, lines, said = self._source(content, polarity, item, origin)
         candidate = Candidate(
             content=content,
             kind=answer.kind or item.kind,
@@ -181,6 +184,7 @@ class Settler:
             reason="settled by the session's model",
             asked_as=answer.asked_as or item.asked_as,
             replaces=(answer.replaces,) if answer.replaces else (),
+            check=accepted(answer.check, content, said_by_user(said)) if answer.check and source is Source.USER else None,
         )
         passage = Passage((), (), item.session, item.project, origin.cwd, item.evidence.transcript)
         outcome = self._keeper.keep(candidate, passage, id=id)
@@ -197,8 +201,8 @@ class Settler:
 
     def _source(
         self, content: str, polarity: Polarity, item: MemoryItem, origin: SessionOrigin
-    ) -> tuple[Source, tuple[str, ...]]:
-        """Return the source of the statement and the lines of its evidence.
+    ) -> tuple[Source, tuple[str, ...], Sequence[Turn]]:
+        """Return the source of the statement, the lines of its evidence and the turn of the user that contains it.
 
         The source is the user if a single user turn contains the whole statement, and the agent otherwise. The turns cited by the
         candidate are checked first, then the turns after them, since a candidate may refer only to the preceding turn.
@@ -212,8 +216,8 @@ class Settler:
                 continue
             near = tuple(turns[max(0, place - AROUND) : place + AROUND + 1])
             if is_users(content, polarity, [turn], Passage(near, cwd=origin.cwd)):
-                return Source.USER, tuple(dict.fromkeys([*item.evidence.lines, *filter(None, [turn.uuid])]))
-        return Source.AGENT_STEP, item.evidence.lines
+                return Source.USER, tuple(dict.fromkeys([*item.evidence.lines, *filter(None, [turn.uuid])])), [turn]
+        return Source.AGENT_STEP, item.evidence.lines, []
 
     def _log(self, transcript: str) -> Sequence[Turn]:
         """Reread a log, since a candidate's own text is no evidence."""

@@ -949,6 +949,18 @@ def _action(text: str) -> str:
     return ""
 
 
+def actions_named(text: str) -> frozenset[str]:
+    """Return the commands that ordinary words of a rule mean, such as `git commit` for "commits"."""
+    return frozenset(
+        command for pattern, command in _ACTIONS if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE)
+    )
+
+
+def patterns_of_languages(text: str) -> tuple[str, ...]:
+    """Return the patterns of files of the programming languages that a rule names."""
+    return _languages(text)
+
+
 _BEFORE = re.compile(
     r"\b(?:before|prior to|ahead of|bevor|vor|ehe|vorher|first|preced\w+|until|erst|without|ohne)\b", re.IGNORECASE
 )

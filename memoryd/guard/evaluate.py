@@ -821,16 +821,23 @@ def _companion(check: Check, call: ToolCall, earlier: Earlier) -> Result:
             return NOTHING
         step = check.first[0]
         return OBEYED if earlier.last(check.first) >= 0 else _missing(check, f"{step} was not run after the last edit", step)
-    whole, within = commands_of(call), _commands_within(check, call)
-    found = [
-        (at, command) for at, command in enumerate(whole) if command in within and any(runs(command, w) for w in check.words)
-    ]
+    line, whole = str(call.input.get("command", "")), commands_of(call)
+    found = _positions(line, check.words) if whole else ()
+    if check.paths:
+        within = _commands_within(check, call)
+        found = tuple(at for at in found if whole[at] in within)
     if not found:
         return NOTHING
-    at, command = found[0]
+    at, command = found[0], whole[found[0]]
     done = 0 <= earlier.last(check.first) >= earlier.last(check.words)  # each commit requires its own run of the step
-    done = done or any(runs(one, step) for one in whole[:at] for step in check.first)
+    done = done or any(place < at for place in _positions(line, check.first))
     return OBEYED if done else _missing(check, " ".join(command.words), _form_of(command.words))
+
+
+@lru_cache(maxsize=300)  # hundreds of rules may be about the same command
+def _positions(line: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the positions of the commands of a line that match one of the wanted ones."""
+    return tuple(at for at, command in enumerate(_parsed(line)) if any(runs(command, word) for word in wanted))
 
 
 def _is_about(check: Check, edited: Sequence[str]) -> bool:

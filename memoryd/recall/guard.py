@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import orjson
@@ -35,6 +36,7 @@ from memoryd.service import Orchestrator
 KEPT_SESSIONS = 200
 KEPT_LINES = 300
 RULE_CHARACTERS = 300
+MAX_SHOWN = 6  # rules that one call is shown to violate, the strictest first; the others are only counted
 WHAT_CHARACTERS = 120
 LOG_BYTES = 4_000_000
 EVENT = "PreToolUse"
@@ -71,6 +73,7 @@ class Guard:
         self._service = service
         self._state = state
         self._settings = settings
+        self._default = Mode(settings.guard)
         self._clock = clock
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
@@ -94,7 +97,7 @@ class Guard:
 
     def mode_of(self, check: Check) -> Mode:
         """Return the response to a violated check. With the guard off, there is none."""
-        default = Mode(self._settings.guard)
+        default = self._default
         return default if default is Mode.OFF else check.mode or default
 
     # Tool calls
@@ -144,13 +147,14 @@ class Guard:
             self._state.compliance.violated(
                 item.id, call.session, call.project, _OUTCOMES[mode], result.violation, result.form, call.id
             )
-        ids = frozenset(item.id for item, _ in violated) if strictest is not Permission.ASK else frozenset()
+        shown = sorted(violated, key=lambda pair: -_STRICTNESS[self.mode_of(pair[0].check)] if pair[0].check else 0)[:MAX_SHOWN]
+        ids = frozenset(item.id for item, _ in shown) if strictest is not Permission.ASK else frozenset()
         if not call.subagent:  # which doesn't see what its session is given, nor the session what it is given
             self._state.record_injection(call.session, sorted(ids), EVENT)
-        lines = [_line(item, result) for item, result in violated]
+        lines = [_line(item, result) for item, result in shown]
         if strictest is Permission.NONE:
             return ToolReply(render_block(lines, REASON), given=ids)
-        reasons = [_reason(item, result) for item, result in violated]
+        reasons = [_reason(item, result) for item, result in shown]
         return ToolReply("", strictest, "\n".join(reasons), ids)
 
     def at_stop(self, end: ToolCall) -> None:
@@ -248,11 +252,14 @@ def _bound(items: Sequence[MemoryItem]) -> Bound:
     return Bound(kept, tuple(against), CheckIndex([item.check for item in kept if item.check is not None]))
 
 
+_path = lru_cache(maxsize=50)(Path)
+
+
 def _in_its_folder(item: MemoryItem, check: Check, call: ToolCall) -> Check:
     """Limit a check on commands to the sub-folder to which the wording of its rule limits it, as in "in packages/web use npm"."""
     if check.paths or check.kind in (CheckKind.PATH, CheckKind.CONTENT) or not call.root:
         return check
-    folder = bound_folder(item, Path(call.root))
+    folder = bound_folder(item, _path(call.root))
     return replace(check, paths=(f"{folder}/",)) if folder else check
 
 

@@ -254,6 +254,19 @@ def test_what_the_user_said_in_full_counts_as_the_users_word(desk: Desk) -> None
     assert memory["source"] == "user" and memory["kind"] == "rule"
 
 
+@pytest.mark.parametrize(("words", "kept"), [("npm", ("npm",)), ("yarn", ())])
+def test_a_check_counts_only_if_the_users_own_words_contain_it(desk: Desk, words: str, kept: tuple[str, ...]) -> None:
+    said = "npm is history in this repository, everything goes through pnpm from now on"
+    desk.candidate(said, desk.says(said), source=Source.USER)
+    check = {"kind": "command", "words": [words], "instead": "pnpm"}
+    entry = {"id": desk.only(), "keep": True, "kind": "rule", "polarity": "dont", "content": said, "check": check}
+    assert desk.model("settle", items=[entry])["kept"] == 1
+    (rule,) = desk.user("list_memories")["memories"]
+    found = desk.get(rule["id"])
+    assert found is not None
+    assert (found.check.words if found.check else ()) == kept
+
+
 def test_a_wording_that_the_user_never_said_makes_no_rule_of_the_user(desk: Desk) -> None:
     line = desk.says("thanks, looks good")
     desk.candidate("looks good", line, source=Source.USER)
