@@ -1,9 +1,9 @@
 """Long-term memory for Claude Code: Markdown files are the truth, everything else is an index.
 
-The names below are public: they stay between releases. They are imported when they are first used.
+The public names of the package, imported on first use. They remain stable between releases.
 """
 
-TYPE_CHECKING = False  # type checkers take it as true; `typing` would slow the start of every command
+TYPE_CHECKING = False  # Type checkers treat it as true. Importing `typing` would slow down the start of every command.
 if TYPE_CHECKING:
     from memoryd.core.config import Settings, load_settings
     from memoryd.core.errors import (
@@ -69,7 +69,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from where it is defined."""
+    """Import a public name from its module."""
     from importlib import import_module
 
     for module, names in _MODULES.items():

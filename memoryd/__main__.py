@@ -1,4 +1,4 @@
-"""Entry point of `python -m memoryd`. A bare `daemon` bypasses the CLI, whose imports would delay it by half a second."""
+"""Entry point of `python -m memoryd`. A bare `daemon` bypasses the CLI because importing it takes half a second."""
 
 import sys
 

@@ -1,4 +1,4 @@
-'''The operations of memoryd. Each is defined once and is used by the CLI, the MCP tools, the hooks and the console.
+'''Operations of memoryd. Each is defined once and used by the CLI, the MCP tools, the hooks and the console.
 
 - `registry`   the definition of an operation, the list of all, who may run it and how each interface offers it
 - `parameters` parameter types and request parsing
@@ -36,10 +36,10 @@ To add an operation, change one module of this package and add a test:
         return {"words": sum(len(word) > request.longer_than for word in found)}
 
 Models get the tool, users get `memoryd count-words ID --longer-than 3` and a form under Other in the console, and
-`make docs` generates the reference tables. Omit `tool`, `command` or `form` where the operation should not be offered;
-`person_only` also refuses it in the client's shell. A command with its own display is written in `memoryd.cli` with
-`@takes(operation)`.
+`make docs` generates the reference tables. Omit `tool`, `command` or `form` to hide the operation from that
+interface. `person_only` also refuses it in the client's shell. A command with its own display is written in
+`memoryd.cli` with `@takes(operation)`.
 
-Commands load these modules to learn their options, so the modules must not import anything heavy: import what only a
+Commands load these modules to learn their options, so the modules must not import anything heavy. Import what only a
 handler needs (stores, models, the day dream) inside the function. `tests/memoryd/cli/test_start.py` checks this.
 '''

@@ -30,7 +30,7 @@ MAX_ID = 20
 
 
 class Health(TypedDict):
-    """The status of the memory and its components. `daemon` describes the process that answers."""
+    """The status of the memory and its components. `daemon` describes the responding process."""
 
     version: str
     home: str
@@ -66,7 +66,7 @@ class Health(TypedDict):
     when_off=True,
 )
 def memory_status(runtime: Runtime, request: NoParameters, caller: Caller) -> Health:
-    """Report what memory contains and whether all components work."""
+    """Report the contents of the memory and the health of its components."""
     from memoryd.daydream.readers import PROBLEM, choose, reader_line, spending
 
     health = runtime.service.health()
@@ -105,19 +105,21 @@ def memory_status(runtime: Runtime, request: NoParameters, caller: Caller) -> He
 def _missing_vault(runtime: Runtime, health: IndexHealth) -> list[str]:
     if not health.missing_vault:
         return []
-    return [f"{runtime.service.folder} is missing, with all memories. Fix: Put it back; they are found again at once."]
+    return [
+        f"{runtime.service.folder} is missing, and all memories with it. Fix: Put it back; the memories are picked up at once."
+    ]
 
 
 def _ahead(runtime: Runtime) -> int:
-    """Count the memories dated in the future, as recorded while the clock was wrong."""
+    """Count the memories dated in the future, which were recorded while the clock was wrong."""
     try:
         return runtime.service.count(Query(statuses=tuple(Status), created_after=runtime.clock.now() + SKEW))
-    except DatabaseUnavailable:  # the status reports such a file among the broken ones
+    except DatabaseUnavailable:  # The status lists such a file as broken.
         return 0
 
 
 def _projects_off(runtime: Runtime) -> list[str]:
-    """Return the projects for which memory is off, either by their own switch or by the switch of a parent folder."""
+    """Return the projects for which memory is off, through their own switch or through that of a parent folder."""
     switches = runtime.state.switches
     own = set(switches.projects_off())
     return sorted(id for id in own | set(runtime.registry.known() if switches.folders_off() else ()) if switches.is_off(id))
@@ -132,18 +134,18 @@ def _dreams(runtime: Runtime) -> dict[str, Any]:
 
 
 def _waiting(runtime: Runtime) -> list[Job]:
-    """Count the pending jobs: logs with unread text, and logs that the rules have read but a model has not."""
+    """Count the pending jobs: logs with unread text, and logs processed by the rules but not yet by a model."""
     return [*runtime.state.jobs(), *(held.job for held in runtime.state.held())]
 
 
 def _offers(runtime: Runtime) -> dict[str, int]:
-    """Count the recent offers to settle candidates, with their outcomes."""
+    """Count the recent offers to settle candidates, by outcome."""
     since = to_iso(runtime.clock.now() - timedelta(days=OFFER_DAYS))
     return {"days": OFFER_DAYS, **asdict(runtime.state.offers.totals(since))}
 
 
 def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
-    """Return the items read, kept and skipped in each session, and the last error."""
+    """Return the numbers of items read, kept and skipped per session, and the last error."""
     by_session: dict[str, list[Run]] = {}
     for run in runtime.state.runs(limit=RECENT_RUNS):
         by_session.setdefault(run.session, []).append(run)
@@ -225,7 +227,7 @@ def jobs(runtime: Runtime, request: NoParameters, caller: Caller) -> Jobs:
 class Rebuilt(TypedDict):
     """The state of the indexes.
 
-    `waiting` is the number of memories that have no vector yet, `unsent` that of changes that wait for the database.
+    `waiting` is the number of memories without a vector. `unsent` is the number of changes not yet sent to the database.
     """
 
     memories: int
@@ -247,7 +249,7 @@ def reindex(runtime: Runtime, request: NoParameters, caller: Caller) -> Rebuilt:
 
 @request
 class WriteKeys:
-    """The position at which the next batch of keys begins."""
+    """The start of the next batch of keys."""
 
     after: str = text(help="The `next` of the previous call.", limit=MAX_ID)
 
@@ -264,7 +266,7 @@ class WrittenKeys(TypedDict):
 
 @operation(WriteKeys, WrittenKeys)
 def write_keys(runtime: Runtime, request: WriteKeys, caller: Caller) -> WrittenKeys:
-    """Let the reader's model write keys for a batch of memories without keys.
+    """Have the reader's model write keys for a batch of memories that lack them.
 
     `after` is the `next` of the previous call.
     """
@@ -292,7 +294,7 @@ def write_keys(runtime: Runtime, request: WriteKeys, caller: Caller) -> WrittenK
 
 
 class Synced(TypedDict):
-    """Memories that were edited or deleted by hand, and files that can't be read."""
+    """Memories edited or deleted by hand, and unreadable files."""
 
     changed: list[str]
     removed: list[str]
@@ -301,7 +303,7 @@ class Synced(TypedDict):
 
 @operation(NoParameters, Synced, command="sync", form="Import edited files")
 def sync(runtime: Runtime, request: NoParameters, caller: Caller) -> Synced:
-    """Apply changes that were made to the files by hand."""
+    """Apply changes made to the files by hand."""
     report = runtime.service.sync()
     return {
         "changed": [item.id for item in report.changed],

@@ -1,9 +1,9 @@
-"""Handle `/memoryd:setup`, `/memoryd:off` and `/memoryd:on`, which the user types at the client's prompt.
+"""Handle `/memoryd:setup`, `/memoryd:off` and `/memoryd:on`, typed by the user at the client's prompt.
 
-`/memoryd:setup` gives or withdraws consent to model runs with the user's login. The hook sees the typed prompt before any
-model does. To widen what is read, the user must also type a code that only they are shown (in a system message, which
-is not sent to models). A prompt that a model schedules, queues or passes to another client therefore gives no consent.
-Narrowing what is read (no, off) takes effect immediately, and the user is notified.
+`/memoryd:setup` gives or withdraws consent to model runs with the user's login. The hook sees the typed prompt before
+any model does. Widening what is read also requires a code, which is shown only to the user (in a system message,
+which is not sent to models). A prompt that a model schedules, queues or passes to another client therefore cannot
+give consent. Narrowing what is read (no, off) takes effect immediately, and the user is notified.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from memoryd.daydream.costs import expected
 VALID = timedelta(minutes=10)
 DIGITS = 6
 COMMAND = "/memoryd:setup"
-ATTENDED = "MEMORYD_ATTENDED"  # set by the hook in a record's header if a person is using the client interactively
+ATTENDED = "MEMORYD_ATTENDED"  # Set by the hook in a record's header if a person is using the client interactively.
 _TYPED = re.compile(rf"{COMMAND}(?:\s+(?P<word>yes|no))?(?:\s+(?P<code>\d{{{DIGITS}}}))?", re.IGNORECASE)
 _SWITCH = re.compile(rf"/memoryd:(?P<word>off|on)(?:\s+(?P<session>session))?(?:\s+(?P<code>\d{{{DIGITS}}}))?", re.IGNORECASE)
-NOT_TYPED = "Nothing was changed: a person has to type this, in a client that is not run by a program."
+NOT_TYPED = "Nothing was changed: a person must type this in an interactive client."
 Change = Callable[[Mapping[str, Any]], Mapping[str, str]]
 Switch = Callable[[str, bool], str]
 
 
 class OneTimeCode:
-    """A code that is shown to the user. It can be used once, within ten minutes, and exists only in this process."""
+    """A single-use code shown to the user. It expires after ten minutes and exists only in this process."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -47,14 +47,14 @@ class OneTimeCode:
             return self._code
 
     def matches(self, code: str) -> bool:
-        """Return whether `code` is the valid code. The valid code is used up by this call, even if it does not match."""
+        """Check a code. Any attempt uses up the valid code, even if it does not match."""
         with self._lock:
             shown, self._code = self._code, ""
             return bool(shown) and secrets.compare_digest(shown, code) and self._clock.now() < self._until
 
 
 class SwitchCommands:
-    """Handles `/memoryd:off` and `/memoryd:on`, each optionally with `session`."""
+    """Handles `/memoryd:off` and `/memoryd:on`, both with an optional `session` argument."""
 
     def __init__(self, clock: Clock) -> None:
         self._code = OneTimeCode(clock)
@@ -65,10 +65,10 @@ class SwitchCommands:
         Args:
             prompt: The prompt as typed.
             attended: Whether a person uses the client interactively.
-            switch: Called with "off" or "on" and whether it only applies to this session. Returns a text on the result.
+            switch: Called with "off" or "on", and whether to switch only this session. Returns a description of the result.
 
         Returns:
-            The messages for the model and for the user, or None when the prompt is not a switch command.
+            The messages for the model and the user, or None if the prompt is not a switch command.
         """
         typed = _SWITCH.fullmatch(prompt.strip())
         if typed is None:
@@ -96,13 +96,13 @@ class Consent:
 
         Args:
             prompt: The prompt as typed.
-            attended: Whether a person uses the client interactively. Otherwise (`claude -p`, or a client in another one's shell),
-                the user is not asked, and no consent is accepted.
-            agreed: Whether the user has agreed already.
-            change: Writes settings and returns those that something else overrides.
+            attended: Whether a person uses the client interactively. Otherwise (`claude -p`, or a client run in
+                another one's shell), the user is not asked and consent is not accepted.
+            agreed: Whether the user has already agreed.
+            change: Writes settings. Returns those that are overridden elsewhere.
 
         Returns:
-            The messages for the model and for the user, or None when the prompt is not a consent command.
+            The messages for the model and the user, or None if the prompt is not a consent command.
         """
         typed = _TYPED.fullmatch(prompt.strip())
         if typed is None:

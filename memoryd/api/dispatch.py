@@ -1,4 +1,4 @@
-"""The daemon's API: runs operations, answers hooks and does the background work, for CLI, MCP, hooks and console."""
+"""The daemon's API for the CLI, MCP, hooks and console: runs operations, answers hooks and does background work."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ log = logging.getLogger(__name__)
 MAINTAIN_SECONDS = 30.0
 CATCHING_UP_SECONDS = 1.0
 SYNC_WAIT_SECONDS = 5.0
-# In a store of at most this many memories, deleted text is overwritten before the call returns.
-# In a larger one, it is overwritten within MAINTAIN_SECONDS.
+# In stores up to this size, deleted text is overwritten before the call returns. In larger ones, it is overwritten
+# within MAINTAIN_SECONDS.
 SCRUBBED_AT_ONCE = 2_000
 MAX_SESSIONS = 1_000_000
 MODEL = "model"
@@ -58,7 +58,7 @@ MODEL = "model"
 
 @dataclass(frozen=True, slots=True)
 class _RuntimeParts:
-    """The objects that depend on settings. They are rebuilt when the settings change."""
+    """Objects that depend on settings. They are rebuilt when the settings change."""
 
     settings: Settings
     runtime: Runtime
@@ -68,10 +68,10 @@ class _RuntimeParts:
 
 
 class Api:
-    """Answers calls and hooks, and does the background work. Thread-safe.
+    """Answers calls and hooks, and does background work. Thread-safe.
 
     Args:
-        settings: The settings at the start of the daemon.
+        settings: The settings at daemon start.
         clock: The source of the current time.
         login: Credentials for model runs.
         daemon: Returns information on the serving process, for the status.
@@ -104,7 +104,7 @@ class Api:
         self._working = threading.Event()
         self._synchronised = threading.Event()
         self._synchronised.set()
-        self._sweep(settings).recover()  # must run before anyone can see the result of an interrupted dream
+        self._sweep(settings).recover()  # Must run before anyone can see the result of an interrupted dream.
         self._parts = self._make_parts(settings)
 
     def _sweep(self, settings: Settings) -> Sweep:
@@ -143,14 +143,15 @@ class Api:
     # Interface of the daemon
 
     def call(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Run one operation. Any call may include `cwd` (the caller's folder) and `caller` ("model" over MCP)."""
+        """Run one operation. Any call may include `cwd` (the caller's folder) and `caller` ("model" for calls over MCP)."""
         values = dict(params)
         named = values.pop("caller", "")
         caller = Caller(is_model=named in (MODEL, IN_CLIENT), cwd=str(values.pop("cwd", "") or ""))
         operation = operations().get(method)
         if operation is None or (named == MODEL and operation.tool is None):
             raise InputError(
-                f"There is no method '{method}'.", fix="Client and daemon may differ in version: restart the daemon."
+                f"There is no method '{method}'.",
+                fix="The client and the daemon may have different versions: restart the daemon.",
             )
         if named == IN_CLIENT:
             operation.refuse_in_client(values)
@@ -159,7 +160,9 @@ class Api:
     def _run(self, operation: Operation[Any, Any], request: Any, caller: Caller) -> dict[str, Any]:
         runtime = self._parts.runtime
         if not operation.when_off:
-            self._synchronised.wait(SYNC_WAIT_SECONDS)  # so that the first search after a crash finds what was written before it
+            self._synchronised.wait(
+                SYNC_WAIT_SECONDS
+            )  # Ensures that the first search after a crash finds what was written before it.
         if caller.is_model and operation.tool is not None and not operation.when_off:
             id = str(getattr(request, "id", ""))
             id = id if is_id(id) else ""
@@ -172,7 +175,7 @@ class Api:
         return runtime.without_off(answer) if caller.is_model else dict(answer)
 
     def _propagate_changes(self) -> None:
-        """Update the hooks' cached answers and the indexes after memories changed, so that no deleted text remains in them."""
+        """Update cached hook answers and the indexes after memories change, so that no deleted text remains in them."""
         if touched := self._service.take_touched():
             self._parts.injector.refresh_cache(touched)
         self._service.scrub_if_due(SCRUBBED_AT_ONCE)
@@ -188,11 +191,11 @@ class Api:
         return self._parts.hooks.answer(event, {**payload, **guard_off}, client)
 
     def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
-        """Handle a prompt that is a memoryd command: consent to model runs, or switching memory on or off."""
+        """Handle a prompt that is a memoryd command: consent to model runs, or a memory switch."""
         settings, prompt = self._parts.settings, str(payload.get("prompt", ""))
 
         def change(values: Mapping[str, Any]) -> Mapping[str, str]:
-            # An explicitly named reader would override the answer.
+            # A reader set explicitly would override the user's answer.
             reset = {"reader": None} if settings.reader != "auto" else {}
             overruled: Mapping[str, str] = self.call("change_settings", {"values": {**values, **reset}})["overruled"]
             return overruled
@@ -206,14 +209,14 @@ class Api:
         return reply or self._consent.handle(prompt, attended=attended, agreed=settings.use_claude, change=change)
 
     def _take_login(self, session: str, login: Mapping[str, str]) -> None:
-        """Store a session's login if the user has agreed to model runs with it. Failed runs may succeed with the new login."""
+        """Store a session's login if the user has agreed to model runs with it. The new login may fix runs that failed."""
         if not login or CLAUDE not in models_of(self._parts.settings):
             return
         if self._logins.note(session, login) and self._state.note(PROBLEM):
             wake(self._state)
 
     def _mark_login(self, settings: Settings) -> None:
-        """Create or remove the file that makes hooks send the session's login."""
+        """Create or remove the marker file that makes hooks send the session's login."""
         mark = settings.paths.login_wanted
         if CLAUDE in models_of(settings):
             if not mark.exists():
@@ -245,7 +248,7 @@ class Api:
             self._synchronised.set()
 
     def slots(self) -> Sequence[Slot]:
-        """Return the recurring work."""
+        """Return the recurring jobs."""
         recurring = dreams.slots(self._parts.runtime)
         return [Slot("maintain", self._service.maintain, every_seconds=MAINTAIN_SECONDS), *recurring]
 
@@ -281,7 +284,7 @@ class Api:
             runs = self._parts.daydream.run_job(job)
             if runs:
                 self._parts.injector.prepare_offer(runs[-1].session, runs[-1].project)
-        except Exception as error:  # postponed before raising, so that the job does not block others
+        except Exception as error:  # Postponed before raising, so that the job does not block others.
             self._state.postpone_job(job, f"Reading failed unexpectedly ({type(error).__name__}); see logs/daemon.log.")
             raise
         finally:
@@ -309,7 +312,7 @@ class Api:
         self._propagate_changes()
 
     def _take_options(self, options: Mapping[str, str]) -> None:
-        """Store the plugin's options, which arrive with each event, and apply them immediately."""
+        """Store the plugin options that arrive with each event, and apply them immediately."""
         ours = plugin_options(options)
         path = self._parts.settings.paths.plugin_options
         with self._options_lock:
@@ -339,20 +342,20 @@ class Api:
         self._parts.injector.refresh_cache({EVERY_PROJECT})
 
     def _skip_unread(self, settings: Settings) -> None:
-        """Mark the logs of folders that are no longer excluded as read, so that old text is not read later."""
+        """Mark logs in folders that are no longer excluded as read, so that old text is not read later."""
         before = self._parts.settings
         for record in self._state.sessions(MAX_SESSIONS) if before.exclude and before.exclude != settings.exclude else ():
             if is_excluded(before, record.cwd) and (cursor := cursor_at_end(record.transcript, record.session)):
                 self._state.set_cursor(cursor)
 
 
-# Read-only operations that a person may run while state.db is damaged. The switches, which can't be read then, apply to models
-# only.
+# Read-only operations that a person may run while state.db is damaged. The switches can't be read then, but they only
+# restrict models.
 LOOKUPS = frozenset({"recall", "list_memories", "get_memory", "related", "timeline", "overview"})
 
 
 def look_up(settings: Settings, clock: Clock, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one of LOOKUPS for a person within this process, without the state database and without a daemon."""
+    """Run one of LOOKUPS for a person, in this process and without the state database or a daemon."""
     with tempfile.TemporaryDirectory(prefix="memoryd-") as folder:
         api = Api(settings, clock, state=Path(folder) / "state.db")
         try:

@@ -1,4 +1,4 @@
-"""Operations on dreams, proposals and the journal, and the recurring dreams."""
+"""Operations on dreams, proposals and the journal, and the schedule of dreams."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunDream:
 
 
 class DreamAnswer(TypedDict):
-    """The result of a dream, or its plan."""
+    """The result of a dream, or its plan in a dry run."""
 
     status: Annotated[str, Shown("planned, done or nothing to do.", always=True)]
     entry: Annotated[str, Shown("The journal entry, for undo.")]
@@ -66,14 +66,14 @@ class DreamAnswer(TypedDict):
     ),
 )
 def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
-    """Merge, correct and forget memories. With `dry_run`, which is the default, only report what would be done.
+    """Merge, correct and forget memories. By default (`dry_run`), only report what would be done.
 
-    With `lines`, the first `lines` changes include a diff of the memory's file.
+    `lines` is the number of changes that include a diff of the memory's file.
     """
     from memoryd.daemon.threads import lower_priority
     from memoryd.dream.sweep import Report
 
-    lower_priority()  # this thread serves no other call, and hooks are more urgent
+    lower_priority()  # This thread must be free for hooks, which are more urgent.
     if request.dry_run:
         draft = runtime.sweep.draft()
         return _answer("planned", Report("", draft, draft.changes), request.lines)
@@ -84,14 +84,14 @@ def dream(runtime: Runtime, request: RunDream, caller: Caller) -> DreamAnswer:
 
 @request
 class Decide:
-    """The ids of the proposals to accept or refuse. "all" means every pending proposal."""
+    """The ids of the proposals to accept or refuse. "all" selects every pending proposal."""
 
     accept: tuple[str, ...] = texts(help="Proposals to apply.")
     refuse: tuple[str, ...] = texts(help="Proposals to refuse permanently.")
 
 
 class Decided(TypedDict):
-    """The proposals that were applied, and those that were refused."""
+    """The applied and the refused proposals."""
 
     refused: list[str]
     entry: str
@@ -101,10 +101,10 @@ class Decided(TypedDict):
 
 @operation(Decide, Decided, person_only=True)
 def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
-    """Apply (`accept`) or refuse proposals. The id "all" stands for every pending proposal."""
+    """Apply (`accept`) or refuse proposals. The id "all" selects every pending proposal."""
     accepted, refused = request.accept, request.refuse
     if not accepted and not refused:
-        raise InputError("decide: no proposal given.", fix="Name proposals to accept or refuse; see 'memoryd proposals'.")
+        raise InputError("decide: no proposal given.", fix="Give the proposals to accept or refuse; see 'memoryd proposals'.")
     gone = runtime.sweep.refuse(_named(refused)) if refused else []
     report = runtime.sweep.accept(_named(accepted)) if accepted else None
     runtime.refresh_answers()
@@ -118,14 +118,14 @@ def decide(runtime: Runtime, request: Decide, caller: Caller) -> Decided:
 
 @request
 class Undo:
-    """The journal entry or the memory to undo. By default, it is the last entry that was not undone."""
+    """The journal entry or the memory to undo. The default is the latest entry that has not been undone."""
 
     id: str = text(help="A journal entry, or a memory.")
     only: tuple[str, ...] = texts(help="Undo only this memory's change of the journal entry. May be repeated.")
 
 
 class UndoneChanges(TypedDict):
-    """The restored memories. If a rewording was undone, `note` gives the text that is valid again."""
+    """The restored memories. `note` gives the wording that is active again after undoing a rewording."""
 
     entry: str
     of: str
@@ -136,9 +136,9 @@ class UndoneChanges(TypedDict):
 
 @operation(Undo, UndoneChanges, person_only=True)
 def undo(runtime: Runtime, request: Undo, caller: Caller) -> UndoneChanges:
-    """Undo a journal entry, the last change of a memory, or (without id) the last entry that was not undone.
+    """Undo a journal entry or the last change of a memory. Without an id, undo the latest entry not yet undone.
 
-    With `only` (memory ids), undo only these changes of the entry and the changes that depend on them.
+    With `only` (memory ids), undo only these changes in the entry and the changes that depend on them.
     """
     target, only = request.id, request.only
     if only and is_id(target):
@@ -170,7 +170,7 @@ def _nothing_to_undo(item: MemoryItem) -> NotFoundError:
 
 
 def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
-    """Restore the memory that the given one replaced. Return None if there is none, or if the given one is no longer active."""
+    """Restore the memory that the given one replaced. Return None if there is none or the given one is no longer active."""
     newer = runtime.service.get(id)
     older = runtime.service.get(newer.supersedes) if newer and newer.supersedes else None
     if newer is None or older is None or newer.status is not Status.ACTIVE:
@@ -178,7 +178,7 @@ def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
     with runtime.service.writing():
         runtime.service.forget(newer.id)
         restored = runtime.service.restore(older.id)
-        if restored.status is not Status.ACTIVE:  # the user had forgotten the memory before it was replaced
+        if restored.status is not Status.ACTIVE:  # The user had forgotten the memory before it was replaced.
             restored = runtime.service.restore(older.id)
     runtime.refresh_answers()
     note = f"{restored.id} is active again: {one_line(restored.content)} ({id} is forgotten; 'memoryd restore {id}' restores it)"
@@ -197,7 +197,7 @@ class ReadJournal:
 
 
 class JournalAnswer(TypedDict):
-    """The journal's entries, newest first, or one entry with its changes."""
+    """Journal entries, newest first, or one entry with its changes."""
 
     entries: NotRequired[list[dict[str, Any]]]
     entry: NotRequired[dict[str, Any]]
@@ -209,13 +209,13 @@ class JournalAnswer(TypedDict):
 def journal(runtime: Runtime, request: ReadJournal, caller: Caller) -> JournalAnswer:
     """List dreams, accepted proposals, undos and forgotten projects, newest first.
 
-    With `id`, show at most `changes` changes of that entry, starting at `offset`. With `lines`, each change includes a diff.
+    With `id`, show up to `changes` changes of that entry, starting at `offset`. With `lines`, include a diff of each change.
     """
     name, limit, offset = request.id, request.limit, request.offset
     lines, most = request.lines, request.changes
     if name:
         head, records = runtime.sweep.journal.head(name), runtime.sweep.journal.records(name, offset, most + 1)
-        left = max(1, head.memories - offset - most) if len(records) > most else 0  # purged memories have no record
+        left = max(1, head.memories - offset - most) if len(records) > most else 0  # Purged memories have no record.
         return {"entry": _head(head), "changes": [_record(record, lines) for record in records[:most]], "left_out": left}
     names = runtime.sweep.journal.names()[::-1]
     shown = names[offset : offset + limit]
@@ -233,7 +233,7 @@ class ExplainMemory:
 
 
 class MemoryHistory(TypedDict):
-    """Origin, uses and changes of a memory."""
+    """The origin, uses and changes of a memory."""
 
     memory: dict[str, Any]
     is_there: bool
@@ -249,7 +249,7 @@ class MemoryHistory(TypedDict):
 
 @operation(ExplainMemory, MemoryHistory)
 def why(runtime: Runtime, request: ExplainMemory, caller: Caller) -> MemoryHistory:
-    """Show a memory's origin, its uses and its changes."""
+    """Show the origin, uses and changes of a memory."""
     from memoryd.dream.why import why as story_of
 
     found = story_of(request.id, runtime.service, runtime.state.ledger, runtime.sweep.journal)
@@ -266,7 +266,7 @@ class ListProposals:
 
 
 class ProposalPage(TypedDict):
-    """The changes that need the user's consent, and the contradictions that only the user can resolve."""
+    """Changes that need the user's consent, and contradictions that only the user can resolve."""
 
     proposals: list[dict[str, Any]]
     total: int
@@ -276,9 +276,9 @@ class ProposalPage(TypedDict):
 
 @operation(ListProposals, ProposalPage)
 def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> ProposalPage:
-    """List the changes that need the user's consent, and the contradictions that only the user can resolve.
+    """List changes that need the user's consent, and contradictions that only the user can resolve.
 
-    At most `most` of each are listed. The list of proposals starts at `first`. With `lines`, each change includes a diff.
+    At most `most` of each are listed, and proposals start at `first`. With `lines`, each change includes a diff.
     """
     lines, first = request.lines, request.first
     most = request.most
@@ -294,7 +294,7 @@ def proposals(runtime: Runtime, request: ListProposals, caller: Caller) -> Propo
 
 
 def _undecided(runtime: Runtime, pair: UndecidedConflict) -> dict[str, Any] | None:
-    """Return the pair of contradicting memories, or None if one of them is no longer active."""
+    """Return the two contradicting memories, or None if one of them is no longer active."""
     found = [item for id in (pair.first, pair.second) if (item := runtime.service.get(id)) is not None]
     active = [{"id": item.id, "content": item.content} for item in found if item.status is Status.ACTIVE]
     return {"memories": active, "reason": pair.reason} if len(active) == 2 else None  # noqa: PLR2004 - a pair
@@ -309,7 +309,7 @@ class ForgetProject:
 
 
 class ForgottenProject(TypedDict):
-    """The number of memories that were hidden. Undo `entry` to restore them."""
+    """The number of hidden memories. Undo `entry` to restore them."""
 
     project: str
     name: str
@@ -319,9 +319,10 @@ class ForgottenProject(TypedDict):
 
 @operation(ForgetProject, ForgottenProject, person_only=True)
 def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> ForgottenProject:
-    """Hide all memories of one project, as `forget` does, in one journal entry that `undo` reverts.
+    """Hide all memories of a project, as `forget` does. `undo` reverts this as one journal entry.
 
-    Memories for all projects (scope user) are kept. `project` is an id or an unambiguous name. With `dry_run`, only count.
+    Memories that apply to all projects (scope user) are kept. `project` is an id or an unambiguous name. With
+    `dry_run`, only count.
     """
     named, dry = request.project, request.dry_run
     project = runtime.registry.find(named) or named
@@ -338,9 +339,9 @@ def forget_project(runtime: Runtime, request: ForgetProject, caller: Caller) -> 
 
 
 def slots(runtime: Runtime) -> list[Slot]:
-    """Return the recurring work: the nightly dream, and the check for an early dream on an idle machine."""
+    """Return the recurring jobs: the nightly dream, and the check whether to dream early on an idle machine."""
     at = runtime.settings.dream_time
-    # Sessions at simulated times may be months apart, without a machine that slept through the nights between them.
+    # Sessions at simulated times may be months apart even though the machine did not sleep through any night.
     last_run = None if isinstance(runtime.clock, SimulatedClock) else runtime.sweep.last_run()
     return [
         Slot("dream", lambda: _run(runtime, "nightly"), daily_at=at, last_run=last_run),
@@ -356,7 +357,7 @@ def _when_idle(runtime: Runtime) -> None:
 def _run(runtime: Runtime, trigger: str) -> None:
     from memoryd.dream.sweep import DreamRunning
 
-    with contextlib.suppress(DreamRunning):  # another dream is already running, so no second one is needed
+    with contextlib.suppress(DreamRunning):  # Another dream is already running, so this one is not needed.
         runtime.sweep.run(trigger)
         runtime.refresh_answers()
 

@@ -23,7 +23,7 @@ MAX_NAME = 300
 
 @request
 class ReadGraph:
-    """The centre and the size of the part of the graph to read."""
+    """The centre and the size of the neighbourhood to read."""
 
     about: str = text(required=True, limit=MAX_NAME, help="A memory's id, or the name of a file, command or tool.")
     depth: int = count(default=1, low=1, high=DEEPEST, help="Maximum distance in edges.")
@@ -43,7 +43,7 @@ class Graph(TypedDict):
 def graph(runtime: Runtime, request: ReadGraph, caller: Caller) -> Graph:
     """Show the neighbourhood of `about` (a memory's id, or a name): nodes, the centre first, and the edges between them.
 
-    `links` of a node counts all its edges, including those to nodes that are not part of the answer.
+    The `links` of a node counts all its edges, including those to nodes outside the answer.
     """
     query = replace(SHOWN, project=runtime.project_of(request.project, caller.cwd))
     found = runtime.service.subgraph(request.about, query, types=request.types, depth=request.depth, most=request.most)

@@ -1,4 +1,4 @@
-"""Operations of the guard: which rules have checks, what happens on a violation, and how the rules were kept."""
+"""Operations of the guard: list and compile checked rules, choose what happens on a violation, and report compliance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INEFFECTIVE = "Raise it with 'memoryd guard mode {id} {mode}', or forget it if 
 
 
 class GuardMode(StrEnum):
-    """The mode of one rule. `default` follows the setting `guard`."""
+    """The mode of one rule. `default` uses the setting `guard`."""
 
     DEFAULT = "default"
     OFF = "off"
@@ -31,7 +31,7 @@ class GuardMode(StrEnum):
 
 
 class RuleList(TypedDict):
-    """The rules with checks, the rules that no tool call can violate, and those that contradict each other."""
+    """Rules with checks, rules that no tool call can violate, and pairs of contradicting rules."""
 
     guard: str
     rules: list[dict[str, Any]]
@@ -41,14 +41,14 @@ class RuleList(TypedDict):
 
 @request
 class ListRules:
-    """The project of which to list the rules."""
+    """The project whose rules are listed."""
 
     project: str = text(help="Id or name of a project (default: that of the current folder).")
 
 
 @operation(ListRules, RuleList, form="Rules that are checked")
 def guard(runtime: Runtime, request: ListRules, caller: Caller) -> RuleList:
-    """List the rules that are checked on tool calls, and what happens when one is violated."""
+    """List the rules checked on tool calls, and what happens on a violation."""
     from memoryd.core.types import Kind, Query
 
     project = runtime.project_of(request.project, caller.cwd) or ""
@@ -72,7 +72,7 @@ class ChangedRule(TypedDict):
 
 @request
 class SetMode:
-    """A rule and its mode."""
+    """A rule and its new mode."""
 
     id: str = memory_id(argument=True)
     mode: str = choice(GuardMode, argument=True, help="off, note, ask, block, or default (the setting guard).")
@@ -91,21 +91,21 @@ def guard_mode(runtime: Runtime, request: SetMode, caller: Caller) -> ChangedRul
 
 @request
 class Silence:
-    """A rule, and the call that it should not fire on."""
+    """A rule, and the call on which it should not fire."""
 
     id: str = memory_id(argument=True)
     call: str = text(help="The call, as `memoryd guard report` shows it (default: the rule's last violation).", limit=2_000)
 
 
 class Silenced(ChangedRule):
-    """The form that no longer counts as a violation."""
+    """The call pattern that no longer counts as a violation."""
 
     form: str
 
 
 @operation(Silence, Silenced, person_only=True)
 def guard_silence(runtime: Runtime, request: Silence, caller: Caller) -> Silenced:
-    """Stop a rule from firing on calls like its last violation, or like the one given."""
+    """Stop a rule from firing on calls like its last violation, or like the given call."""
     item = _with_check(runtime, request.id)
     assert item.check is not None
     found = runtime.state.compliance.violations(memory=item.id)
@@ -137,14 +137,14 @@ class CompileRules:
 
 
 class CompiledRules(TypedDict):
-    """The rules that got a check."""
+    """The rules for which a check was compiled."""
 
     rules: list[dict[str, Any]]
 
 
 @operation(CompileRules, CompiledRules, person_only=True)
 def guard_compile(runtime: Runtime, request: CompileRules, caller: Caller) -> CompiledRules:
-    """Compile checks of rules that were learnt before there was a guard, or written by hand."""
+    """Compile checks for rules that were learnt before the guard existed or written by hand."""
     from memoryd.core.types import Kind, Query
     from memoryd.guard.binding import may_bind
     from memoryd.guard.compile import compile_rule
@@ -162,7 +162,7 @@ def guard_compile(runtime: Runtime, request: CompileRules, caller: Caller) -> Co
 
 @request
 class ReadReport:
-    """Which sessions to report on."""
+    """The sessions to report on."""
 
     project: str = text(help="Id or name of a project (default: that of the current folder).")
     session: str = text(help="Only this session.")
@@ -170,7 +170,7 @@ class ReadReport:
 
 
 class ComplianceReport(TypedDict):
-    """How the rules were kept, which were violated repeatedly, and the latest violations."""
+    """Compliance with the rules, the rules violated repeatedly, and the latest violations."""
 
     rules: list[dict[str, Any]]
     repeated: list[dict[str, Any]]
@@ -180,7 +180,7 @@ class ComplianceReport(TypedDict):
 
 @operation(ReadReport, ComplianceReport, form="How rules were kept")
 def guard_report(runtime: Runtime, request: ReadReport, caller: Caller) -> ComplianceReport:
-    """Report how often each rule applied, was obeyed, violated and overridden, and name those that are violated repeatedly."""
+    """Report how often each rule applied, was followed, violated and overridden, and which rules are violated repeatedly."""
     project = runtime.project_of(request.project, caller.cwd) or ""
     by_rule: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     sessions: dict[str, set[str]] = defaultdict(set)
@@ -225,7 +225,7 @@ def _proposal(row: dict[str, Any]) -> str:
         return f"You allowed most of these calls: silence them (memoryd guard silence {row['id']}) or change the rule."
     stricter = {"off": "note", "note": "ask", "ask": "block"}.get(row["mode"])
     if stricter is None:
-        return "It is already refused each time: say in the rule what to do instead, if it does not."
+        return "It is already refused each time. If the rule does not say what to do instead, add that."
     return f"Notes alone don't help: {_INEFFECTIVE.format(id=row['id'], mode=stricter)}"
 
 

@@ -1,4 +1,4 @@
-"""Record hook events and answer those that have an output. This must be fast and must never wait for a model."""
+"""Record hook events and answer those that need an answer. This code must be fast and never wait for a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
 
-GUARD_OFF = "MEMORYD_GUARD"  # if this is "off" in a client's environment, the hook passes it on
+GUARD_OFF = "MEMORYD_GUARD"  # Hooks pass this variable on if it is "off" in the client's environment.
 ANSWERED = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart"})
 SUBAGENT_TOOLS = frozenset({"Agent", "Task"})
 KEPT_TASKS = 64
@@ -57,10 +57,10 @@ def _call(event: HookEvent, payload: Mapping[str, Any], project: Project) -> Too
 
 
 class HookCalls:
-    """Answers hooks, and records every event.
+    """Answers hooks and records every event.
 
     Args:
-        responders: Asked in this order about each tool call (PreToolUse) and each failed one (PostToolUseFailure).
+        responders: Asked in this order about each tool call (PreToolUse) and each failed tool call (PostToolUseFailure).
         guard: Called when the agent ended its answer, and asked at the next prompt what that answer left undone.
     """
 
@@ -86,7 +86,7 @@ class HookCalls:
         self._registry = registry
 
     def answer(self, name: str, payload: Mapping[str, Any], client: ClientAdapter = CLAUDE_CODE) -> bytes:
-        """Return the output of the hook, in the client's form."""
+        """Return the output of the hook, in the client's format."""
         event = client.read_event(name, payload)
         if event is not None and name in TOOL_EVENTS:
             return self._tool_call(event, payload, client)
@@ -104,12 +104,12 @@ class HookCalls:
         if name == "UserPromptSubmit":
             undone = self._guard.undone(event.session) if self._guard is not None else ""
             return client.write_answer(name, "\n".join(filter(None, [undone, self._injector.prompt(asked)])))
-        notice = self._notice(event, project)  # must run before session_start, which makes this the project's latest session
+        notice = self._notice(event, project)  # Must run before session_start, which makes this the project's latest session.
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         return client.write_answer(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
 
     def _tool_call(self, event: HookEvent, payload: Mapping[str, Any], client: ClientAdapter) -> bytes:
-        """Ask all responders about a tool call. Nothing is recorded here, since there may be thousands of calls."""
+        """Ask all responders about a tool call. The event is not recorded, since there may be thousands of calls."""
         if not self._responders or self._is_own(event.cwd):
             return b""
         project = self._project_of(event)
@@ -123,7 +123,7 @@ class HookCalls:
         return client.write_reply(event.name, asked_in_turn(self._responders, calls))
 
     def _keep_task(self, call: ToolCall) -> None:
-        """Keep a subagent's task until it starts, since its own event does not contain it."""
+        """Keep a subagent's task until it starts, because its start event does not contain the task."""
         kind, task = call.input.get("subagent_type"), call.input.get("prompt")
         if isinstance(task, str):
             self._tasks[(call.session, kind if isinstance(kind, str) else "")] = task
@@ -131,7 +131,7 @@ class HookCalls:
                 self._tasks.popitem(last=False)
 
     def _subagent(self, event: HookEvent, payload: Mapping[str, Any], client: ClientAdapter) -> bytes:
-        """Answer the start of a subagent with the rules and the memories relevant to its task."""
+        """Answer the start of a subagent with the rules, and the memories relevant to its task."""
         project = self._project_of(event)
         if self._is_off(event, project):
             return b""
@@ -141,7 +141,7 @@ class HookCalls:
         return client.write_answer("SubagentStart", self._injector.subagent_start(asked))
 
     def note(self, name: str, payload: Mapping[str, Any], client: ClientAdapter = CLAUDE_CODE) -> None:
-        """Record the event durably, and queue a day dream when the transcript has grown."""
+        """Record the event durably, and queue a day dream if the transcript has grown."""
         event = client.read_event(name, payload)
         if event is None or self._is_own(event.cwd):
             return
@@ -164,13 +164,15 @@ class HookCalls:
         self._state.touch_session(event.session, project.id, event.cwd, event.transcript, name)
 
     def _new_place(self, project: Project, places: Sequence[str]) -> str:
-        """Return a warning if a known project appears in a new folder, since a repository's files can be forged."""
+        """Return a warning if a known project appears in a new folder, because files in a repository can be forged."""
         here = project.common_dir or project.root
         elsewhere = [place for place in places if place != here and Path(place).exists()]
         if here in places or not elsewhere:
             return ""
         known = elsewhere[0].removesuffix("/.git")
-        return f"memoryd: {project.root} is taken for '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
+        return (
+            f"memoryd: {project.root} was recognised as '{project.name}', known from {known}. Not yours? Run 'memoryd off' in it."
+        )
 
     def _project_of(self, event: HookEvent) -> Project:
         """Return the project of the event's folder. A folder deleted during the session keeps its project."""
@@ -191,9 +193,9 @@ class HookCalls:
         )
 
     def _catch_up(self, starting: str) -> None:
-        """Queue the sessions that ended without an event (after a SIGKILL) and left unread text in their logs.
+        """Queue sessions that ended without an event (after a SIGKILL) and whose logs contain unread text.
 
-        A resumed session is not queued. It is read after its next answer, in one piece rather than in two parts.
+        A resumed session is not queued. It is read after its next answer, in one piece rather than two.
         """
         for record in self._state.sessions(CATCH_UP_SESSIONS):
             if record.session == starting:
@@ -202,7 +204,7 @@ class HookCalls:
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
 
     def _notice(self, event: HookEvent, project: Project) -> str:
-        """Return a line for the user about memories that are new since the last review, or about memory being on."""
+        """Return a line for the user about memories that are new since the last review, or a note that memory is on."""
         if event.source not in _BEGINS or self._settings.start_notice == "off":
             return ""
         since = max(last_look(self._state, project.id), self._last_start(event, project))
@@ -225,14 +227,17 @@ class HookCalls:
         except ConfigError as error:
             return f"memoryd: invalid settings; keeping the previous ones. {error}"
         if problem := unreported_problem(self._state):
-            return f"memoryd: the model can't read sessions now, rules are used instead: {problem[:300]} See 'memoryd status'."
+            return (
+                f"memoryd: the model can't read sessions right now, so rules are used instead: {problem[:300]} See "
+                "'memoryd status'."
+            )
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:
             return ""
         return f"memoryd: {len(failing)} session(s) could not be read yet: {failing[0].error[:200]} Run 'memoryd doctor'."
 
     def _first_line(self) -> str:
-        """Return a line that names the current reader, at the first start and after each change of the reader."""
+        """Return a line about the current reader, at the first start and whenever the reader has changed."""
         chosen = choose(self._settings)
         if self._state.note(READER_SHOWN) == chosen:
             return ""
@@ -241,7 +246,7 @@ class HookCalls:
 
 
 def plugin_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Return the plugin's own options from the header of a record."""
+    """Return the plugin options in a record's header."""
     return {name: value for name, value in options.items() if name.startswith(OPTION_PREFIX)}
 
 

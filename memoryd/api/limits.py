@@ -1,4 +1,4 @@
-"""Limit what a model may change about memories. The limits apply on every interface, and all functions are pure."""
+"""Limits on the changes that a model may make to memories. They apply on every interface. All functions are pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _PROTECTED = frozenset({"content", "kind", "polarity", "scope", "confidence", "v
 
 
 def model_tags(tags: Sequence[str], kept: Sequence[str] = ()) -> tuple[str, ...]:
-    """Check a model's tags and add the reserved tags that a memory already has.
+    """Check a model's tags, and add the reserved tags that the memory already has.
 
     Raises:
         InputError: if a reserved tag would be added.
     """
     if refused := sorted({tag for tag in tags if _is_reserved(tag)} - set(kept)):
         raise InputError(
-            f"tags: {', '.join(refused)} has a special meaning; only memoryd or the user sets it.",
+            f"tags: {', '.join(refused)} has a special meaning; only memoryd or the user may set it.",
             fix="Use different words as tags.",
         )
     return tuple(dict.fromkeys([*(tag for tag in kept if _is_reserved(tag)), *tags]))
@@ -32,16 +32,16 @@ def _is_reserved(tag: str) -> bool:
 
 
 def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """Check a model's changes to a memory, under the limits that also apply when a model remembers something.
+    """Check a model's changes to a memory. The limits are the same as for new memories.
 
     A model may not change what the user said or pinned, create rules, move a memory to another project, raise its
     confidence above the limit or end its validity in the future.
 
     Returns:
-        The permitted changes, without values that the memory has already.
+        The permitted changes, without those that would change nothing.
 
     Raises:
-        InputError: if a protected field would be changed.
+        InputError: if the model may not change a field.
     """
     from memoryd.daydream.model_answer import restrain
 

@@ -1,6 +1,6 @@
 """Operations that find and change memories.
 
-`project` is the id or the name of a project, or "all" for every project. The default is the project of the caller's folder.
+`project` is the id or name of a project, or "all" for every project. The default is the project of the caller's folder.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Recall:
 
 
 class Recalled(TypedDict):
-    """The hits, best first, and the search route that found them."""
+    """The hits, best first, and the search route that produced them."""
 
     hits: Annotated[list[Memory], Shown("Best first; those marked unsure come last.", always=True, schema=MEMORIES)]
     handoffs: NotRequired[
@@ -148,9 +148,9 @@ class Recalled(TypedDict):
     ),
 )
 def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
-    """Find the memories that answer a question, followed by the best uncertain ones, marked as unsure.
+    """Find the memories that answer a question. The best uncertain ones follow, marked as unsure.
 
-    Unconfirmed candidates are included. With `weak`, all hits below the floor are returned in a separate list.
+    Unconfirmed candidates are included. With `weak`, a separate list contains all hits below the floor.
     """
     from memoryd.recall.governance import split_by_floor
 
@@ -158,7 +158,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
     handoffs = _handoffs_for(runtime, query) if _is_plain(request) else []
     route, hits = runtime.service.explain(query, request.k)
     hits = _as_the_code_is(runtime, hits, caller) if query.as_of is None and query.valid_at is None else hits
-    # A graph search by name is meant to find linked memories, and the floor can't judge those without words of the query.
+    # A graph search by name looks for linked memories. The floor can't judge them because the query has no other words.
     linked = route.backend is Backend.GRAPH and route.rule in ("given", "relationship_flag")
     sure, unsure = (hits, []) if linked else split_by_floor(request.query, hits, runtime.settings.floor)
     below = [hit for hit in hits if hit not in sure]
@@ -182,7 +182,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
 
 
 def _as_the_code_is(runtime: Runtime, hits: Iterable[Hit], caller: Caller) -> list[Hit]:
-    """Mark hits about code that has changed. Hits about deleted code are dropped for a model."""
+    """Mark hits about code that has changed. For a model, drop hits about deleted code."""
     hits = list(hits)
     items = runtime.injector.code.current([hit.item for hit in hits], caller.cwd, keep_gone=not caller.is_model)
     current = {item.id: item for item in items}
@@ -190,7 +190,7 @@ def _as_the_code_is(runtime: Runtime, hits: Iterable[Hit], caller: Caller) -> li
 
 
 def _note_returned(runtime: Runtime, hits: Iterable[Memory], cwd: str) -> None:
-    """Record these hits as returned to the active session of the folder."""
+    """Record these hits as returned to the folder's active session."""
     from memoryd.core.ledger import UseKind
 
     sessions = runtime.state.sessions(RECENT_SESSIONS)
@@ -205,7 +205,7 @@ def _asked_statuses(request: Recall) -> tuple[Status, ...]:
 
 
 def _is_plain(request: Recall) -> bool:
-    """Return whether the question has no filters. Handoffs are only returned for such a question."""
+    """Return whether the question has no filters. Other questions never return handoffs."""
     narrowed = (request.backend, request.kinds, request.sources, request.tags, request.status, request.as_of, request.valid_at)
     return not any(narrowed) and not request.include_old
 
@@ -230,7 +230,7 @@ def _query(runtime: Runtime, request: Recall | ListMemories, caller: Caller, wor
 
 
 def _handoffs_for(runtime: Runtime, query: Query) -> list[dict[str, str]]:
-    """Return the handoffs of sessions if the question asks only for them and concerns a single project."""
+    """Return the handoffs of sessions if the question asks only for them and covers a single project."""
     from memoryd.recall.governance import handoffs_for
 
     if query.project is None:
@@ -258,7 +258,7 @@ class GetMemory:
 
 
 class MemoryWithFile(TypedDict):
-    """A memory and its file. A later comparison of `digest` shows whether the file has changed."""
+    """A memory and its file. Compare `digest` later to find out whether the file has changed."""
 
     memory: Annotated[Memory, Shown(always=True, schema=MEMORY)]
     path: Annotated[str | None, Shown()]
@@ -284,7 +284,7 @@ def get_memory(runtime: Runtime, request: GetMemory, caller: Caller) -> MemoryWi
 
 @request
 class ListMemories:
-    """The filters and the page to list. Paging by `offset` becomes slower with each page, and paging by `cursor` does not."""
+    """The filters and the page to list. Paging by `cursor` takes constant time per page. Paging by `offset` gets slower."""
 
     kinds: tuple[Kind, ...] = kinds_parameter()
     tags: tuple[str, ...] = tags_parameter()
@@ -307,7 +307,7 @@ class ListMemories:
 
 
 class MemoryPage(TypedDict):
-    """A page of memories. `next` is the `cursor` of the following page, and is empty on the last page."""
+    """A page of memories. `next` is the `cursor` of the following page, or empty on the last page."""
 
     memories: Annotated[list[Memory], Shown("Newest first.", always=True, schema=MEMORIES)]
     total: Annotated[int, Shown(always=True)]
@@ -344,7 +344,7 @@ def list_memories(runtime: Runtime, request: ListMemories, caller: Caller) -> Me
 
 @request
 class FindRelated:
-    """The memory or the name to start from, and the maximum distance."""
+    """The memory or name to start from, and the maximum distance."""
 
     id: str = memory_id(required=False)
     entity: str = text("Name of an entity, e.g. a library, file or service.")
@@ -374,7 +374,7 @@ class RelatedMemories(TypedDict):
     ),
 )
 def related(runtime: Runtime, request: FindRelated, caller: Caller) -> RelatedMemories:
-    """Show what is linked with a memory, or with an entity such as a file or command."""
+    """Show what is linked with a memory or an entity, such as a file or command."""
     project = runtime.project_of(request.project, caller.cwd)
     if bool(request.id) == bool(request.entity):
         raise InputError("related: give either id or entity.", fix="Pass one of them.")
@@ -410,7 +410,7 @@ class ReadTimeline:
 
 
 class Timeline(TypedDict):
-    """The changes of memories, newest first."""
+    """Changes of memories, newest first."""
 
     events: Annotated[list[dict[str, Any]], Shown("at, id, change, content.", always=True)]
     left_out: int
@@ -430,7 +430,7 @@ class Timeline(TypedDict):
     ),
 )
 def timeline(runtime: Runtime, request: ReadTimeline, caller: Caller) -> Timeline:
-    """Show what memory learned, replaced and forgot, newest first."""
+    """Show what was learned, replaced and forgotten, newest first."""
     project = runtime.project_of(request.project, caller.cwd)
     query = Query(text=request.topic, project=project, statuses=tuple(Status), now=runtime.clock.now())
     items = [hit.item for hit in runtime.service.search(query, 10 * request.k)]
@@ -456,7 +456,7 @@ class ReadGovernance:
 
 
 class GovernanceBlock(TypedDict):
-    """The context that is injected at the start of a session."""
+    """The context injected at the start of a session."""
 
     project: str
     text: Annotated[str, Shown(always=True)]
@@ -476,7 +476,7 @@ class GovernanceBlock(TypedDict):
     ),
 )
 def governance(runtime: Runtime, request: ReadGovernance, caller: Caller) -> GovernanceBlock:
-    """Show what the next session of the project gets at its start."""
+    """Show what the project's next session gets at its start."""
     budget = runtime.settings.session_budget if request.budget is None else request.budget
     project = runtime.required_project(request.project, caller.cwd, "governance")
     chosen = runtime.injector.governance(project, budget)
@@ -488,7 +488,7 @@ def governance(runtime: Runtime, request: ReadGovernance, caller: Caller) -> Gov
         tokens=chosen.tokens,
         left_out=chosen.left_out,
     )
-    if not caller.is_model:  # a model only needs the text
+    if not caller.is_model:  # A model only needs the text.
         answer["memories"] = {name: [brief(item) for item in items] for name, items in parts.items()}
     return answer
 
@@ -553,7 +553,7 @@ class Remember:
 
 
 class Remembered(TypedDict):
-    """The outcome for a statement."""
+    """The outcome of storing a statement."""
 
     id: Annotated[str, Shown()]
     status: Annotated[str, Shown("new, known, superseded (an older one was replaced) or refused.", always=True)]
@@ -579,13 +579,13 @@ class Remembered(TypedDict):
     ),
 )
 def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
-    """Store a statement, unless it is already known or was forgotten on purpose."""
+    """Store a statement, unless it is already known or was deliberately forgotten."""
     from memoryd.daydream.redact import left_out, redact, says_something, storable_text
 
     said = storable_text(request.content)
     if said.found and not says_something(said.text):
         raise InputError(
-            "The text only contains a secret or private part; nothing was stored.", fix="Keep secrets in a password store."
+            "The text contains only a secret or private part; nothing was stored.", fix="Keep secrets in a password store."
         )
     tags = _redacted(request.tags)
     candidate = Candidate(
@@ -596,7 +596,7 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
         confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
         tags=model_tags(tags) if caller.is_model else tags,
         scope=request.scope or (Scope.USER if request.project == ALL else Scope.PROJECT),
-        # A statement is valid from now at the latest. With a time in the future, it would count as newer than everything that the
+        # A statement is valid from now at the latest. A future time would make it count as newer than everything the
         # user says until then.
         at=None if request.valid_from is None else min(request.valid_from, runtime.clock.now()),
         reason="remembered on request",
@@ -659,7 +659,7 @@ class UpdateMemory:
 
 
 class UpdatedMemory(TypedDict):
-    """The resulting memory, which is a new one if the wording changed."""
+    """The resulting memory. It is a new memory if the wording changed."""
 
     memory: Annotated[Memory, Shown(always=True, schema=MEMORY)]
     path: str
@@ -680,9 +680,9 @@ class UpdatedMemory(TypedDict):
     ),
 )
 def update_memory(runtime: Runtime, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
-    """Change a memory. A model may neither reword what the user said nor unpin a memory.
+    """Change a memory. A model may neither reword the user's statements nor unpin a memory.
 
-    With `expect` (the `digest` from get_memory), nothing is written if the file has changed since.
+    With `expect` (the `digest` from get_memory), nothing is written if the file has changed since then.
     """
     with runtime.service.writing():
         item = runtime.service.require(request.id)
@@ -729,8 +729,8 @@ def _change(runtime: Runtime, item: MemoryItem, changes: dict[str, Any]) -> Memo
     service = runtime.service
     if "content" not in changes:
         return service.update(item.id, **changes) if changes else item
-    if item.status is not Status.ACTIVE:  # storing the text as a new statement would bring back a forgotten memory
-        fix = f"Change the memory that replaced it (memoryd why {item.id}), or restore it first: memoryd restore {item.id}"
+    if item.status is not Status.ACTIVE:  # Storing the text as a new statement would bring back a forgotten memory.
+        fix = f"Change the memory that replaced it (memoryd why {item.id}), or restore this one first: memoryd restore {item.id}"
         raise InputError(f"{item.id} is not active.", fix=fix)
     now = runtime.clock.now()
     newer = replace(item, id="", created_at=now, valid_from=now, **changes)
@@ -739,14 +739,14 @@ def _change(runtime: Runtime, item: MemoryItem, changes: dict[str, Any]) -> Memo
 
 @request
 class Forget:
-    """The memory to forget, and whether permanently."""
+    """The memory to forget, and whether to delete it permanently."""
 
     id: str = memory_id()
     purge: bool = flag(help="Delete the file permanently instead of hiding it.", in_tool=False, person_only=True)
 
 
 class Forgotten(TypedDict):
-    """The new status of the memory. `earlier_wordings` lists the memories that were purged along with it."""
+    """The new status of the memory. `earlier_wordings` lists the memories purged along with it."""
 
     id: Annotated[str, Shown(always=True)]
     status: Annotated[str, Shown(always=True)]
@@ -766,20 +766,20 @@ class Forgotten(TypedDict):
     ),
 )
 def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
-    """Hide a memory permanently and refuse copies of it. `restore` reverts this."""
+    """Hide a memory permanently, and refuse copies of it. `restore` reverts this."""
     id = request.id
     if request.purge and not caller.is_model:
         for each in (id, *runtime.service.wordings(id)):
-            runtime.sweep.erase(each)  # must run first: it refuses to run during a dream, and no memory may remain half purged
+            runtime.sweep.erase(each)  # Must run first: it is refused during a dream, and no memory may remain half purged.
         runtime.drop_traces(id)
-        gone = runtime.service.purge(id)  # this also removes the remains of a memory whose file was deleted
+        gone = runtime.service.purge(id)  # This also removes the remains of a memory whose file was deleted.
         answer = Forgotten(id=id, status="purged")
         if gone[1:]:
             answer["earlier_wordings"] = gone[1:]
         return answer
     item = runtime.service.require(id)
     if caller.is_model and (item.pinned or request.purge):
-        raise InputError(f"The user keeps {item.id}.", fix=f"The user can run: memoryd forget {item.id}")
+        raise InputError(f"{item.id} is kept by the user's decision.", fix=f"The user can run: memoryd forget {item.id}")
     runtime.drop_traces(id)
     return {"id": item.id, "status": _hide(runtime, item, caller).status.value}
 
@@ -787,7 +787,7 @@ def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
 def _hide(runtime: Runtime, item: MemoryItem, caller: Caller) -> MemoryItem:
     """Forget a memory.
 
-    A memory forgotten by a model is tagged as hidden, so that the user's own decisions take precedence.
+    Memories forgotten by a model are tagged as hidden, because the user's own decisions take precedence.
     """
     by_user = item.status is Status.BLACKLISTED and HIDDEN_TAG not in item.tags
     if caller.is_model and by_user:
@@ -807,7 +807,7 @@ class Restore:
 
 
 class RestoredMemory(TypedDict):
-    """The restored memory. `note` says what else changed, or that nothing changed."""
+    """The restored memory. `note` says what else changed, or that nothing did."""
 
     memory: Memory
     path: str
@@ -818,7 +818,7 @@ class RestoredMemory(TypedDict):
 def restore(runtime: Runtime, request: Restore, caller: Caller) -> RestoredMemory:
     """Restore a forgotten, superseded or deleted memory.
 
-    A superseded memory is swapped with the one that replaced it, so that only one of the two is active.
+    A superseded memory swaps places with its replacement, so that only one of the two is active.
     """
     before = runtime.service.get(request.id)
     if before is not None and before.status in (Status.ACTIVE, Status.CANDIDATE):

@@ -1,8 +1,9 @@
-"""The parameters of operations. A parameter is defined once; parsing, interfaces and documentation follow from the definition.
+"""Parameters of operations. Each is defined once. Parsing, interfaces and documentation are derived from the definition.
 
 A request is a frozen dataclass whose fields are created by the functions at the end of this module. Each field
-determines the value that a handler gets, the JSON schema of a tool, the option of a command, the field of a form and a
-row of the reference, including what differs for a model (a lower limit, a parameter that is not offered).
+defines the value passed to the handler, the JSON schema of a tool, the option of a command, the field of a form and a
+row of the reference. It also defines what differs for a model, such as a lower limit or a parameter that is not
+offered.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ _TRUE = frozenset({"1", "on", "true", "yes"})
 
 
 class WrongValueError(Exception):
-    """A value is invalid for its parameter. The message continues a sentence that starts with the parameter's name."""
+    """Raised when a value is invalid for its parameter.
+
+    The message completes a sentence that starts with the parameter's name.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +50,13 @@ class Parameter:
     """Base class of all parameter types.
 
     Args:
-        description: The text for models. It is also shown to people if `help` is empty.
+        description: The text for models, also shown to people if `help` is empty.
         help: The text for people, in commands and forms.
-        flags: The names of the command's option, if they differ from `--name`.
-        asked_of_models: Whether the tool's schema marks it as required although it may be omitted.
-        argument: Whether a command takes it as a positional argument.
-        in_tool: Whether the tool offers it to a model.
-        person_only: Whether it is refused in the client's shell, where a model types.
-
+        flags: The option names of the command, if different from `--name`.
+        asked_of_models: Whether the tool's schema marks it as required although it can be omitted.
+        argument: Whether the command takes it as a positional argument.
+        in_tool: Whether models can use it in the tool.
+        person_only: Whether it is refused in the client's shell, where a model may be typing.
     """
 
     description: str = ""
@@ -68,7 +71,7 @@ class Parameter:
 
     @property
     def about(self) -> str:
-        """The text for a person."""
+        """Return the text for a person."""
         return self.help or self.description
 
     def convert(self, value: Any, *, model: bool = False) -> Any:
@@ -76,7 +79,7 @@ class Parameter:
 
         Args:
             value: The plain value.
-            model: Whether the limits for a model apply.
+            model: Whether to apply the limits for models.
 
         Raises:
             WrongValueError: if the value is invalid.
@@ -92,7 +95,7 @@ class Parameter:
         return self.schema() | ({"description": self.description} if self.description else {})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Convert the texts of a form field to a plain value. Return None if nothing was entered."""
+        """Convert the texts of a form field to a plain value. Return None if the field is empty."""
         return texts[-1].strip() if texts and texts[-1].strip() else None
 
 
@@ -102,7 +105,7 @@ class Text(Parameter):
 
     limit: int = MAX_TEXT
     model_limit: int = MAX_NAME
-    words: bool = False  # whether the command joins all its remaining words into this text
+    words: bool = False  # Whether the command joins all remaining words into this text.
 
     def convert(self, value: Any, *, model: bool = False) -> str:
         """Return the stripped text."""
@@ -128,20 +131,20 @@ class Id(Text):
     model_limit: int = 16
 
     def convert(self, value: Any, *, model: bool = False) -> str:
-        """Return the id, which may be empty if the parameter is optional."""
+        """Return the id. It may be empty if the parameter is optional."""
         text = Text.convert(self, value, model=False)
         if text and not is_id(text):
             raise WrongValueError(f"'{shown(text)}' is not a memory id; ids look like mem_0123456789ab")
         return text
 
     def schema(self) -> Schema:
-        """Return the schema of a string with an id's pattern."""
+        """Return the schema of a string with the pattern of ids."""
         return Text.schema(self) | {"pattern": f"^{ID_PATTERN.pattern}$"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePath(Text):
-    """A path on this machine. Commands make it absolute, since the daemon has another working directory."""
+    """A path on this machine. Commands make it absolute because the daemon has a different working directory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +185,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statuses(Parameter):
-    """One status or all of them, as a tuple. The value is None when omitted."""
+    """One status or all of them, as a tuple. None if omitted."""
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Status, ...]:
         """Return the selected statuses."""
@@ -202,7 +205,7 @@ class Statuses(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Parameter):
-    """An integer within limits. `model_bounds` are the limits for a model, and `model_default` is the default in its schema."""
+    """An integer within limits. `model_bounds` are the limits for models, and `model_default` is the default in the schema."""
 
     low: int = 0
     high: int = MAX_COUNT
@@ -210,7 +213,7 @@ class Count(Parameter):
     model_default: int | None = None
 
     def convert(self, value: Any, *, model: bool = False) -> int:
-        """Return the integer. A float such as 8.0 is accepted, because models write it for 8."""
+        """Return the integer. Floats such as 8.0 are accepted, because models write them for 8."""
         low, high = self._bounds(model)
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(number, bool) or not isinstance(number, int) or not low <= number <= high:
@@ -221,13 +224,13 @@ class Count(Parameter):
         return self.model_bounds if model and self.model_bounds else (self.low, self.high)
 
     def schema(self) -> Schema:
-        """Return the schema of an integer within a model's limits."""
+        """Return the schema of an integer, with the limits for models."""
         low, high = self._bounds(True)
         default = self.default if self.model_default is None else self.model_default
         return {"type": "integer", "minimum": low, "maximum": high} | ({} if default is None else {"default": default})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Convert the text to a number if possible. Otherwise return the text, which `convert` will refuse."""
+        """Convert the text to a number if possible. Otherwise return the text, which `convert` will reject."""
         text = Parameter.from_texts(self, texts)
         return int(text) if text and text.isascii() and text.isdigit() and len(text) <= 20 else text
 
@@ -247,7 +250,7 @@ class Share(Parameter):
         return {"type": "number", "minimum": 0, "maximum": 1}
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Convert the text to a number if possible. Otherwise return the text, which `convert` will refuse."""
+        """Convert the text to a number if possible. Otherwise return the text, which `convert` will reject."""
         text = Parameter.from_texts(self, texts)
         try:
             return None if text is None else float(text)
@@ -266,24 +269,24 @@ class Flag(Parameter):
         return value
 
     def schema(self) -> Schema:
-        """Return the schema of a boolean. It contains the default, unless omitting the value has a meaning of its own."""
+        """Return the schema of a boolean. It includes the default, unless omitting the value has its own meaning."""
         return {"type": "boolean"} | ({} if self.default is None else {"default": self.default})
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Return whether the box is ticked, or None if the field is absent."""
+        """Return whether the box is checked, or None if the field is absent."""
         return texts[-1].strip() in _TRUE if texts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOf(Parameter):
-    """A tuple of values of one type. A single text is treated as a list with one element."""
+    """A tuple of values of one type. A single text becomes a list with one element."""
 
     item: Parameter
     most: int = MAX_ENTRIES
     model_most: int = MODEL_ENTRIES
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[Any, ...]:
-        """Convert all values. The type of the items decides whether empty texts are valid."""
+        """Convert all values. The item type decides whether empty texts are valid."""
         entries = [value] if isinstance(value, str) else value
         most = self.model_most if model else self.most
         if not isinstance(entries, list | tuple):
@@ -303,13 +306,13 @@ class ListOf(Parameter):
         return {"type": "array", "items": self.item.full_schema(), "maxItems": self.model_most}
 
     def from_texts(self, texts: Sequence[str]) -> Any:
-        """Return the texts that are not empty."""
+        """Return the non-empty texts."""
         return [text for text in texts if text.strip()] or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment(Text):
-    """A time as a datetime. The value is None when omitted."""
+    """A time as a datetime. None if omitted."""
 
     model_limit: int = 40
 
@@ -345,7 +348,7 @@ class DayOrMoment(Moment):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objects(Parameter):
-    """A list of objects. The handler parses each of them, so that an invalid one does not fail the others."""
+    """A list of objects. The handler parses each one, so that an invalid object does not fail the others."""
 
     entry: type
     most: int
@@ -393,7 +396,7 @@ def _is_plain(value: Any) -> bool:
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=())
 def request(cls: type[T]) -> type[T]:
-    """Turn a class of parameters into a request: a frozen, keyword-only dataclass."""
+    """Turn a parameter class into a request: a frozen, keyword-only dataclass."""
     return dataclass(frozen=True, kw_only=True)(cls)
 
 
@@ -403,7 +406,7 @@ class NoParameters:
 
 
 def parameters(request_type: type, *, in_tool: bool = False) -> dict[str, Parameter]:
-    """Return the parameters of a request by name. With `in_tool`, return only those that are offered to a model."""
+    """Return the parameters of a request by name. With `in_tool`, return only those offered to models."""
     found = {field.name: field.metadata[_KEY] for field in dataclasses.fields(request_type)}
     return {name: parameter for name, parameter in found.items() if parameter.in_tool or not in_tool}
 
@@ -415,7 +418,7 @@ def parse(request_type: type[R], values: Mapping[str, Any], where: str, *, model
         request_type: The request's class.
         values: Plain values by parameter name.
         where: Prefix of error messages, such as the operation's name.
-        model: Whether to accept only the tool's parameters, within the limits for a model.
+        model: Whether to accept only the tool's parameters, within the limits for models.
 
     Raises:
         InputError: if a parameter is unknown, missing or invalid.
@@ -444,7 +447,7 @@ def _unknown(name: str, known: Mapping[str, Parameter], where: str) -> InputErro
 
 
 def input_schema(request_type: type) -> Schema:
-    """Return the JSON schema of the arguments that a model may send."""
+    """Return the JSON schema of the arguments accepted from models."""
     known = parameters(request_type, in_tool=True)
     return {
         "type": "object",
@@ -454,7 +457,7 @@ def input_schema(request_type: type) -> Schema:
     }
 
 
-# Field functions: each defines one parameter of a request. They return Any, as `dataclasses.field` does.
+# Field functions: each defines one parameter of a request. They return Any, like `dataclasses.field`.
 
 
 def _field(make: Callable[..., Parameter], default: Any, required: bool, **about: Any) -> Any:
@@ -463,17 +466,17 @@ def _field(make: Callable[..., Parameter], default: Any, required: bool, **about
 
 
 def text(description: str = "", *, default: str | None = "", required: bool = False, **about: Any) -> Any:
-    """Define a text of at most `limit` characters (`model_limit` for a model). With `words`, the command joins all its words."""
+    """Define a text of up to `limit` characters (`model_limit` for models). With `words`, the command joins all its words."""
     return _field(Text, default, required, description=description, **about)
 
 
 def path(*, required: bool = False, **about: Any) -> Any:
-    """Define a path as a text, which is empty when omitted."""
+    """Define a path as a text. It is empty if omitted."""
     return _field(FilePath, "", required, **about)
 
 
 def memory_id(*, required: bool = True, **about: Any) -> Any:
-    """Define the id of a memory, which is empty when omitted."""
+    """Define the id of a memory. It is empty if omitted."""
     description = "Id of a memory, as in results: mem_ and 12 hex digits."
     return _field(Id, "", required, description=description, **about)
 
@@ -484,7 +487,7 @@ def choice(enum: type[StrEnum], description: str = "", *, default: StrEnum | Non
 
 
 def statuses(description: str = "Default: active.", **about: Any) -> Any:
-    """Define a tuple of statuses, which is None when omitted."""
+    """Define a tuple of statuses. It is None if omitted."""
     return _field(Statuses, None, False, description=description, **about)
 
 
@@ -494,17 +497,17 @@ def count(description: str = "", *, default: int | None, low: int = 0, high: int
 
 
 def share(description: str = "", **about: Any) -> Any:
-    """Define a number from 0 to 1, which is None when omitted."""
+    """Define a number from 0 to 1. It is None if omitted."""
     return _field(Share, None, False, description=description, **about)
 
 
 def flag(description: str = "", *, default: bool | None = False, required: bool = False, **about: Any) -> Any:
-    """Define a boolean. It may be None when omitted, if that is its default."""
+    """Define a boolean. It may be None if omitted and None is its default."""
     return _field(Flag, default, required, description=description, **about)
 
 
 def texts(description: str = "", entry: str = "", *, default: tuple[str, ...] | None = (), **about: Any) -> Any:
-    """Define a tuple of texts. `entry` describes each of them."""
+    """Define a tuple of texts. `entry` describes the items."""
     limits = {name: about.pop(name) for name in ("limit", "model_limit") if name in about}
     item = Text(description=entry, **limits)
     return _field(ListOf, default, False, item=item, description=description, **about)
@@ -521,12 +524,12 @@ def choices(enum: type[StrEnum], description: str = "", entry: str = "", **about
 
 
 def moment(description: str = "", **about: Any) -> Any:
-    """Define a datetime, which is None when omitted."""
+    """Define a datetime. It is None if omitted."""
     return _field(Moment, None, False, description=description, **about)
 
 
 def day_or_moment(description: str = "", **about: Any) -> Any:
-    """Define a Span, which is None when omitted."""
+    """Define a Span. It is None if omitted."""
     return _field(DayOrMoment, None, False, description=description, **about)
 
 

@@ -33,7 +33,7 @@ class SwitchTarget:
 
 
 class SwitchState(TypedDict):
-    """The new state. It applies to `folder` and to all projects and folders below."""
+    """The new state. It applies to `folder` and everything below it."""
 
     session: NotRequired[str]
     project: NotRequired[str]
@@ -49,13 +49,13 @@ def off(runtime: Runtime, request: SwitchTarget, caller: Caller) -> SwitchState:
 
 @operation(SwitchTarget, SwitchState, person_only=True)
 def on(runtime: Runtime, request: SwitchTarget, caller: Caller) -> SwitchState:
-    """Switch memory on again. The nearest switch applies: a project can be on below a folder that is off."""
+    """Switch memory on again. The nearest switch applies, so a project can be on below a folder that is off."""
     return _switch(runtime, request, caller, off=False)
 
 
 def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: bool) -> SwitchState:
     session = request.session
-    if session is not None:  # an empty text is probably an unset shell variable, so it must not select the project
+    if session is not None:  # An empty text is probably an unset shell variable, so it must not select the project.
         if runtime.state.session(session) is None:
             raise InputError(f"There is no session '{session}'.", fix="See 'memoryd status' for recent sessions.")
         _pass_over(runtime, lambda record: record.session == session and record.off and not off)
@@ -69,7 +69,7 @@ def _switch(runtime: Runtime, request: SwitchTarget, caller: Caller, *, off: boo
         )
     runtime.state.switches.set(project.id, off, folders)
     runtime.injector.cache_governance(project)
-    runtime.refresh_cache_of_all()  # the switch also applies to projects below the folder
+    runtime.refresh_cache_of_all()  # The switch also applies to projects below the folder.
     answer = SwitchState(project=project.id, memory="off" if off else "on")
     if folders:
         answer["folder"] = folders[0]
@@ -83,7 +83,7 @@ def _is_below(record: SessionRecord, project: str, folders: Sequence[str]) -> bo
 
 
 def _pass_over(runtime: Runtime, wanted: Callable[[SessionRecord], bool]) -> None:
-    """Mark the logs of these sessions as read, so that text from a time without memory is never read."""
+    """Mark the logs of these sessions as read, so that text from the time without memory is never read."""
     from memoryd.daydream.transcript import cursor_at_end
 
     for record in runtime.state.sessions(MAX_SESSIONS):
@@ -102,14 +102,14 @@ def _project(runtime: Runtime, named: str) -> Project:
 
 
 class Projects(TypedDict):
-    """The projects by id. Each has the number of its memories, and whether memory is off for it."""
+    """Projects by id, each with the number of its memories and whether memory is off."""
 
     projects: list[dict[str, Any]]
 
 
 @operation(NoParameters, Projects)
 def projects(runtime: Runtime, request: NoParameters, caller: Caller) -> Projects:
-    """List known projects with the number of their memories, and whether memory is off."""
+    """List known projects with the number of their memories and whether memory is off."""
     counts = runtime.service.project_counts()
     known = {id: name_of(id) for id in counts if id} | runtime.registry.known()
     return {
@@ -134,7 +134,7 @@ MovedProject.__doc__ = """The number of memories that were moved, and of those t
 
 @operation(MoveProject, MovedProject, person_only=True)
 def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> MovedProject:
-    """Move all memories, sessions and folders of one project to another. The old project no longer exists afterwards.
+    """Move all memories, sessions and folders of one project to another, then remove the old project.
 
     `to` is a known project or a folder.
     """
@@ -148,7 +148,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
         theirs = Query(project=source, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         moved = runtime.service.page(theirs, MAX_MOVED)
         merged = sum(_move(runtime, item, target) for item in moved)
-        # This comes last: as long as the old project is known, the command can be repeated after it was killed.
+        # Must come last: the command can be repeated after being killed as long as the old project is known.
         runtime.state.move_project(source, target)
         runtime.registry.merge(source, target)
     runtime.injector.cache_governance(Project(target, name_of(target), "", ""))
@@ -156,7 +156,7 @@ def move_project(runtime: Runtime, request: MoveProject, caller: Caller) -> Move
 
 
 def _move(runtime: Runtime, item: MemoryItem, target: str) -> bool:
-    """Move one memory. If two active memories then have the same content, the less authoritative one is merged into the other."""
+    """Move one memory. If this makes two active memories identical, merge the less authoritative one into the other."""
     twin = _twin(runtime, item, target) if item.status is Status.ACTIVE else None
     if twin is None:
         runtime.service.update(item.id, project=target)
@@ -177,7 +177,7 @@ def _twin(runtime: Runtime, item: MemoryItem, target: str) -> MemoryItem | None:
 
 
 def _vault_project(runtime: Runtime, named: str) -> str:
-    """Return the id of a project with a session or with memories in the vault."""
+    """Return the id of a project that has sessions, or memories in the vault."""
     found = runtime.registry.find(named)
     if found is not None:
         return found

@@ -1,7 +1,7 @@
 """The registry of operations: what memoryd offers, to whom, and on which interfaces.
 
 An operation is a function with a typed request and a typed answer, decorated with `@operation` in a module of this
-package. There is no other list: MCP tools, commands, forms, the reference and the permissions are derived from it.
+package. MCP tools, commands, forms, the reference and permissions are all derived from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memoryd.api.parameters import Schema, input_schema, parameters
 from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
-    from memoryd.api.runtime import Runtime  # this import loads the stores, which a command does not need
+    from memoryd.api.runtime import Runtime  # This import loads the stores, which a command does not need.
 
 R = TypeVar("R")
 A = TypeVar("A", bound=Mapping[str, object])
@@ -54,10 +54,9 @@ class Tool:
         destructive: MCP annotation.
         idempotent: MCP annotation.
         always_load: Whether clients that load tools on demand should load it at the start.
-        gives_memories: Whether the answer is marked as data.
+        gives_memories: Whether to mark the answer as data.
         list_key: Name of the list in the answer that is truncated to the token budget.
-        more: A hint that says how to get the omitted entries.
-
+        more: A hint on how to get the omitted entries.
     """
 
     title: str
@@ -74,13 +73,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Mark a part of an answer as belonging to the tool's output schema, as in `Annotated[str, Shown("The file.")]`.
+    """Mark a part of an answer for the tool's output schema, as in `Annotated[str, Shown("The file.")]`.
 
     Args:
         description: Description in the schema.
         always: Whether the part is always present.
-        schema: Replaces the schema derived from the type.
-
+        schema: A schema that replaces the one derived from the type.
     """
 
     description: str = ""
@@ -93,16 +91,15 @@ class Operation(Generic[R, A]):
     """One operation.
 
     Args:
-        name: Name of the call, and of the tool.
+        name: Name of the operation and of the tool.
         request: Class of the request.
         answer: Class of the answer.
         run: The handler.
-        tool: The tool that offers it over MCP, if any.
-        command: Name of the command generated from the request (`memoryd NAME`). It is empty if there is no generated command.
-        form: Title of the console's form generated from the request. It is empty if there is no form.
-        person_only: Whether it is refused in the client's shell, where a model types.
-        when_off: Whether models may call it where memory is switched off.
-
+        tool: How to offer it as a tool over MCP, if at all.
+        command: Name of the command generated from the request (`memoryd NAME`), or empty for no generated command.
+        form: Title of the console form generated from the request, or empty for no form.
+        person_only: Whether it is refused in the client's shell, where a model may be typing.
+        when_off: Whether models may call it while memory is switched off.
     """
 
     name: str
@@ -117,7 +114,7 @@ class Operation(Generic[R, A]):
 
     @property
     def summary(self) -> str:
-        """The description for people: the docstring of the handler."""
+        """The description for people, taken from the handler's docstring."""
         return inspect.getdoc(self.run) or ""
 
     def input_schema(self) -> Schema:
@@ -125,7 +122,7 @@ class Operation(Generic[R, A]):
         return input_schema(self.request)
 
     def output_schema(self) -> Schema:
-        """Return the JSON schema of the tool's result, which consists of the parts of the answer that are marked with `Shown`."""
+        """Return the JSON schema of the tool's result: the parts of the answer marked with `Shown`."""
         found: dict[str, Schema] = {}
         required: list[str] = []
         for name, hint in get_type_hints(self.answer, include_extras=True).items():
@@ -135,14 +132,14 @@ class Operation(Generic[R, A]):
         return {"type": "object", "properties": {**found, "note": _NOTE}, "required": required}
 
     def refuse_in_client(self, values: Mapping[str, Any]) -> None:
-        """Raise InputError if only a person may do this and the command runs in the client's shell, where a model types."""
+        """Raise InputError if the operation is reserved for people and the command runs in the client's shell."""
         named = (parameter.person_only and values.get(name) for name, parameter in parameters(self.request).items())
         if self.person_only or any(named):
             raise only_a_person()
 
 
 def only_a_person() -> InputError:
-    """Return the error for an action that a model may not take on the user's behalf."""
+    """Return the error for an action that models may not take on the user's behalf."""
     return InputError(
         "Only you may do this, and in Claude Code's shell memoryd can't distinguish you from the model.",
         fix="Run the command in your own terminal, or type /memoryd:off or /memoryd:on at the prompt.",
@@ -179,7 +176,7 @@ def operation(
     when_off: bool = False,
     name: str = "",
 ) -> Callable[[Callable[[Runtime, R, Caller], A]], Operation[R, A]]:
-    """Turn a function into an operation, which has the function's name unless `name` is given (see `Operation`)."""
+    """Turn a function into an operation. The name defaults to that of the function. See `Operation` for the other arguments."""
 
     def decorate(run: Callable[[Runtime, R, Caller], A]) -> Operation[R, A]:
         return Operation(name or run.__name__, request, answer, run, tool, command, form, person_only, when_off)
@@ -189,7 +186,7 @@ def operation(
 
 @cache
 def operations() -> Mapping[str, Operation[Any, Any]]:
-    """Return all operations by name. Their modules import heavy dependencies only inside the handlers."""
+    """Return all operations by name. Their modules import heavy dependencies only inside handlers."""
     found: dict[str, Operation[Any, Any]] = {}
     for module in MODULES:
         for value in vars(importlib.import_module(f"memoryd.api.{module}")).values():
@@ -200,6 +197,6 @@ def operations() -> Mapping[str, Operation[Any, Any]]:
 
 @cache
 def tools() -> Mapping[str, Operation[Any, Any]]:
-    """Return the operations that are offered to models, in the order of the list of tools."""
+    """Return the operations offered to models, in display order."""
     offered = [entry for entry in operations().values() if entry.tool is not None]
     return {entry.name: entry for entry in sorted(offered, key=lambda entry: entry.tool.order if entry.tool else 0)}

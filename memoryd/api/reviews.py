@@ -29,20 +29,20 @@ MANUAL = "manual"
 
 @dataclass(frozen=True, slots=True)
 class UnreviewedCounts:
-    """The number of unreviewed active memories, and the number of candidates that the user can confirm."""
+    """The number of unreviewed active memories, and of candidates that the user can confirm."""
 
     new: int
     to_confirm: int
 
 
 def last_look(state: State, project: str | None) -> datetime:
-    """Return when the user last reviewed this project or all projects. If they never did, return EPOCH."""
+    """Return when the user last reviewed this project or all projects, or EPOCH if they never did."""
     looks = [state.note(_note(name)) for name in {project or EVERYWHERE, EVERYWHERE}]
     return max((from_iso(look) for look in looks if look), default=EPOCH)
 
 
 def count_waiting(service: Orchestrator, project: str, since: datetime, now: datetime) -> UnreviewedCounts:
-    """Count the project's memories that are unreviewed since a given time, by status."""
+    """Count the project's memories that have been waiting for review since a given time, by status."""
     found = _unsettled(service, project, since, now)
     to_confirm = sum(item.status is Status.CANDIDATE for item in found)
     return UnreviewedCounts(len(found) - to_confirm, to_confirm)
@@ -80,10 +80,10 @@ class ToReview(TypedDict):
 
 @operation(Review, ToReview)
 def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
-    """List memories since the last review, newest first, with the session that each comes from.
+    """List memories since the last review, newest first, with their sessions.
 
-    With `everything`, reviewed memories are included. `session_title` is the session's first prompt. Memories that the
-    user wrote or confirmed are omitted, since they need no decision.
+    With `everything`, include reviewed memories. `session_title` is the session's first prompt. Memories that the
+    user wrote or confirmed are omitted because they need no decision.
     """
     project = runtime.project_of(request.project, caller.cwd)
     now = runtime.clock.now()
@@ -94,7 +94,7 @@ def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
         "memories": [brief(item) | {"session_title": _title(runtime, item, titles)} for item in open_ones[: request.limit]],
         "left_out": max(0, len(open_ones) - request.limit),
         "since": "" if since == EPOCH else to_iso(since),
-        # Not "now": memories written while the user reads must be listed the next time.
+        # Not "now": memories written while the user is reading must be listed next time.
         "until": to_iso(open_ones[0].created_at if open_ones else now),
         "project": project or "",
     }
@@ -151,9 +151,9 @@ class Confirmed(TypedDict):
 
 @operation(Confirm, Confirmed, command="confirm", person_only=True)
 def confirm(runtime: Runtime, request: Confirm, caller: Caller) -> Confirmed:
-    """Confirm memories: candidates become active, and each is marked as confirmed by you.
+    """Confirm memories. Candidates become active, and each memory is marked as confirmed by you.
 
-    The source does not change: a confirmed finding of the agent does not become the user's statement.
+    The source does not change: confirming an agent's finding does not turn it into the user's statement.
     """
     if not request.ids or len(request.ids) > MAX_AT_ONCE:
         raise InputError(f"confirm: expected 1 to {MAX_AT_ONCE} ids.", fix="See 'memoryd review'.")
@@ -175,6 +175,6 @@ def _confirm(runtime: Runtime, item: MemoryItem) -> MemoryItem:
 
 
 def _is_settled(item: MemoryItem) -> bool:
-    """Return whether the user has already decided about the memory by writing, pinning or confirming it."""
+    """Return whether the user has already decided on the memory by writing, pinning or confirming it."""
     by_hand = item.source is Source.USER and item.session == MANUAL
     return item.pinned or by_hand or CONFIRMED_TAG in item.tags

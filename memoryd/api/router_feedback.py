@@ -1,8 +1,8 @@
 """Derive labelled queries for the learned router from the memories that sessions used.
 
-Prompts are not stored. Each is read from its session's log during the training. A prompt is used if its session cited
-a memory that was injected with it. Its label is the backend that ranks this memory highest. Prompts for which the
-backends rank it equally are ignored.
+Prompts are not stored. During training, each is read from its session's log. A prompt is used if its session cited a
+memory that was injected with it. The label is the backend that ranks this memory highest. Prompts without a single
+best backend are ignored.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RANKS = 20
 WITH_PROMPT = "UserPromptSubmit"
 CHARACTERS = 2_000
 SEPARATE_SECONDS = 60.0
-"""Maximum time between a prompt and the record of its hook: the hook's timeout."""
+"""Maximum time between a prompt and its hook record: the timeout of the hook."""
 
 Search = Callable[[Query, int], Sequence[Hit]]
 
@@ -43,7 +43,7 @@ class UsefulPrompt:
 
 @dataclass(slots=True)
 class Feedback:
-    """The labelled prompts, the number of undecided prompts, and the number of sessions that have no readable log any more."""
+    """Labelled prompts, the number of undecided prompts, and the number of sessions without a readable log."""
 
     rows: list[LabelledQuery]
     undecided: int = 0
@@ -55,7 +55,7 @@ class Feedback:
 
 
 def feedback(state: State, search: Search, now: datetime, backends: Sequence[Backend]) -> Feedback:
-    """Label the newest suitable prompts, at most MAX_PROMPTS. Sessions and projects that are off are excluded."""
+    """Label the newest suitable prompts, up to MAX_PROMPTS. Excludes sessions and projects with memory off."""
     out = Feedback([])
     for prompt in _useful_prompts(state, out):
         query = Query(prompt.text, project=prompt.project, now=now)
@@ -81,7 +81,7 @@ def _useful_prompts(state: State, out: Feedback) -> Iterator[UsefulPrompt]:
 
 
 def _useful(state: State, session: str) -> dict[str, datetime]:
-    """Return the memories injected with a prompt and then cited but not contradicted, with the time of injection."""
+    """Return memories that were injected with a prompt and then cited without contradiction, with the time of injection."""
     uses = state.ledger.uses_in(session)
     cited = {use.memory for use in uses if use.how is UseKind.CITED} - {
         use.memory for use in uses if use.how is UseKind.CONTRADICTED
@@ -98,7 +98,7 @@ def _is_prompt(turn: Turn) -> bool:
 
 
 def _match_prompts(record: SessionRecord, useful: dict[str, datetime], prompts: Sequence[Turn]) -> Iterator[UsefulPrompt]:
-    """Match each memory with the prompt nearest in time. If several memories match the same prompt, only the first counts."""
+    """Match each memory with the prompt nearest in time. If several memories match the same prompt, use only the first."""
     seen: set[str] = set()
     for memory, given in useful.items():
         near = min(prompts, key=lambda turn: _apart(turn, given), default=None)
@@ -113,7 +113,7 @@ def _apart(turn: Turn, at: datetime) -> float:
 
 
 def _best_backend(memory: str, query: Query, search: Search, backends: Sequence[Backend]) -> Backend | None:
-    """Return the backend that ranks the memory highest, or None if there is a tie or no backend finds the memory."""
+    """Return the backend that ranks the memory highest. Return None on a tie or if no backend finds it."""
     ranks = sorted((_rank(memory, search(replace(query, backend=backend), RANKS)), backend) for backend in backends)
     return ranks[0][1] if len(ranks) > 1 and ranks[0][0] < ranks[1][0] else None
 

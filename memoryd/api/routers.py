@@ -1,4 +1,4 @@
-"""Operations that train the learned router and show which router is in use."""
+"""Operations that train the learned router, and show the current router."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Used(TypedDict):
-    """The router in use, and why."""
+    """The current router, and why it is used."""
 
     used: str
     reason: str
@@ -23,7 +23,7 @@ class Used(TypedDict):
 
 
 class RouterState(Used):
-    """The router in use, and the file of the learned router."""
+    """The current router, and the file of the learned router."""
 
     path: str
 
@@ -40,7 +40,7 @@ class TrainRouter:
 
 
 class TrainedRouter(RouterState):
-    """The router in use after the training, with scores on held-out queries."""
+    """The router used after training, with scores on held-out queries."""
 
     beat_rules: bool
     scores: dict[str, Any]
@@ -51,8 +51,8 @@ class TrainedRouter(RouterState):
 def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> TrainedRouter:
     """Train the router on the labelled queries in the file `labels` (default: bundled queries), and save it with its scores.
 
-    With `feedback` (the default), also learn from prompts with useful memories (see `router_feedback`).
-    Without `out`, the result is used from now on if it beats the rules.
+    With `feedback` (the default), also learn from prompts with useful memories (see `router_feedback`). Without
+    `out`, the result is used from now on if it beats the rules.
     """
     from memoryd.api import router_feedback
     from memoryd.retrieval import router_to_json, training
@@ -85,7 +85,7 @@ def train_router(runtime: Runtime, request: TrainRouter, caller: Caller) -> Trai
 
 @operation(NoParameters, RouterState, form="How queries are routed")
 def show_router(runtime: Runtime, request: NoParameters, caller: Caller) -> RouterState:
-    """Show which router is in use, and why."""
+    """Show the current router and why it is used."""
     return {"path": str(runtime.settings.paths.router), **_used(runtime)}
 
 

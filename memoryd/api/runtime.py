@@ -1,4 +1,4 @@
-"""The objects that operations depend on: memories, state and settings. They are rebuilt when settings change."""
+"""The dependencies of operations: memories, state and settings. They are rebuilt when settings change."""
 
 from __future__ import annotations
 
@@ -34,10 +34,9 @@ class Runtime:
     """The objects that handlers use.
 
     Attributes:
-        started: The settings at the start of the daemon.
+        started: The settings at daemon start.
         renew: Reloads the settings.
-        daemon: Returns information on the daemon's process. It is None outside a daemon.
-
+        daemon: Returns information on the daemon's process, or None outside a daemon.
     """
 
     settings: Settings
@@ -65,7 +64,7 @@ class Runtime:
             cwd: The caller's folder.
 
         Raises:
-            NotFoundError: if no project, or more than one, has that name.
+            NotFoundError: if the name matches no project or several.
         """
         if named == ALL:
             return None
@@ -85,7 +84,7 @@ class Runtime:
         return project
 
     def _known_from_files(self, project: str) -> str | None:
-        """Return a project that has memories in the vault but no sessions, as after restoring a backup."""
+        """Return a project that has memories in the vault but no sessions, for example after restoring a backup."""
         theirs = Query(project=project, scopes=(Scope.PROJECT, Scope.TEAM), statuses=tuple(Status))
         return project if self.service.search(theirs, 1) else None
 
@@ -94,7 +93,7 @@ class Runtime:
         path = self.service.path_of(id)
         return str(path) if path else ""
 
-    # Switched off by the user
+    # Switches set by the user
 
     def refuse_when_off(self, cwd: str, project: str, id: str) -> None:
         """Raise InputError if the caller is a model and memory is off for its folder, the named project or the memory."""
@@ -108,7 +107,10 @@ class Runtime:
             raise InputError("Memory is switched off for that project.", fix=_SWITCH_ON)
 
     def refuse_foreign_candidate(self, cwd: str, id: str) -> None:
-        """Raise NotFoundError if a model refers to a candidate of another project, which only a session there may settle."""
+        """Raise NotFoundError if a model refers to a candidate of another project.
+
+        Candidates are settled in their own project.
+        """
         item = self.service.get(id) if id and cwd else None
         if item is None or item.status is not Status.CANDIDATE or item.scope is Scope.USER or not item.project:
             return
@@ -118,7 +120,7 @@ class Runtime:
             )
 
     def switched(self, cwd: str) -> dict[str, str]:
-        """Return whether memory is on in the folder, and which switch decides. `switch` is a folder or the id of a project."""
+        """Return whether memory is on in the folder, and which switch determines it. `switch` is a folder or project id."""
         if is_excluded(self.settings, cwd):
             return {"folder": cwd, "memory": "off", "switch": "exclude", "why": "the folder is excluded in config.toml"}
         found = self.state.switches.deciding(self.registry.known_project(cwd), cwd)
@@ -135,7 +137,7 @@ class Runtime:
         return excluded or self.state.is_off(project)
 
     def without_off(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Remove memories of projects that are off from an answer to a model, since it may have asked for all projects."""
+        """Remove memories of projects that are off from an answer to a model, which may have asked for all projects."""
         off: dict[str, bool] = {}
 
         def shown(entry: Any) -> bool:
@@ -151,7 +153,7 @@ class Runtime:
     # After changes
 
     def drop_traces(self, id: str) -> None:
-        """Delete the copies of a memory that is being forgotten, in handoffs, the compliance ledger and cached answers."""
+        """Delete copies of a memory from handoffs, the compliance ledger and cached answers while it is being forgotten."""
         wordings = (id, *self.service.wordings(id))
         self.state.compliance.forget(*wordings)
         found = (self.service.get(each) for each in wordings)
@@ -164,13 +166,13 @@ class Runtime:
         self.injector.drop_cache(id)
 
     def refresh_cache_of_all(self) -> None:
-        """Rewrite the hooks' cached answers after a switch that may apply to several projects."""
+        """Rewrite cached hook answers after a switch that may affect several projects."""
         from memoryd.service import EVERY_PROJECT
 
         self.injector.refresh_cache({EVERY_PROJECT})
 
     def refresh_answers(self) -> None:
-        """Rewrite the hooks' cached answers after a dream, so that they don't show replaced memories."""
+        """Rewrite cached hook answers after a dream, so that they don't show replaced memories."""
         for id, name in self.registry.known().items():
             if anchors := self.registry.anchors(id):
                 self.injector.cache_governance(Project(id, name, anchors[0]))

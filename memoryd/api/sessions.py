@@ -1,4 +1,4 @@
-"""Operations that list sessions and report on one of them."""
+"""Operations that list sessions and report on individual ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHORTEST_PREFIX = 4
 
 
 def is_closed(state: State, settings: Settings, session: str, project: str) -> bool:
-    """Return whether the session's log must not be opened: memory is off for it or its project, or its folder is excluded."""
+    """Return whether the session's log must not be opened because memory is off or its folder is excluded."""
     from memoryd.daydream.admission import is_excluded
 
     record = state.session(session)
@@ -46,7 +46,7 @@ class ListSessions:
 
 
 class SessionList(TypedDict):
-    """The sessions, latest first, each with the totals of its day dreams."""
+    """Sessions, latest first, with the totals of their day dreams."""
 
     sessions: list[dict[str, Any]]
     left_out: int
@@ -54,9 +54,9 @@ class SessionList(TypedDict):
 
 @operation(ListSessions, SessionList)
 def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> SessionList:
-    """List sessions, latest first, with time, project and the totals of their day dreams.
+    """List sessions, latest first, with their time, project and day dream totals.
 
-    `project` (an id, an unambiguous name or "all") restricts the list. `left_out` is the number of sessions not shown.
+    `project` (an id, an unambiguous name or "all") restricts the list. `left_out` is the number of omitted sessions.
     """
     limit, named = request.limit, request.project
     project = "" if named in ("", ALL) else runtime.registry.find(named) or named
@@ -113,11 +113,11 @@ class SessionReport(TypedDict):
 
 @operation(ReadSession, SessionReport)
 def session_report(runtime: Runtime, request: ReadSession, caller: Caller) -> SessionReport:
-    """Report on the session with this id or prefix: what was read, kept, skipped and why, injected and used, and its cost.
+    """Report on a session by id or prefix: what was read, kept, skipped and why, what was injected and used, and the cost.
 
-    `kept`, `known` and `refused` list single statements in the order of the log, grouped by day dream; `skipped` counts
-    what was ignored, by reason. A deleted memory has no content. The text of a statement that was not kept is read from
-    the session's log: it is empty when the log was deleted, or memory is off there.
+    `kept`, `known` and `refused` list statements in log order, grouped by day dream. `skipped` counts ignored text by
+    reason. Deleted memories have no content. The text of a statement that was not kept is read from the session's
+    log. It is empty if the log was deleted or memory is off there.
     """
     from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
 
@@ -162,7 +162,7 @@ def _text(runtime: Runtime, verdict: LoggedDecision, turns: Mapping[int, Sequenc
 
 
 def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
-    """Return the first prompt in the session's log, or an empty string where memory is off, since the log is not opened."""
+    """Return the first prompt in the session's log. Return an empty string if memory is off, without opening the log."""
     from memoryd.daydream.transcript import first_prompt
 
     return "" if _is_closed(runtime, head) else first_prompt(head["transcript"])
@@ -173,7 +173,7 @@ def _is_closed(runtime: Runtime, head: Mapping[str, Any]) -> bool:
 
 
 def _resolve_session(runtime: Runtime, given: str) -> str:
-    """Return the session with the given id, or the only session whose id starts with it."""
+    """Return the session with the given id, or the only session whose id starts with the given text."""
     known = {record.session for record in runtime.state.sessions(RUNS_LISTED)} | set(_runs_by_session(runtime))
     if given in known:
         return given
@@ -194,9 +194,9 @@ def _runs_by_session(runtime: Runtime) -> dict[str, list[Run]]:
 
 
 def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
-    """Return the memories injected into a session and the memories it used.
+    """Return the memories injected into a session and those it used.
 
-    `injected` names the hook that injected each memory. `used` says whether it was returned, cited or contradicted.
+    `injected` is the hook that injected the memory. `used` is how it was used: returned, cited or contradicted.
     """
     from memoryd.core.ledger import UseKind
 
@@ -236,7 +236,7 @@ def run_totals(session: str, runs: Sequence[Run]) -> dict[str, Any]:
 
     Args:
         session: The session's id.
-        runs: The session's day dreams, newest first. It may have none.
+        runs: The session's day dreams, newest first. May be empty.
     """
     skipped: Counter[str] = Counter()
     for run in runs:

@@ -14,12 +14,12 @@ from memoryd.core.errors import ConfigError, InputError
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
 
-# settings that are only read when the daemon starts
+# Settings that are only read when the daemon starts.
 AT_START = frozenset(
     """store team embedder embedding_base_url embedding_api_key rank weight_recency weight_relevancy recency_days ann_threshold
     tool_budget dream_time lease_minutes log_level listen console_port""".split()
 )
-SECRET = frozenset({"openai_api_key", "embedding_api_key", "store"})  # a database address can contain a password
+SECRET = frozenset({"openai_api_key", "embedding_api_key", "store"})  # A database address can contain a password.
 OVERRULED = {"option": "an option of the plugin", "environment": "the environment"}
 _KINDS: Mapping[type, str] = {bool: "flag", int: "count", float: "number", str: "text", tuple: "paths"}
 
@@ -72,8 +72,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "The daemon": ("home", "store", "team", "lease_minutes", "console_port", "listen", "log_level"),
 }
 COSTS: Mapping[str, str] = {
-    "reader": "offline costs nothing and sends nothing; session adds at most 350 tokens to every third prompt. endpoint and "
-    "claude use model tokens, and send what was said (without secrets) to the model.",
+    "reader": "offline costs nothing and sends nothing; session adds at most 350 tokens to every third prompt. endpoint "
+    "and claude use model tokens, and send the conversation (without secrets) to the model.",
     "use_claude": "Model tokens of your plan or bill, at most daily_token_budget a day.",
     "daily_token_budget": "At most this many model tokens a day; the rest is read the next day.",
     "openai_model": "The model's price; Timeline shows it per session.",
@@ -121,7 +121,7 @@ COSTS: Mapping[str, str] = {
 
 
 class SettingsAnswer(TypedDict):
-    """The settings in groups. If the file is invalid, `problem` says why, and the values are those in effect."""
+    """Settings in groups. If the file is invalid, `problem` is the reason and the values are those currently in effect."""
 
     path: str
     problem: dict[str, str] | None
@@ -131,10 +131,10 @@ class SettingsAnswer(TypedDict):
 
 @operation(NoParameters, SettingsAnswer)
 def settings(runtime: Runtime, request: NoParameters, caller: Caller) -> SettingsAnswer:
-    """Show every setting with its value, default, origin, meaning and cost. API keys are never shown.
+    """Show every setting with its value, default, origin, meaning and cost. Never shows API keys.
 
-    If the file is invalid, `problem` says why, and the values are those in effect. Otherwise, `problem` is None.
-    `waiting` lists settings that take effect when the daemon restarts.
+    If the file is invalid, `problem` is the reason, and the values are those currently in effect. Otherwise,
+    `problem` is None. `waiting` lists settings that take effect when the daemon restarts.
     """
     now, origin, problem = _wanted(runtime)
     default = Settings(home=runtime.settings.home)
@@ -165,7 +165,7 @@ class ChangeSettings:
 
 
 class ChangedSettings(TypedDict):
-    """The changed settings, those that are overridden elsewhere, and those that take effect when the daemon restarts."""
+    """Changed settings, settings overridden elsewhere, and settings that take effect when the daemon restarts."""
 
     path: str
     changed: list[str]
@@ -175,14 +175,14 @@ class ChangedSettings(TypedDict):
 
 @operation(ChangeSettings, ChangedSettings, person_only=True)
 def change_settings(runtime: Runtime, request: ChangeSettings, caller: Caller) -> ChangedSettings:
-    """Write these settings, given by name, into config.toml: all of them or none. A null value resets a setting to its default.
+    """Write settings to config.toml: all of them or none. A null value resets a setting to its default.
 
-    Comments in the file are kept. Changes take effect immediately, except for settings that are only read at the daemon's start.
+    Comments in the file are kept. Changes take effect immediately, except for settings that are only read at daemon start.
     """
     from memoryd.core.config_file import change_file
 
     if not request.values:
-        raise InputError("change_settings: no setting given.", fix="Name a setting and its value: see 'memoryd config'.")
+        raise InputError("change_settings: no setting given.", fix="Give a setting and its value: see 'memoryd config'.")
     changed = change_file(runtime.settings.paths.config, request.values)
     runtime.renew()
     origins = sources(runtime.settings.home)

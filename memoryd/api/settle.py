@@ -1,4 +1,4 @@
-"""The operation that a session's own model calls to settle the candidates that it was offered (see recall.offer)."""
+"""The operation with which a session's own model settles the candidates offered to it (see recall.offer)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _check() -> Any:
 
 @request
 class SettledLine:
-    """The model's decision on one offered line."""
+    """The model's decision on an offered line."""
 
     id: str = text("The line's id.", required=True, model_limit=MAX_LINE_ID)
     keep: bool | None = flag("true: keep it as `content`. false: drop it.", default=None, asked_of_models=True)
@@ -83,7 +83,7 @@ class SettledLine:
 
 @request
 class OwnStatement:
-    """A statement that the model adds and that was not among the offered lines."""
+    """A statement that the model adds beyond the offered lines."""
 
     content: str = text(
         "The statement in your words: one sentence with names, numbers and its reason, in the user's language.",
@@ -142,9 +142,9 @@ class SettledAnswer(TypedDict):
     ),
 )
 def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
-    """Keep or drop offered candidates of the caller's project, and add up to two more statements.
+    """Keep or drop offered candidates of the caller's project, and add up to two further statements.
 
-    Each entry has its own result: an unknown, already settled or invalid entry does not fail the others.
+    Each entry has its own result. An unknown, already settled or invalid entry does not fail the others.
     """
     from memoryd.daydream.settle import Settler
 
@@ -170,7 +170,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 
 def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return a notice about the secrets that were left out of an entry."""
+    """Return a notice about secrets removed from an entry."""
     from memoryd.daydream.redact import left_out, redact
 
     asked = entry.get("asked_as")
@@ -183,9 +183,9 @@ def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _origin(runtime: Runtime, project: str, cwd: str, ids: Iterable[Any]) -> SessionOrigin:
-    """Return the session that made the call, which an MCP call does not identify.
+    """Return the session that made the call. MCP calls do not identify their session.
 
-    It is the session that was offered these lines, or else the latest session of the project.
+    This is the session to which these lines were offered, or else the project's latest session.
     """
     from memoryd.daydream.settle import SessionOrigin
 
@@ -211,7 +211,7 @@ def _one(settler: Settler, entry: Mapping[str, Any], origin: SessionOrigin, *, o
 
 
 def _record(runtime: Runtime, results: list[Settled], origin: SessionOrigin) -> None:
-    """Record the outcome in the same way as a day dream, so that the session's report shows it."""
+    """Record the outcome like a day dream's, so that the session's report shows it."""
     from memoryd.core.state import Run
 
     decided = [verdict for result in results if (verdict := _verdict(runtime, result)) is not None]
@@ -246,7 +246,7 @@ def _verdict(runtime: Runtime, result: Settled) -> LoggedDecision | None:
 
 
 def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer:
-    """Validate one entry of the call. Raises an InputError that names the invalid field."""
+    """Validate one entry of the call. Raises InputError, which names the invalid field."""
     from memoryd.daydream.settle import SettleAnswer
 
     asked = parse(OwnStatement, entry, "settle: own") if own else parse(SettledLine, entry, "settle")
@@ -266,7 +266,7 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer
 
 
 def _is_kept(line: SettledLine, entry: Mapping[str, Any]) -> bool:
-    """Return the value of `keep`. Without it, an entry that has content is kept."""
+    """Return the value of `keep`. If it is missing, entries with content are kept."""
     return entry.get("content") is not None if line.keep is None else line.keep
 
 

@@ -1,4 +1,4 @@
-"""Parameters that several operations share, and the representation of a memory in their answers."""
+"""Parameters shared by several operations, and the representation of memories in answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LeftOut = Annotated[int, Shown("Number of entries not shown.")]
 
 
 def brief(item: MemoryItem) -> Memory:
-    """Return the fields of a memory that a reader needs to judge it."""
+    """Return the fields needed to judge a memory."""
     values = item_to_dict(item)
     names = ("id", "content", "kind", "polarity", "scope", "project", "session", "source", "trust", "status")
     times = {name: values[name] for name in ("created_at", "valid_from", "valid_to", "expired_at") if values[name]}
@@ -44,7 +44,7 @@ def brief(item: MemoryItem) -> Memory:
 
 
 def project_parameter(**about: Any) -> Any:
-    """Define the project that an operation refers to."""
+    """Define the project that an operation applies to."""
     return text(
         "Id or name of another project, or 'all'; default: the project of the working folder.",
         **{"help": "Project id or name; 'all' for every project (default: this folder's).", **about},
@@ -104,7 +104,7 @@ def polarity_parameter(**about: Any) -> Any:
 
 
 def asked_as_parameter(**about: Any) -> Any:
-    """Define the keys, which are alternative wordings by which a memory is found."""
+    """Define the keys: alternative wordings by which a memory is found."""
     return texts(
         "About four questions or tasks, in other words than the statement, for which it will be relevant: two in the user's "
         "language, two in English. It is found by them later.",
@@ -125,7 +125,7 @@ def tags_parameter(**about: Any) -> Any:
 
 
 def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
-    """Normalise the keys of a memory, and remove secrets. Each key is a short question or task on one line. Raises InputError."""
+    """Normalise the keys of a memory and remove secrets. Each key is a short question or task on one line. Raises InputError."""
     from memoryd.daydream.redact import redact
 
     if len(entries) > MAX_KEYS:

@@ -22,14 +22,14 @@ class OfTeam:
 
 
 class TeamMemory(TypedDict):
-    """The memory, as the team has it now."""
+    """The team's current version of the memory."""
 
     memory: Memory
 
 
 @operation(OfTeam, TeamMemory, command="share", person_only=True)
 def share(runtime: Runtime, request: OfTeam, caller: Caller) -> TeamMemory:
-    """Give an active memory to the team of the database. Its texts are checked for secrets again."""
+    """Share an active memory with the team of the database. Its texts are checked for secrets again."""
     from memoryd.daydream.redact import storable_text
 
     item = runtime.service.require(request.id)
@@ -41,13 +41,13 @@ def share(runtime: Runtime, request: OfTeam, caller: Caller) -> TeamMemory:
         raise InputError(f"{item.id} is {item.status.value}.", fix=f"Bring it back first: memoryd restore {item.id}")
     found = {kind for text in (item.content, *item.tags, *item.entities, *item.asked_as) for kind in storable_text(text).found}
     if found:
-        what = f"{item.id} holds what must not be shared ({', '.join(sorted(found))})."
+        what = f"{item.id} contains something that must not be shared ({', '.join(sorted(found))})."
         raise InputError(what, fix=f"Remove it first: memoryd edit {item.id}")
     return {"memory": brief(runtime.service.update(item.id, scope=Scope.TEAM))}
 
 
 @operation(OfTeam, TeamMemory, command="approve", person_only=True)
 def approve(runtime: Runtime, request: OfTeam, caller: Caller) -> TeamMemory:
-    """Approve a teammate's memory, which can then be a rule for the whole team until its text changes."""
+    """Approve a teammate's memory. It can then be a rule for the whole team until its text changes."""
     runtime.service.require(request.id)
     return {"memory": brief(runtime.service.approve(request.id))}

@@ -22,7 +22,7 @@ FORMAT_NAMES = ("claude-mem", "codex", "gemini", "cursor", "rules", "obsidian", 
 
 @request
 class Export:
-    """The target file, and what to export."""
+    """The target file and the memories to export."""
 
     path: str = path(required=True, argument=True, help="A .tar.gz or .jsonl file, or with --as a Markdown file.")
     project: str = text(help="Only this project. With --as, the default is the project of this folder.")
@@ -72,7 +72,7 @@ def _export_markdown(runtime: Runtime, request: Export, caller: Caller, form: Ex
 
 @request
 class Migrate:
-    """The store to which all memories are copied."""
+    """The store to copy all memories to."""
 
     target: str = text(required=True, argument=True, help="files, or postgres://user@host/database.")
     prepare: bool = flag(help="Only create or update the tables of the database, as their owner.")
@@ -80,7 +80,7 @@ class Migrate:
 
 
 class Migrated(TypedDict):
-    """What the target holds now, and how many memories were copied."""
+    """The contents of the target, and the number of copied memories."""
 
     target: str
     memories: int
@@ -89,7 +89,7 @@ class Migrated(TypedDict):
 
 @operation(Migrate, Migrated, person_only=True)
 def migrate(runtime: Runtime, request: Migrate, caller: Caller) -> Migrated:
-    """Copy all memories to another store, which is used once `store` names it."""
+    """Copy all memories to another store. Set `store` to use it afterwards."""
     from memoryd.transfer import migrating
 
     options = {"prepare": request.prepare, "dry_run": request.dry_run}
@@ -112,7 +112,7 @@ class ImportFolder:
 
 
 class Imported(TypedDict):
-    """The numbers of imported memories, and what was left out."""
+    """The number of imported memories, and what was left out."""
 
     left_out: NotRequired[list[dict[str, str]]]
 
@@ -193,7 +193,7 @@ def _format_of(request: ImportForeign, source: Path) -> Format:
 
 
 class QueuedTranscripts(TypedDict):
-    """The sessions that were queued. Logs of folders where memory is off are not opened."""
+    """The queued sessions. Logs are not opened in folders where memory is off."""
 
     queued: int
     sessions: list[str]
@@ -202,7 +202,7 @@ class QueuedTranscripts(TypedDict):
 
 @operation(ImportFile, Imported, person_only=True)
 def import_file(runtime: Runtime, request: ImportFile, caller: Caller) -> Imported:
-    """Import an archive or a JSON-lines file that `export` wrote."""
+    """Import an archive or JSON-lines file written by `export`."""
     from memoryd.transfer import importing
 
     return cast("Imported", importing.import_export(runtime.service, Path(request.path)))
@@ -219,7 +219,7 @@ def import_claude_memory(runtime: Runtime, request: ImportFolder, caller: Caller
 
 @request
 class PastSessions:
-    """Where past sessions are."""
+    """The location of past sessions."""
 
     folder: str = path(help="Claude Code's projects folder; default: the logs of the client.")
     client: str = text(help="The name of the client, as in 'memoryd connect'; default: claude-code.")
@@ -227,7 +227,7 @@ class PastSessions:
 
 @operation(PastSessions, QueuedTranscripts, person_only=True)
 def import_transcripts(runtime: Runtime, request: PastSessions, caller: Caller) -> QueuedTranscripts:
-    """Queue past sessions for the day dream. Text that was already read is not read again."""
+    """Queue past sessions for the day dream. Text that was already read is skipped."""
     from memoryd.clients.registry import client_of_log
     from memoryd.transfer import importing
 
@@ -244,8 +244,8 @@ def import_transcripts(runtime: Runtime, request: PastSessions, caller: Caller) 
 def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Yield each log that must not be read because memory is off for its session or folder, with the reason.
 
-    The client names the folder of a log after the project's folder. If the names do not match, only the working folder is read
-    from the log.
+    The client names a log's folder after the project's folder. If the names do not match, only the working folder is
+    read from the log.
     """
     from memoryd.clients.registry import client_of_log
     from memoryd.daydream.transcript import first_folder

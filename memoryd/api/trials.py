@@ -1,4 +1,4 @@
-"""Operations of the trial: some sessions get memory, others don't, chosen at random, and how they went is compared."""
+"""Operations of the trial, which withholds memory from some sessions at random and compares the outcomes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from memoryd.core.trial import TrialSession
 
 HALF = 0.5
-# with fewer sessions in an arm, an interval reflects single sessions rather than memory
+# With fewer sessions in an arm, an interval reflects individual sessions rather than memory.
 MIN_SESSIONS = 10
-WORTHWHILE = 0.2  # a difference, as a share of the control's mean; the report says how many sessions would detect it
+WORTHWHILE = 0.2  # A difference as a share of the control's mean. The report estimates how many sessions would detect it.
 MAX_NEEDED = 100_000
 Measures = Mapping[str, float]
 
@@ -29,7 +29,7 @@ def _passed(measures: Measures) -> float | None:
     return measures["tests_passed"] / runs if runs else None
 
 
-# Compared measures: the name, a function of a session's measures (None if it does not apply), and whether less is better.
+# The measures to compare: a name, a function of a session's measures (None if it does not apply), and whether lower is better.
 COMPARED: tuple[tuple[str, Callable[[Measures], float | None], bool], ...] = (
     ("prompts", lambda measures: measures["prompts"], True),
     ("tool calls", lambda measures: measures["steps"], True),
@@ -41,7 +41,7 @@ COMPARED: tuple[tuple[str, Callable[[Measures], float | None], bool], ...] = (
 
 
 class TrialState(TypedDict):
-    """Whether a trial runs, the share of sessions without memory, and the number of sessions in each arm."""
+    """Whether a trial is running, the share of sessions without memory, and the number of sessions per arm."""
 
     running: bool
     control_share: float
@@ -50,20 +50,22 @@ class TrialState(TypedDict):
 
 @request
 class StartTrial:
-    """How many sessions get no memory."""
+    """The share of sessions without memory."""
 
     control_share: float | None = share(help="Share of new sessions that get no memory (default: 0.5).")
 
 
 @operation(StartTrial, TrialState, person_only=True)
 def start_trial(runtime: Runtime, request: StartTrial, caller: Caller) -> TrialState:
-    """Start a trial on your own work: from now on, some new sessions get no memory, chosen at random.
+    """Start a trial on your own work: some new sessions, chosen at random, get no memory.
 
-    Sessions without memory are read as ever, so nothing that they teach is lost.
+    Sessions without memory are still read, so nothing they teach is lost.
     """
     wanted = HALF if request.control_share is None else request.control_share
     if not 0 < wanted < 1:
-        raise InputError("The share must be above 0 and below 1.", fix="Use 0.5, which shows a difference soonest.")
+        raise InputError(
+            "The share must be above 0 and below 1.", fix="Use 0.5, which shows a difference with the fewest sessions."
+        )
     runtime.state.trial.start(wanted)
     runtime.refresh_answers()
     return _state(runtime)
@@ -71,7 +73,7 @@ def start_trial(runtime: Runtime, request: StartTrial, caller: Caller) -> TrialS
 
 @operation(NoParameters, TrialState, person_only=True)
 def stop_trial(runtime: Runtime, request: NoParameters, caller: Caller) -> TrialState:
-    """Stop the trial. Every session gets memory again, and the report remains."""
+    """Stop the trial. Every session gets memory again, and the report remains available."""
     runtime.state.trial.stop()
     runtime.refresh_answers()
     return _state(runtime)
@@ -79,14 +81,14 @@ def stop_trial(runtime: Runtime, request: NoParameters, caller: Caller) -> Trial
 
 @operation(NoParameters, TrialState, person_only=True)
 def clear_trial(runtime: Runtime, request: NoParameters, caller: Caller) -> TrialState:
-    """Delete what the trial measured so far. A running trial continues with new sessions."""
+    """Delete the trial's measurements. A running trial continues with new sessions."""
     runtime.state.trial.clear()
     return _state(runtime)
 
 
 @operation(NoParameters, TrialState)
 def trial(runtime: Runtime, request: NoParameters, caller: Caller) -> TrialState:
-    """Show whether a trial runs, and how many sessions are in each arm."""
+    """Show whether a trial is running, and the number of sessions per arm."""
     return _state(runtime)
 
 
@@ -98,7 +100,7 @@ class ReadTrial:
 
 
 class TrialReport(TrialState):
-    """The comparison. Each row has both means, the difference with its 95 % interval, and what follows from it."""
+    """The comparison. Each row has both means, the difference with its 95 % interval, and a conclusion."""
 
     measured: dict[str, int]
     not_measured: int
@@ -107,7 +109,7 @@ class TrialReport(TrialState):
 
 @operation(ReadTrial, TrialReport, form="Does memory help here?")
 def trial_report(runtime: Runtime, request: ReadTrial, caller: Caller) -> TrialReport:
-    """Compare the sessions with and without memory: prompts, tool calls, tokens, corrections, reverted edits, tests passed."""
+    """Compare sessions with and without memory: prompts, tool calls, tokens, corrections, reverted edits, tests passed."""
     from memoryd.core.trial import Arm
 
     project = (runtime.registry.find(request.project) or request.project) if request.project else ""
@@ -131,7 +133,7 @@ def _state(runtime: Runtime) -> TrialState:
 
 
 def _measured(runtime: Runtime, session: TrialSession) -> Measures:
-    """Return the measures of a session, from its log if that has grown.
+    """Return the measures of a session, updated from its log if that has grown.
 
     If the log must not be opened, return the stored measures.
     """
@@ -147,7 +149,7 @@ def _measured(runtime: Runtime, session: TrialSession) -> Measures:
             return session.measures
         measures = measure(Path(record.transcript)).as_dict()
     except (OSError, TranscriptError):
-        return session.measures  # the client deletes old logs
+        return session.measures  # The client deletes old logs.
     runtime.state.trial.save(session.session, size, measures)
     return measures
 
@@ -176,4 +178,4 @@ def _unsure(needed: int | None, had: int) -> str:
         return "no difference shown"
     if needed <= had:
         return f"no difference of {WORTHWHILE:.0%} or more is likely"
-    return f"not enough data: about {needed} sessions per arm show a difference of {WORTHWHILE:.0%}"
+    return f"not enough data: about {needed} sessions per arm would show a difference of {WORTHWHILE:.0%}"

@@ -1,4 +1,4 @@
-"""Operations that count memories, show the evidence of a memory, and merge two memories for the user."""
+"""Operations that count memories, show the evidence for a memory, and merge two memories on request."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_TURNS = 60
 
 
 class ProjectNames(TypedDict):
-    """The names of the projects. `current` is the project of the caller's folder, if there is one."""
+    """The names of the projects. `current` is the project of the caller's folder, if any."""
 
     projects: list[dict[str, str]]
     current: str
@@ -36,7 +36,7 @@ class ProjectNames(TypedDict):
 
 @operation(NoParameters, ProjectNames)
 def project_names(runtime: Runtime, request: NoParameters, caller: Caller) -> ProjectNames:
-    """List known projects by name, without counts. `current` is the project of the caller's folder, if there is one."""
+    """List known projects by name, without counts. `current` is the project of the caller's folder, if any."""
     known = sorted(runtime.registry.known().items(), key=lambda entry: (entry[1].casefold(), entry[0]))
     current = runtime.registry.resolve(caller.cwd).id if caller.cwd else ""
     return {"projects": [{"id": id, "name": name} for id, name in known], "current": current}
@@ -51,7 +51,7 @@ class CountMemories:
 
 
 class Overview(TypedDict):
-    """The numbers of memories by kind and by status, and the creation times of the oldest and the newest."""
+    """The number of memories by kind and status, and the creation times of the oldest and the newest."""
 
     project: NotRequired[str]
     kinds: NotRequired[list[dict[str, Any]]]
@@ -63,9 +63,9 @@ class Overview(TypedDict):
 
 @operation(CountMemories, Overview)
 def overview(runtime: Runtime, request: CountMemories, caller: Caller) -> Overview:
-    """Count memories by kind and by status, and return the creation times of the oldest and the newest.
+    """Count memories by kind and status, and return the creation times of the oldest and the newest.
 
-    If `counts` is false, only return the times, which is fast in a store of any size.
+    If `counts` is false, return only the times. This is fast in a store of any size.
     """
     project = runtime.project_of(request.project, caller.cwd)
     first, last = (to_iso(at) if at else "" for at in runtime.service.span())
@@ -88,14 +88,14 @@ def overview(runtime: Runtime, request: CountMemories, caller: Caller) -> Overvi
 
 @request
 class ReadEvidence:
-    """A memory, and how many turns to show around its evidence."""
+    """A memory, and the number of turns to show around its evidence."""
 
     id: str = memory_id()
     around: int = count(default=2, high=10, help="Turns before and after each.")
 
 
 class EvidenceTurns(TypedDict):
-    """The turns of the session's log. If there are none, `reason` says why."""
+    """Turns in the session's log. If there are none, `reason` explains why."""
 
     id: str
     transcript: str
@@ -105,9 +105,9 @@ class EvidenceTurns(TypedDict):
 
 @operation(ReadEvidence, EvidenceTurns)
 def evidence(runtime: Runtime, request: ReadEvidence, caller: Caller) -> EvidenceTurns:
-    """Show what was said around a memory's evidence, from the session's log.
+    """Show the conversation around a memory's evidence, from the session's log.
 
-    The log that a memory file names is only opened if memoryd has read it before.
+    A log named in a memory file is opened only if memoryd has read it before.
     """
     item = runtime.service.require(request.id)
     turns, reason = _turns(runtime, item.evidence, item.session, request.around)
@@ -121,7 +121,7 @@ def _turns(runtime: Runtime, evidence: Evidence, session: str, around: int) -> t
     if not evidence.transcript or not evidence.lines:
         return [], "No line of a log is recorded for this memory."
     if not _is_known_log(runtime, evidence.transcript, session):
-        return [], "The recorded log is not one that memory has read, so it is not opened."
+        return [], "memoryd has never read the recorded log, so it is not opened."
     try:
         turns = list(islice(_around(Path(evidence.transcript), frozenset(evidence.lines), around), MAX_TURNS))
     except TranscriptError as error:
@@ -136,7 +136,7 @@ def _is_known_log(runtime: Runtime, transcript: str, session: str) -> bool:
 
 @request
 class Merge:
-    """Two memories, and the wording of the merged one."""
+    """Two memories to merge, and the wording of the result."""
 
     id: str = memory_id(argument=True)
     other: str = memory_id(argument=True)
@@ -144,7 +144,7 @@ class Merge:
 
 
 class Merged(TypedDict):
-    """The new memory, and the two that it replaces."""
+    """The new memory, and the two it replaces."""
 
     memory: Memory
     merged: list[str]
@@ -153,7 +153,7 @@ class Merged(TypedDict):
 
 @operation(Merge, Merged, command="merge", person_only=True)
 def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
-    """Merge two memories that say the same into a new memory. Both remain readable."""
+    """Merge two memories with the same meaning into a new one. Both originals remain readable."""
     from memoryd.daydream.redact import left_out, storable_text
 
     first, second = request.id, request.other
@@ -179,7 +179,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
 
 
 def _merged(runtime: Runtime, pair: list[MemoryItem], content: str) -> str:
-    """Merge the memories as the dream does, so that forgetting or restoring the result also affects its sources."""
+    """Merge the memories like a dream does, so that forgetting or restoring the result also affects its sources."""
     from memoryd.dream.stages import united
 
     best, now = pair[0], runtime.clock.now()

@@ -1,1 +1,1 @@
-"""What memories cite: the code that a statement is about, recorded when it is learnt and compared with the working tree later."""
+"""The code that memories cite, recorded when they are learnt and compared with the working tree later."""

@@ -1,7 +1,7 @@
 """Compare cited code with the working tree and its branch.
 
-The cheap part looks at a file's size and time, then at its content; it starts no process and is done at every recall. Only what
-does not match is put to git, in the background, and the answer is kept until the file or HEAD changes.
+The quick check compares a file's size and time, then its content. It starts no process and runs at every recall.
+Mismatches are checked with git in the background. The result is cached until the file or HEAD changes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from memoryd.core.types import CODE_TAG, Citation, MemoryItem
 log = logging.getLogger(__name__)
 KEPT_FINDINGS = 20_000
 KEPT_REPOSITORIES = 32
-SAME_CODE = 0.5  # share of lines above which a definition elsewhere is the same one, edited
-DISTINCTIVE = 10  # characters of a name
+SAME_CODE = 0.5  # Minimum share of equal lines for a definition elsewhere to be an edited copy.
+DISTINCTIVE = 10  # Minimum length of a name.
 MAX_UNTRACKED = 200
 
 
 class CodeState(IntEnum):
-    """What became of cited code. A higher value matters more where a memory cites several places."""
+    """State of cited code. If a memory cites several places, the highest value counts."""
 
     UNCHANGED = 0
     MOVED = 1
@@ -39,7 +39,7 @@ class CodeState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CitationCheck:
-    """The state of a citation, where its code is now, and what a configuration file says now."""
+    """The state of a citation, the current location of its code, and the current value of a cited configuration entry."""
 
     state: CodeState
     path: str = ""
@@ -48,7 +48,7 @@ class CitationCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A finding with what it depends on: the file's size and time, and HEAD."""
+    """A cached finding, valid for one size and time of the file and one HEAD."""
 
     finding: CitationCheck
     stamp: tuple[int, int] | None
@@ -57,7 +57,7 @@ class _Kept:
 
 
 def _matches(citation: Citation, data: bytes) -> CitationCheck | None:
-    """Return the finding for the content of the cited file. Return None if a cited definition is not in it."""
+    """Return the finding for the content of the cited file, or None if it lacks a cited definition."""
     if citation.key:
         value = values_of(citation.path, data.decode("utf-8", "replace")).get(citation.key)
         if value is None:
@@ -96,7 +96,7 @@ class CodeCheck:
         self._waiting: dict[tuple[str, Citation], None] = {}
 
     def quick(self, root: Path, citations: Iterable[Citation]) -> list[CitationCheck]:
-        """Return findings without starting a process. What git has to say about them follows in the background."""
+        """Return findings without starting a process. Mismatches are checked with git in the background."""
         repository = self._repository(root)
         head = repository.head()
         out, open_questions = [], []
@@ -110,7 +110,7 @@ class CodeCheck:
         return out
 
     def thorough(self, root: Path, citations: Iterable[Citation]) -> list[CitationCheck]:
-        """Return findings, and ask git about everything that does not match. This takes milliseconds per citation."""
+        """Return findings, and check all mismatches with git. This takes milliseconds per citation."""
         repository = self._repository(root)
         head = repository.head()
         out = []
@@ -120,7 +120,7 @@ class CodeCheck:
         return out
 
     def settle(self, timeout: float = 30.0) -> None:
-        """Wait until git has answered what was asked in the background."""
+        """Wait until all background checks have finished."""
         with self._lock:
             running = self._running
         if running is not None:
@@ -136,7 +136,7 @@ class CodeCheck:
             return found
 
     def _look(self, repository: Repository, citation: Citation, head: str) -> _Kept:
-        """Return what is known, or what the file alone shows."""
+        """Return the cached finding, or what the file alone shows."""
         key = (str(repository.root), citation)
         kept = self._kept.get(key)
         current = kept.finding.path if kept and kept.finding.path else citation.path
@@ -163,7 +163,7 @@ class CodeCheck:
             while len(self._kept) > KEPT_FINDINGS:
                 self._kept.popitem(last=False)
 
-    # What git knows
+    # Checks with git
 
     def _ask_later(self, root: Path, citations: Iterable[Citation]) -> None:
         with self._lock:
@@ -208,13 +208,13 @@ class CodeCheck:
         return found
 
     def _followed(self, repository: Repository, citation: Citation, head: str) -> CitationCheck | None:
-        """Return the finding for the path that the file has after renames, if that is another one."""
+        """Return the finding for the file's path after renames, if it was renamed."""
         path = repository.renamed(citation.path, citation.commit, head) if citation.commit and head else ""
         found = self._at(repository, citation, path) if path and path != citation.path else None
         return found or self._uncommitted(repository, citation)
 
     def _uncommitted(self, repository: Repository, citation: Citation) -> CitationCheck | None:
-        """Return the finding for a file that was moved without a commit."""
+        """Return the finding for a file moved without a commit."""
         if not citation.blob or (repository.root / citation.path).exists():
             return None
         suffix = PurePosixPath(citation.path).suffix
@@ -233,7 +233,7 @@ class CodeCheck:
         return replace(found, state=CodeState.MOVED) if found.state is CodeState.UNCHANGED else found
 
     def _elsewhere(self, repository: Repository, citation: Citation) -> CitationCheck | None:
-        """Return the finding for a definition that was moved to another file, perhaps with edits."""
+        """Return the finding for a definition moved to another file, possibly with edits."""
         if not citation.symbol:
             return None
         before = repository.content(citation.commit, citation.path) if citation.commit else None
@@ -248,13 +248,13 @@ class CodeCheck:
             if found is not None and now:
                 edited.append((alike(body, now) if body else 0.0, found))
         likeness, best = max(edited, key=lambda pair: pair[0], default=(0.0, None))
-        # A name such as `parse` may well be defined by others; a longer one that occurs once is the same thing, rewritten.
+        # Names like `parse` are often defined elsewhere too. A longer name that occurs once is the same definition, rewritten.
         rewritten = len(edited) == 1 and len(citation.symbol) >= DISTINCTIVE
         return best if likeness >= SAME_CODE or rewritten else None
 
 
 def _is_on_other_branch(repository: Repository, citation: Citation, head: str) -> bool:
-    """Return whether the code was cited on a branch that HEAD's history does not hold, and is still there as it was cited."""
+    """Return whether the code was cited on a branch outside HEAD's history and is unchanged there."""
     if not citation.commit or repository.holds(citation.commit, head) is not False:
         return False
     for tip in repository.tips_with(citation.commit, head):
@@ -270,11 +270,11 @@ def _is_inside(path: str) -> bool:
     return bool(parts) and not path.startswith("/") and ".." not in parts and parts[0] != ".git"
 
 
-# What recall does with the findings.
+# Use of the findings in recall
 
 
 def overall(findings: Sequence[CitationCheck]) -> CitationCheck:
-    """Return the state of a memory from those of its citations. It is gone only if all of them are."""
+    """Return the state of a memory, given the states of its citations. It is gone only if all of them are."""
     gone = [found for found in findings if found.state is CodeState.GONE]
     if gone and len(gone) < len(findings):
         return CitationCheck(CodeState.CHANGED)
@@ -282,7 +282,7 @@ def overall(findings: Sequence[CitationCheck]) -> CitationCheck:
 
 
 def remark(found: CitationCheck) -> str:
-    """Return what a reader of the memory should know about the cited code, or an empty text."""
+    """Return a remark for readers of the memory about the cited code, or an empty text."""
     if found.state is CodeState.CHANGED:
         return f"{found.path} now says {found.now[:60]}" if found.now else "the code has changed since"
     if found.state is CodeState.MOVED:
@@ -291,6 +291,6 @@ def remark(found: CitationCheck) -> str:
 
 
 def annotated(item: MemoryItem, found: CitationCheck) -> MemoryItem:
-    """Return the memory with the remark as a tag that is never stored."""
+    """Return the memory with the remark as a tag, which is never stored."""
     note = remark(found)
     return replace(item, tags=(*item.tags, CODE_TAG + note)) if note else item

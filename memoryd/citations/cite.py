@@ -1,7 +1,7 @@
-"""Find out which code a statement is about, when it is learnt.
+"""Find the code that a statement is about when it is learnt.
 
-A statement cites the files that it names, and the files that the session had just read or edited if they define a name in it or
-contain a line that it quotes. It cites nothing that it does not mention.
+A statement cites the files it mentions. It also cites files that the session had just read or edited, if they define
+a name in the statement or contain a line quoted in it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from memoryd.core.project import find_git
 from memoryd.core.types import Citation, Kind, Passage, TurnKind
 from memoryd.language.entities import find_entities
 
-# Wishes and plans stay as they are, whatever becomes of the code.
+# Wishes and plans remain valid even if the code changes.
 CITING_KINDS = frozenset({Kind.FACT, Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.DECISION, Kind.NOTE})
 MAX_TOUCHED = 24
 MAX_NAMES = 16
@@ -34,7 +34,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w{2,60}")
 
 
 def working_tree(cwd: str) -> Path | None:
-    """Return the top of the working tree that holds a folder, or the folder itself if it is not in a repository."""
+    """Return the root of the working tree that contains a folder, or the folder itself outside a repository."""
     if not cwd or not Path(cwd).is_dir():
         return None
     git = find_git(Path(cwd))
@@ -42,13 +42,13 @@ def working_tree(cwd: str) -> Path | None:
 
 
 def cite(statement: str, kind: Kind, passage: Passage, commit: str, paths: Iterable[str] = ()) -> tuple[Citation, ...]:
-    """Return what a statement cites, at most six places. `paths` are the files that its reader names as evidence."""
+    """Return up to six citations for a statement. `paths` are the files that the reader gave as evidence."""
     root = working_tree(passage.cwd) if kind in CITING_KINDS else None
     if root is None:
         return ()
     found = list(_cited(statement, root, passage, commit, tuple(paths)))
     exact = {citation.path for citation in found if citation.symbol or citation.text or citation.key}
-    # A file in which something exact is cited need not be cited as a whole.
+    # A file need not be cited as a whole if something exact in it is cited.
     kept = [citation for citation in found if citation.symbol or citation.text or citation.key or citation.path not in exact]
     return tuple(dict.fromkeys(kept))[:MAX_CITED]
 
@@ -75,7 +75,7 @@ def _cited(statement: str, root: Path, passage: Passage, commit: str, paths: Seq
 
 
 def renewed(citation: Citation, root: Path, commit: str) -> Citation:
-    """Return the citation of the same code as it is now. What is no longer in the file is cited by its file alone."""
+    """Return a citation of the current version of the same code. If the code is no longer in the file, cite only the file."""
     source = _source(root, citation.path)
     if source is None:
         return citation
@@ -105,7 +105,7 @@ def _source(root: Path, path: str) -> tuple[bytes, str] | None:
 
 
 def inside(path: str, root: Path, cwd: str = "") -> str:
-    """Return a path relative to the working tree, or an empty text if it lies outside."""
+    """Return a path relative to the working tree, or an empty text if it is outside."""
     try:
         full = Path(cwd or root, Path(path).expanduser()).resolve()
         return full.relative_to(root.resolve()).as_posix()
@@ -128,7 +128,7 @@ def _existing(names: Iterable[str], root: Path, cwd: str) -> Iterator[str]:
 
 
 def _touched(passage: Passage, root: Path) -> list[str]:
-    """Return the files that the session read or edited here, latest first."""
+    """Return the files that the session read or edited in this working tree, latest first."""
     turns = (*passage.context, *passage.turns)
     used = [turn.detail for turn in turns if turn.kind is TurnKind.TOOL_USE and turn.tool in _FILE_TOOLS and turn.detail]
     paths = [inside(path, root, passage.cwd) for path in reversed(used)]
@@ -136,7 +136,7 @@ def _touched(passage: Passage, root: Path) -> list[str]:
 
 
 def _symbols(statement: str, names: Iterable[str]) -> list[str]:
-    """Return the names in a statement that code may define."""
+    """Return the names in a statement that might be defined in code."""
     words = [name.removesuffix("()").rpartition(".")[2].rpartition("::")[2] for name in (*names, *_QUOTED.findall(statement))]
     names_code = (word for word in words if _IDENTIFIER.fullmatch(word) and _looks_like_code(word, statement))
     return list(dict.fromkeys(names_code))[:MAX_NAMES]
@@ -147,6 +147,6 @@ def _looks_like_code(word: str, statement: str) -> bool:
 
 
 def _quotes(statement: str) -> list[str]:
-    """Return what a statement quotes of a line of code."""
+    """Return the parts of code lines that a statement quotes."""
     quoted = [text.strip() for text in _QUOTED.findall(statement)]
     return [text for text in quoted if len(text) >= MIN_QUOTED and not _IDENTIFIER.fullmatch(text) and _SYNTAX.search(text)]

@@ -1,7 +1,7 @@
-"""What git knows about a working tree.
+"""Queries to git about a working tree.
 
-HEAD and blob ids are computed from files, without a process. Everything else asks `git`, which runs no hook, filter or helper of
-the repository, uses no network, and is stopped after a few seconds.
+HEAD and blob ids are computed from files, without a process. Everything else runs `git` without the repository's
+hooks, filters or helpers, without network access, and with a timeout of a few seconds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from memoryd.core.project import find_git
 
 log = logging.getLogger(__name__)
 GIT_SECONDS = 5.0
-MAX_GIT_FILE_BYTES = 10_000_000  # packed-refs of a large repository
+MAX_GIT_FILE_BYTES = 10_000_000  # The packed-refs file of a large repository.
 MAX_FILE_BYTES = 1_000_000
 MAX_OUTPUT_BYTES = 20_000_000
 MAX_COMMITS = 5_000
 MAX_TIPS = 20
 MAX_GREPPED = 20
 KEPT_ANSWERS = 2_000
-SIMILAR = "-M40%"  # a file that was moved and edited in one commit is still recognised
+SIMILAR = "-M40%"  # Low enough to recognise a file that was moved and edited in one commit.
 HASH = re.compile(r"[0-9a-f]{7,64}")
 _FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # A repository's own configuration must not make git run anything.
@@ -72,12 +72,12 @@ def _packed(common_dir: Path, name: str) -> str:
 
 
 def blob_id(data: bytes) -> str:
-    """Return git's id of a file with this content, in a SHA-1 repository."""
+    """Return git's blob id for a file with this content, in a SHA-1 repository."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def read_file(path: Path) -> bytes | None:
-    """Return the content of a regular file of at most 1 MB, or None."""
+    """Return the content of a regular file of up to 1 MB, or None."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
             return None
@@ -87,7 +87,10 @@ def read_file(path: Path) -> bytes | None:
 
 
 class Repository:
-    """Asks git about one working tree. Answers about commits are cached, since they never change while HEAD stays the same."""
+    """Queries git about one working tree.
+
+    Answers about commits are cached, because they don't change while HEAD stays the same.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -98,13 +101,13 @@ class Repository:
         return head_commit(str(self.root))
 
     def holds(self, commit: str, head: str) -> bool | None:
-        """Return whether HEAD's history holds a commit. Return None if the repository does not know the commit."""
+        """Return whether a commit is in HEAD's history, or None if the repository does not have the commit."""
         if not HASH.fullmatch(commit) or self._known(head, "cat-file", "-e", f"{commit}^{{commit}}") is None:
             return None
         return self._known(head, "merge-base", "--is-ancestor", commit, head) is not None
 
     def renamed(self, path: str, commit: str, head: str) -> str:
-        """Follow a path from a commit to the working tree. Return an empty text if it was deleted on the way."""
+        """Follow a path from a commit to the working tree. Return an empty text if it was deleted."""
         current = path
         if self.holds(commit, head):
             for old, new in self._moves(head, f"{commit}..{head}"):
@@ -128,7 +131,7 @@ class Repository:
 
     @staticmethod
     def _pairs(output: bytes | None) -> list[tuple[str, str]]:
-        """Parse `--name-status -z`: pairs of the old and the new path; the new one is empty for a deletion."""
+        """Parse `--name-status -z` into pairs of old and new paths. The new path is empty for a deletion."""
         words = [os.fsdecode(word).lstrip("\n") for word in (output or b"").split(b"\0")]
         out, at = [], 0
         while at < len(words):
@@ -144,21 +147,21 @@ class Repository:
         return out
 
     def untracked(self) -> list[str]:
-        """Return the files that git neither tracks nor ignores, such as the target of a move that is not committed."""
+        """Return files that git neither tracks nor ignores, such as the target of an uncommitted move."""
         found = self._run("ls-files", "--others", "--exclude-standard", "-z")
         return [os.fsdecode(path) for path in (found or b"").split(b"\0") if path]
 
     def files_with(self, word: str) -> list[str]:
-        """Return the first files that contain a word, those not committed included."""
+        """Return the first files that contain a word, including uncommitted ones."""
         found = self._run("grep", "--untracked", "-l", "-w", "-z", "-F", "-I", "-e", word)
         return [os.fsdecode(path) for path in (found or b"").split(b"\0") if path][:MAX_GREPPED]
 
     def content(self, commit: str, path: str) -> bytes | None:
-        """Return a file as it was at a commit."""
+        """Return the content of a file at a commit."""
         return self._known("", "cat-file", "blob", f"{commit}:{path}") if HASH.fullmatch(commit) else None
 
     def tips_with(self, commit: str, head: str) -> list[str]:
-        """Return the tips of the other branches, local and remote, that hold a commit."""
+        """Return the tips of other branches, local and remote, that contain a commit."""
         found = self._run(
             "for-each-ref", f"--count={MAX_TIPS}", "--format=%(objectname)", "--contains", commit, "refs/heads", "refs/remotes"
         )
@@ -176,12 +179,12 @@ class Repository:
         return answer
 
     def _run(self, *arguments: str) -> bytes | None:
-        """Return git's output, or None if it failed, was too slow or is not installed."""
+        """Return git's output, or None if it failed, timed out or is not installed."""
         return run_git(self.root, arguments)
 
 
 def run_git(root: Path, arguments: Sequence[str]) -> bytes | None:
-    """Run git in a working tree. Return its output, or None if it failed, was too slow or is not installed."""
+    """Run git in a working tree. Return its output, or None if it failed, timed out or is not installed."""
     command = ["git", *_QUIET, "-C", str(root), *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")} | _ENVIRONMENT
     try:
@@ -189,6 +192,6 @@ def run_git(root: Path, arguments: Sequence[str]) -> bytes | None:
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, env=environment, check=False
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        log.info("git can't say how cited code changed: %s", type(error).__name__)
+        log.info("git can't determine how cited code changed: %s", type(error).__name__)
         return None
     return done.stdout if done.returncode == 0 and len(done.stdout) <= MAX_OUTPUT_BYTES else None

@@ -1,7 +1,7 @@
-"""Find the definition of a name in a source text, by the shapes that definitions have in common languages.
+"""Find the definition of a name in source code, using the forms of definitions in common languages.
 
-A definition is the line that introduces the name and what is indented below it. This holds for code that is formatted as usual,
-whether by indentation or with braces, so no grammar for each language is needed.
+A definition is the line that introduces the name, and everything indented below it. This works for conventionally
+formatted code with indentation or braces, without a grammar per language.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def _shapes(name: str) -> tuple[re.Pattern[str], ...]:
     return (
         # def name, pub async fn name, func (s *Store) Name, CREATE TABLE name, export const name
         re.compile(rf"{_BEFORE}(?:{_WORDS})[ \t]{{1,4}}{receiver}{type_words}{quoted}{word}(?![\w$])", re.IGNORECASE),
-        # name = 3, name: int = 3, NAME := 3, name: { and keys of configuration files, at most slightly indented
+        # name = 3, name: int = 3, NAME := 3, name: { and keys of configuration files, with little or no indentation
         re.compile(rf"^[ \t]{{0,8}}(?:export[ \t]+|readonly[ \t]+)?[\"']?{word}[\"']?{annotation}(?:=(?!=)|:=|:(?!:))"),
-        # int name(…) { and name(…) { in C, Java and classes of JavaScript
+        # int name(…) { and name(…) { in C, Java and JavaScript classes
         re.compile(rf"^[ \t]{{0,8}}(?:[\w<>\[\],*&:]{{1,60}}[ \t]{{1,4}}){{0,5}}\*?{word}[ \t]?\([^;]{{0,300}}\{{[ \t]*$"),
-        # name() { in shells
+        # name() { in shell scripts
         re.compile(rf"^[ \t]{{0,8}}{word}[ \t]?\(\)[ \t]*\{{?"),
     )
 
@@ -70,16 +70,16 @@ def _body(lines: list[str], first: int) -> list[str]:
 
 
 def body_digest(body: str) -> str:
-    """Return a digest of a definition that does not depend on white space."""
+    """Return a digest of a definition, ignoring whitespace."""
     return digest(" ".join(body.split()))[:16]
 
 
 def holds_text(source: str, text: str) -> bool:
-    """Return whether a line of the source contains the text, whatever the white space."""
+    """Return whether a line of the source contains the text, ignoring whitespace."""
     return " ".join(text.split()) in " ".join(source.split())
 
 
 def alike(one: str, other: str) -> float:
-    """Return the share of lines that two texts have in common, 0 to 1."""
+    """Return the share of lines that two texts have in common, from 0 to 1."""
     left, right = ({line.strip() for line in text.splitlines()} - {""} for text in (one, other))
     return len(left & right) / max(1, len(left | right))

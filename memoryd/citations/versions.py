@@ -1,4 +1,4 @@
-"""Versions and ports in configuration files, and the statements that name them ("Node 20", "port 5433")."""
+"""Versions and ports in configuration files, and the statements that mention them ("Node 20", "port 5433")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-# Looked for at the top of the working tree when a statement names a version or a port.
+# Files in the root of the working tree to check when a statement mentions a version or port.
 WELL_KNOWN = (
     "package.json", ".nvmrc", ".node-version", ".python-version", ".ruby-version", ".java-version", ".tool-versions", "mise.toml",
     "pyproject.toml", "go.mod", "Cargo.toml", "rust-toolchain.toml", "rust-toolchain", "composer.json", "Dockerfile",
@@ -18,7 +18,7 @@ WELL_KNOWN = (
 )  # fmt: skip
 MAX_FACTS = 2_000
 MAX_DEPTH = 12
-MAX_TOML_LINE = 4_000  # a dotted key takes the square of its length to parse
+MAX_TOML_LINE = 4_000  # Parsing a dotted key takes quadratic time in its length.
 _VERSION = re.compile(r"(?<![\w.])v?(\d{1,6}(?:\.\d{1,6}){0,3})(?![\w])")
 _CLAIM = re.compile(
     r"(?<![\w/.-])(?P<name>[A-Za-z@][\w@/+.-]{0,60}?)(?:\.js)?(?:\s+(?:version|v\.?))?[\s@:=]\s?v?"
@@ -36,7 +36,7 @@ _FROM = re.compile(r"\s{0,8}FROM\s+(?:--\S{1,60}\s+)?(?P<image>\S{1,200})", re.I
 
 
 def values_of(path: str, text: str) -> dict[str, str]:
-    """Return what a configuration file says, as values by key. It is empty for other files and for invalid ones."""
+    """Return the values in a configuration file by key. Empty for other or invalid files."""
     name = PurePosixPath(path).name.casefold()
     try:
         found = dict(_values(name, text))
@@ -81,7 +81,7 @@ def _flat(node: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, st
             yield from _flat(value, f"{prefix}.{key}" if prefix else str(key), depth + 1)
     elif isinstance(node, list):
         for value in node:
-            # A requirement such as "django>=5.0" is known by its name, so that others may be added before it.
+            # A requirement such as "django>=5.0" is identified by its package, so that others may be added before it.
             name = re.match(r"[A-Za-z][\w.-]{0,60}", value) if isinstance(value, str) else None
             yield from _flat(value, f"{prefix}[{name[0] if name else ''}]", depth + 1)
     elif isinstance(node, str | int | float) and not isinstance(node, bool):
@@ -89,14 +89,14 @@ def _flat(node: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, st
 
 
 def _yaml(text: str) -> Iterator[tuple[str, str]]:
-    """Read plain keys and list entries by their indentation. This is enough for compose files."""
+    """Parse plain keys and list entries by indentation. This is sufficient for compose files."""
     stack: list[tuple[int, str]] = []
     for line in text.splitlines():
         match = _YAML_LINE.fullmatch(line.partition(" #")[0].rstrip())
         if match is None or not line.strip() or line.lstrip().startswith("#"):
             continue
         indent = len(match["indent"])
-        # List entries may be as far to the left as their key.
+        # List entries may have the same indentation as their key.
         while stack and (stack[-1][0] > indent or (stack[-1][0] == indent and not match["dash"])):
             stack.pop()
         prefix = ".".join(key for _, key in stack)
@@ -112,14 +112,14 @@ def _yaml(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _entry_name(value: str) -> str:
-    """Return the part of a list entry by which it is known again: the inner port of 5433:5432, the name of NAME=value."""
+    """Return the identifying part of a list entry: the inner port of 5433:5432, or the name in NAME=value."""
     if ":" in value and value.replace(":", "").replace("/", "").isdigit():
         return value.rpartition(":")[2].partition("/")[0]
     return value.partition("=")[0]
 
 
 def claims(statement: str) -> list[tuple[str, str]]:
-    """Return the versions and ports that a statement names, as (name, number). The name of a port is `port`."""
+    """Return the versions and ports in a statement, as (name, number). The name of a port is `port`."""
     head = statement[:2_000]
     ports = [("port", m["a"] or m["b"] or m["c"]) for m in _PORT.finditer(head)]
     numbers = {number for _, number in ports}
@@ -133,7 +133,7 @@ def _plain_name(name: str) -> str:
 
 
 def link(statement: str, values: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the key and the value of a configuration file that say what the statement says, or None."""
+    """Return the key and value of a configuration file that match the statement, or None."""
     words = {_plain_name(word) for word in re.findall(r"[A-Za-z][\w.-]{1,40}", statement[:2_000])}
     for name, number in claims(statement):
         fitting = [(key, value) for key, value in values.items() if _says(name, number, key, value)]
@@ -155,11 +155,11 @@ def _says(name: str, number: str, key: str, value: str) -> bool:
 
 
 def _fits(claimed: str, found: str) -> bool:
-    """Return whether a version is at least as exact as, and not different from, the claimed one, or the other way round."""
+    """Return whether one version is a prefix of the other."""
     one, other = claimed.split("."), found.split(".")
     return all(a == b for a, b in zip(one, other, strict=False))
 
 
 def still_says(before: str, now: str) -> bool:
-    """Return whether two values of a key are the same but for quotes and white space."""
+    """Return whether two values of a key are equal, ignoring quotes and whitespace."""
     return "".join(before.split()).strip("\"'") == "".join(now.split()).strip("\"'")

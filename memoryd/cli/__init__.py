@@ -1,7 +1,7 @@
-"""The command line, `memoryd …`. Its commands use the same operations as MCP and the console.
+"""The command line, `memoryd …`. Commands use the same operations as MCP and the console.
 
-`--version` and `--help` are handled here without further imports, because loading the command library takes twice as long as
-starting Python. `docs/generate.py` writes the help text into help.txt. For a narrow terminal, the text is reflowed.
+`--version` and `--help` are handled here without further imports, because loading the command library takes twice as
+long as starting Python. `docs/generate.py` writes the help text to help.txt. It is reflowed for narrow terminals.
 """
 
 import os
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _columns() -> int:
-    """Return the terminal width, as `shutil.get_terminal_size` does. That module is slow to import."""
+    """Return the terminal width like `shutil.get_terminal_size`, which is slow to import."""
     given = os.environ.get("COLUMNS", "")
     if given.isdigit() and int(given):
         return int(given)
@@ -49,10 +49,10 @@ def _help() -> str:
 
 
 def _printed(text: str) -> bool:
-    """Write to standard output. Return False on failure, which the full program then reports."""
+    """Write to standard output. Return False on failure, which the full CLI then reports."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except (AttributeError, OSError):  # closed, or disk full
+    except (AttributeError, OSError):  # The stream is closed, or the disk is full.
         return False
     return True

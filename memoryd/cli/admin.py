@@ -31,7 +31,7 @@ EXPORTS = (".tar.gz", ".tgz", ".jsonl")
 @json_option
 @pass_context
 def status(context: Context, /) -> None:
-    """Show what memory holds and whether it works."""
+    """Show the contents of the memory and whether everything works."""
     result = context.call("memory_status")
     if context.show(result):
         return
@@ -63,12 +63,14 @@ def status(context: Context, /) -> None:
 
 def _dreams(dreams: dict[str, Any]) -> str:
     waiting = dreams["proposals"] + dreams["undecided"]
-    summary = f"last {dreams['last_run'][:16] or 'never'}" + (f", {waiting} wait for you: memoryd proposals" if waiting else "")
+    summary = f"last {dreams['last_run'][:16] or 'never'}" + (
+        f", {waiting} waiting for you: memoryd proposals" if waiting else ""
+    )
     return f"{summary} {dreams['last_error']}".strip()
 
 
 def _offers(offers: dict[str, Any]) -> str:
-    """Summarise the cost in tokens and the outcome of the offers to sessions."""
+    """Summarise the offers to sessions: their token cost and outcome."""
     if not offers["offers"]:
         return f"none in {offers['days']} days"
     settled = f"{offers['settled']} of {offers['shown']} settled: {offers['kept']} kept, {offers['dropped']} dropped"
@@ -122,7 +124,7 @@ def daydream(
     replay: Path | None,
     print_prompt: bool,
 ) -> None:
-    """Read sessions now and keep what is worth keeping."""
+    """Read sessions now and keep what is worth remembering."""
     if record is not None and (replay is not None or print_prompt):
         raise InputError("--record requires a plain dry run.", fix="Omit --replay and --print-prompt.")
     if print_prompt:
@@ -141,7 +143,7 @@ def daydream(
 
 def _named(transcript: str | None) -> Path:
     if transcript is None:
-        raise InputError("--transcript FILE is required.", fix="Name a session's .jsonl file.")
+        raise InputError("--transcript FILE is required.", fix="Give the path of a session's .jsonl file.")
     return Path(transcript)
 
 
@@ -159,7 +161,7 @@ def _print_prompts(context: Context, /, transcript: str | None, replay: Path | N
         for messages in requests(path, settings, SystemClock().now(), reader):
             found.append(messages)
     except UnansweredError:
-        pass  # the last request printed is the one without an answer
+        pass  # The last request printed is the one without an answer.
     texts = [as_text(messages) for messages in found]
     if context.show({"requests": texts, "ids": [request_id(messages) for messages in found]}):
         return
@@ -195,7 +197,7 @@ def _wait_for_daydreams(context: Context, /) -> dict[str, Any]:
 
 
 def _follow(context: Context, title: str, waiting: Callable[[], int]) -> None:
-    """Show progress until nothing is waiting."""
+    """Show progress until no jobs are pending."""
     with context.output.progress() as progress:
         most = left = waiting()
         task = progress.add_task(title, total=max(1, most))
@@ -251,7 +253,7 @@ def reindex(context: Context, /, wait: bool, keys: bool) -> None:
 @json_option
 @pass_context
 def log(context: Context, /, session: str | None, limit: int) -> None:
-    """Show what day dreams did, and the end of the daemon's log."""
+    """Show what day dreams did, and the last lines of the daemon's log."""
     result = context.call("log", session=session, limit=limit)
     if context.show(result):
         return
@@ -343,7 +345,7 @@ def _show_import(context: Context, result: dict[str, Any]) -> None:
         kept, known = result["new"], result["known"] + result["different"]
         duplicates = sum("more than once" in entry["reason"] for entry in left_out)
         total = kept + known + result["broken"] + duplicates
-        context.output.line(f"kept {kept} of {total}: {known} were here already, {total - kept - known} were refused", "bold")
+        context.output.line(f"kept {kept} of {total}: {known} already known, {total - kept - known} refused", "bold")
     context.output.table(("", ""), [(name, value) for name, value in result.items() if name != "left_out"])
     for entry in left_out:
         context.output.line(f"left out: {entry['path']}: {entry['reason']}")
@@ -354,7 +356,7 @@ def _import_memory(context: Context, folder: Path) -> dict[str, Any]:
 
 
 def _import_sessions(context: Context, folder: Path | None, client: str, left_out: list[Any]) -> dict[str, Any]:
-    """Queue the sessions in a folder of Claude Code, or else those of the client or of all clients, and wait for them."""
+    """Queue the sessions in a Claude Code folder, of one client, or of all clients, and wait for them."""
     if folder is not None:
         wanted = [{"folder": str(folder.expanduser().absolute())}]
     else:
@@ -389,22 +391,22 @@ def export(context: Context, /, target: str, **options: Any) -> None:
 @json_option
 @pass_context
 def migrate(context: Context, /, target: str, **options: Any) -> None:
-    """Copy all memories to TARGET, which is files or the address of a Postgres database."""
+    """Copy all memories to TARGET: files, or the address of a Postgres database."""
     result = context.call("migrate", timeout=LONG, target=target, **options)
     if context.show(result):
         return
-    context.output.line(f"{result['copied']} memories copied; {result['target']} holds {result['memories']}")
+    context.output.line(f"{result['copied']} memories copied; {result['target']} now has {result['memories']}")
     if result["copied"]:
         context.output.line(f"To use it: memoryd config store {target}, then memoryd daemon --stop.")
 
 
 def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
     folder = options["folder"]
-    if folder == "":  # an empty path is probably an unset shell variable and must not mean this folder
-        raise InputError(f"{name}: the folder is empty.", fix="Omit it for this folder's project, or name a folder.")
+    if folder == "":  # An empty path is probably an unset shell variable and must not mean this folder.
+        raise InputError(f"{name}: the folder is empty.", fix="Omit it to use this folder's project, or give a folder.")
     if folder is not None and not Path(folder).is_dir():
         raise InputError(
-            f"There is no folder {os.path.relpath(folder)}.", fix="Check the path, or name a project: --project NAME"
+            f"There is no folder {os.path.relpath(folder)}.", fix="Check the path, or give a project by name: --project NAME"
         )
     result = context.call(name, **options)
     if not context.show(result):
@@ -419,7 +421,7 @@ def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
 def off(context: Context, /, **options: Any) -> None:
     """Switch memory off for a project (default: this folder's): nothing is read or injected.
 
-    This applies to all projects and folders below FOLDER as well, unless a nearer 'memoryd on' overrides it.
+    This also applies to all projects and folders below FOLDER, unless a nearer 'memoryd on' overrides it.
     """
     _switch(context, "off", options)
 
@@ -429,7 +431,7 @@ def off(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def on(context: Context, /, **options: Any) -> None:
-    """Switch memory on again. The nearest switch wins: a project below a folder that is off can be on."""
+    """Switch memory on again. The nearest switch wins, so a project below a folder that is off can be on."""
     _switch(context, "on", options)
 
 
@@ -453,11 +455,14 @@ def projects(ctx: click.Context, /) -> None:
 @json_option
 @pass_context
 def move(context: Context, /, old: str, new: str) -> None:
-    """Give the memories of project OLD to NEW, a project or folder, after a repository was moved or its remote changed."""
+    """Move the memories of project OLD to NEW, for example after moving a repository or changing its remote.
+
+    NEW is a project or folder.
+    """
     target = str(Path(new).expanduser().absolute()) if Path(new).expanduser().is_dir() else new
     result = context.call("move_project", timeout=LONG, project=old, to=target)
     if not context.show(result):
-        twice = f"; {result['merged']} of them said what is known there" if result["merged"] else ""
+        twice = f"; {result['merged']} of them were duplicates and were merged" if result["merged"] else ""
         context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}{twice}")
 
 

@@ -1,4 +1,4 @@
-"""The root command. The module of a command is only imported when the command is used."""
+"""The root command. The module of a command is imported only when the command is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from memoryd.api.registry import Operation, operations
 from memoryd.cli.root import Context, Root, cli, json_option, pass_context
 
-BROKEN_PIPE = 141  # exit code of a program terminated by SIGPIPE, as shells report it
+BROKEN_PIPE = 141  # Exit code that shells report for a program terminated by SIGPIPE.
 MODULES = {
     "memories": "overview search remember show edit forget list related timeline governance handoff",
     "review": "review",
@@ -34,7 +34,7 @@ _MODULE_OF = {name: module for module, names in MODULES.items() for name in name
 
 
 def command_names() -> list[str]:
-    """Return the names of all commands, whether they are written by hand or generated from operations."""
+    """Return the names of all commands, both handwritten and generated from operations."""
     return sorted([*_MODULE_OF, *(entry.command for entry in operations().values() if entry.command)])
 
 
@@ -48,7 +48,7 @@ def load_command(name: str) -> click.Command | None:
 
 
 def _made(operation: Operation[Any, Any]) -> click.Command:
-    """Create a command that takes an operation's parameters and prints its result."""
+    """Create a command that accepts an operation's parameters and prints its result."""
     from memoryd.cli.options import takes
 
     def run(context: Context, /, **params: Any) -> None:
@@ -67,7 +67,7 @@ def lazy_app() -> Root:
 
 
 def app() -> Root:
-    """Return the root command with every command loaded, as the documentation needs it."""
+    """Return the root command with every command loaded, for the documentation."""
     root = lazy_app()
     for name in command_names():
         command = load_command(name)
@@ -83,19 +83,19 @@ def main() -> None:
         lazy_app()(prog_name="memoryd", standalone_mode=True)
     except SystemExit as end:
         sys.exit(_flushed(end.code))
-    except OSError as error:  # standard output failed because the disk is full or the reader has exited
+    except OSError as error:  # Writing to standard output failed because the disk is full or the reader has exited.
         sys.exit(_unwritten(error))
 
 
 def _open_streams() -> None:
-    """Replace standard streams that the caller closed. Otherwise, the next file to be opened would get their descriptor."""
+    """Replace standard streams closed by the caller. Otherwise, the next opened file would get their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _flushed(code: object) -> int:
-    """Flush standard output now, since a failure at the interpreter's exit would print a traceback."""
+    """Flush standard output now. A failure at interpreter exit would print a traceback."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -28,7 +28,7 @@ MAX_DIFF_LINES = 60
 
 @dataclass(frozen=True, slots=True)
 class ConnectStep:
-    """One change of a client's settings. `diff` shows it as text."""
+    """A change to a client's settings. `diff` shows it as text."""
 
     client: ClientAdapter
     what: str
@@ -38,7 +38,7 @@ class ConnectStep:
 
 
 class Backups:
-    """The content that each changed file had before, in memoryd's home folder, so that it can be restored exactly."""
+    """Previous content of the changed files, stored in memoryd's home folder for exact restoration."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,12 +47,12 @@ class Backups:
         return self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}.json"
 
     def record(self, path: Path, before: bytes | None, after: bytes | None) -> None:
-        """Record a change before it is made."""
+        """Record a change before making it."""
         encoded = None if before is None else base64.b64encode(before).decode()
         write_atomic(self._place(path), orjson.dumps({"path": str(path), "before": encoded, "after": _digest(after)}))
 
     def before(self, path: Path, present: bytes | None) -> tuple[bytes | None, bool]:
-        """Return the content before the change, and whether it is known and nobody has changed the file since."""
+        """Return the content before the change, and whether it is known and the file has not been modified since."""
         try:
             kept = orjson.loads(self._place(path).read_bytes())
             before = None if kept["before"] is None else base64.b64decode(kept["before"])
@@ -70,12 +70,12 @@ def _digest(content: bytes | None) -> str:
 
 
 def product_of(settings: Settings, source: PluginFiles) -> Product:
-    """Return what clients are connected to."""
+    """Return the installation of memoryd to connect clients to."""
     return Product(source.folder, None if settings.home == find_home({}) else settings.home)
 
 
 def backups_of(settings: Settings) -> Backups:
-    """Return the records of what files were before."""
+    """Return the backups of changed files."""
     return Backups(settings.home / "state" / "connected")
 
 
@@ -90,17 +90,17 @@ def read_file(path: Path) -> bytes | None:
 
 
 def wanted_clients(names: Sequence[str], system: System) -> list[ClientAdapter]:
-    """Return the named clients, or all that are found. Raises InputError for an unknown name."""
+    """Return the named clients, or all clients found. Raises InputError for an unknown name."""
     known = {client.name: client for client in CLIENTS}
     if unknown := [name for name in names if name not in known]:
-        raise InputError(f"memoryd knows no client {unknown[0]!r}.", fix=f"Name one of: {', '.join(known)}.")
+        raise InputError(f"Unknown client: {unknown[0]!r}.", fix=f"Choose one of: {', '.join(known)}.")
     if names:
         return [known[name] for name in dict.fromkeys(names)]
     return [client for client in CLIENTS if client.find(system)]
 
 
 def connecting(client: ClientAdapter, system: System, product: Product, backups: Backups) -> Iterator[ConnectStep]:
-    """Yield the changes that are still necessary. Raises ConfigError."""
+    """Yield the changes that are still needed. Raises ConfigError."""
     for change in client.changes(system, product):
         present = read_file(change.path)
         content = change.edit(present)
@@ -150,7 +150,7 @@ def _remove_empty_folders(change: FileChange) -> None:
 def disconnecting(client: ClientAdapter, system: System, product: Product, backups: Backups) -> Iterator[ConnectStep]:
     """Yield the changes that disconnect a client.
 
-    A file that was not changed since is restored exactly. From another one, only what memoryd added is removed.
+    An unmodified file is restored exactly. If the file was modified, only memoryd's additions are removed.
     """
     for change in client.changes(system, product):
         present = read_file(change.path)
@@ -188,7 +188,7 @@ def _claude_steps(context: Context, source: PluginFiles, undo: bool) -> list[Ins
 
 
 def plan(context: Context, clients: Sequence[ClientAdapter], source: PluginFiles, undo: bool) -> list[ConnectStep]:
-    """Return all steps for these clients. Raises MemorydError before anything is changed."""
+    """Return all steps for these clients. Raises MemorydError before any change."""
     system, product, backups = this_system(), product_of(context.settings, source), backups_of(context.settings)
     steps = []
     others = [client for client in clients if client is not CLAUDE_CODE]
@@ -214,7 +214,7 @@ def plan(context: Context, clients: Sequence[ClientAdapter], source: PluginFiles
 def connect(context: Context, /, clients: tuple[str, ...], yes: bool, dry: bool, undo: bool) -> None:
     """Connect coding agents with memoryd, by default all that are installed.
 
-    It shows each change of a client's settings, asks, and makes it. Run it again after an update of memoryd.
+    Shows each change to a client's settings, asks for confirmation, and makes the change. Run it again after updating memoryd.
     """
     output = context.output
     found = wanted_clients(clients, this_system())
@@ -232,19 +232,19 @@ def connect(context: Context, /, clients: tuple[str, ...], yes: bool, dry: bool,
     if context.show({"clients": [client.name for client in found], "steps": shown, "done": makes or not steps}):
         return
     if not found:
-        output.note(f"None of these was found: {', '.join(client.title for client in CLIENTS)}.")
+        output.note(f"No client was found. Supported: {', '.join(client.title for client in CLIENTS)}.")
     elif not steps:
         output.note(f"{'Nothing to undo' if undo else 'Everything is in place'}: {', '.join(client.title for client in found)}.")
     elif makes:
         for client in found if not undo else ():
-            output.note(f"{client.title}: {client.limits or 'sessions that start from now on are remembered.'}")
+            output.note(f"{client.title}: {client.limits or 'new sessions are remembered from now on.'}")
     else:
         output.note("Nothing was changed.")
 
 
 def _agrees(context: Context) -> bool:
     if not context.output.is_interactive or context.output.as_json:
-        raise InputError("Nobody can be asked here, so nothing was changed.", fix="Add --yes to make the changes.")
+        raise InputError("Confirmation requires a terminal, so nothing was changed.", fix="Add --yes to make the changes.")
     return click.confirm("Make these changes?", default=True)
 
 

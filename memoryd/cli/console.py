@@ -20,7 +20,7 @@ from memoryd.cli.root import Context, json_option, pass_context
 @json_option
 @pass_context
 def console(context: Context, /, no_browser: bool, results: Path | None) -> None:
-    """Open memory in a browser: search, review, edit, and decide on proposals."""
+    """Open the console in a browser: search, review and edit memories, and decide on proposals."""
     result = context.call("console_open", results=_results(results))
     if context.show(result):
         return

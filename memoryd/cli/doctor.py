@@ -1,4 +1,4 @@
-"""Check everything that can go wrong, and say how to fix it. The checks work even if the daemon does not."""
+"""Check for common problems and show how to fix them. The checks work even if the daemon does not."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DAYS_NAMED = 7
 
 @dataclass(frozen=True, slots=True)
 class SetupCheck:
-    """A finding. `fix` is set if the user needs to act."""
+    """The result of a check. `fix` is set if the user needs to act."""
 
     name: str
     ok: bool
@@ -53,7 +53,7 @@ class SetupCheck:
 
 
 def run_checks(settings: Settings) -> list[SetupCheck]:
-    """Run all checks, in the order in which problems should be fixed."""
+    """Run all checks, in the order in which to fix problems."""
     groups: list[Callable[[Settings], Iterator[SetupCheck]]] = [
         _python,
         _home,
@@ -91,8 +91,10 @@ def _home(settings: Settings) -> Iterator[SetupCheck]:
         yield SetupCheck("home", True, f"{home} does not exist yet; it is created on first use")
         return
     free = shutil.disk_usage(home).free
-    yield SetupCheck("home", home.is_dir(), str(home), "Move the file in its place away.")
-    yield SetupCheck("disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space; a full disk stores nothing.")
+    yield SetupCheck("home", home.is_dir(), str(home), "Move the file in its place elsewhere.")
+    yield SetupCheck(
+        "disk", free > LOW_DISK_BYTES, f"{free // 2**20} MiB free", "Free some space; nothing can be stored on a full disk."
+    )
 
 
 def _permissions(settings: Settings) -> Iterator[SetupCheck]:
@@ -130,7 +132,7 @@ def _database(path: Path, durable: bool) -> SetupCheck:
 
 
 def _journal(settings: Settings) -> Iterator[SetupCheck]:
-    """Find entries that a kill interrupted. They are neither done nor rolled back, although no dream is running."""
+    """Find entries interrupted by a kill: neither completed nor rolled back, although no dream is running."""
     heads = Journal(settings.paths.journal).heads()
     interrupted = [head.name for head in heads if head.step in (EntryStep.READY, EntryStep.APPLYING)]
     lock = try_lock(settings.paths.dream_lock) if interrupted else None
@@ -147,7 +149,7 @@ def _journal(settings: Settings) -> Iterator[SetupCheck]:
 
 
 def _given_up(settings: Settings) -> Iterator[SetupCheck]:
-    """Find recent lines of session logs that took too long to read."""
+    """Find recent session log lines that took too long to read."""
     if not settings.paths.state_db.exists():
         return
     db = Database(settings.paths.state_db, durable=True)
@@ -162,7 +164,7 @@ def _given_up(settings: Settings) -> Iterator[SetupCheck]:
         "slow lines",
         not lines,
         f"took too long and were skipped: {', '.join(lines)}" if lines else "no line of a log took too long",
-        "No action is needed: the rest of the log was read. Reporting the kind of text helps to find the cause.",
+        "No action is needed: the rest of the log was read. A report about this kind of text helps to find the cause.",
     )
 
 
@@ -182,12 +184,12 @@ def _spool(settings: Settings) -> Iterator[SetupCheck]:
 def _hook_failures(settings: Settings) -> Iterator[SetupCheck]:
     lines = read_tail(settings.paths.logs / "hooks.log", HOOK_LINES)
     since = (datetime.now(UTC).astimezone() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
-    # The first prompt after a pause fails because it has to start the daemon. This is normal and not a problem.
+    # The first prompt after a pause fails because it must start the daemon. This is normal.
     missed = [line for line in lines if line >= since and " UserPromptSubmit " in line and "starting a daemon" not in line]
     detail = f"last failures: {' | '.join(lines[-3:])}" if lines else "no failures on record"
     if missed:
         detail = f"{len(missed)} prompts of the last day had no memory; {detail}"
-    fix = "The machine may be overloaded, or the daemon hangs: run memoryd daemon --stop, then check logs/daemon.log."
+    fix = "The machine may be overloaded, or the daemon may be hanging: run memoryd daemon --stop, then check logs/daemon.log."
     yield SetupCheck("hooks", len(missed) < MANY_MISSED, detail, fix)
 
 
@@ -206,7 +208,7 @@ def _daemon(settings: Settings) -> Iterator[SetupCheck]:
 def _contents(status: dict[str, Any]) -> Iterator[SetupCheck]:
     index, dreams = status["index"], status["daydreams"]
     problem = index["embedder_error"]
-    yield SetupCheck("embedder", not problem, problem or index["embedder"], "Recall works by words until this is fixed.")
+    yield SetupCheck("embedder", not problem, problem or index["embedder"], "Recall uses keyword search until this is fixed.")
     router = status["router"]
     yield SetupCheck(
         "router", not router["problem"], f"{router['used']}: {router['reason']}", "Train it again: memoryd router train"
@@ -248,16 +250,16 @@ def _client(settings: Settings) -> Iterator[SetupCheck]:
 
 
 def _plugin(settings: Settings) -> Iterator[SetupCheck]:
-    """Find files of `memoryd install-claude` that are from another version of the package."""
+    """Find files of `memoryd install-claude` written by another version of the package."""
     if not (settings.home / FOLDER).exists():
         return
     outdated = find_source(settings.home).outdated
-    detail = f"{len(outdated)} files are not those of this version" if outdated else "its files are those of this version"
+    detail = f"{len(outdated)} files are from another version" if outdated else "its files are from this version"
     yield SetupCheck("plugin", not outdated, detail, "memoryd install-claude")
 
 
 def _clients(settings: Settings) -> Iterator[SetupCheck]:
-    """Find clients that are connected with another version of memoryd, or only in part."""
+    """Find clients that are connected to another version of memoryd, or only partially connected."""
     system, backups = this_system(), backups_of(settings)
     found = [client for client in CLIENTS if client.changes(system, Product(Path()))]
     if not found:
@@ -269,7 +271,9 @@ def _clients(settings: Settings) -> Iterator[SetupCheck]:
             continue
         changes = client.changes(system, product)
         outdated = [str(change.path) for change in changes if change.edit(present := read_file(change.path)) != present]
-        outdated += [str(source.folder / name) for name in source.outdated]  # install-claude --undo deletes them
+        outdated += [
+            str(source.folder / name) for name in source.outdated
+        ]  # Created by install-claude. `install-claude --undo` deletes them.
         detail = f"{client.title}: {outdated[0]} is outdated" if outdated else f"{client.title} is connected"
         fix = f"memoryd connect {client.name}"
         if not outdated and (warning := client.warning(system)):

@@ -1,4 +1,4 @@
-"""Commands for dreams: preview, run, undo, and explain."""
+"""Commands for dreams: preview, run, undo and explain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNIMPORTANT = frozenset({"content", "entities", "created_at"})
 @json_option
 @pass_context
 def dream(context: Context, /, dry: bool, diff: bool, accept: tuple[str, ...], reject: tuple[str, ...]) -> None:
-    """Merge duplicates, resolve contradictions, let old memories fade; everything can be undone."""
+    """Merge duplicates, resolve contradictions and let old memories fade. Everything can be undone."""
     if accept or reject:
         _decide(context, accept, reject)
         return
@@ -123,7 +123,7 @@ def proposals(context: Context, /, lines: bool | None) -> None:
 @json_option
 @pass_context
 def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
-    """Undo the last dream, a journal entry (dream-0007), or the last change of one memory (mem_…)."""
+    """Undo the last dream, a journal entry (dream-0007) or the last change of a memory (mem_…)."""
     result = context.call("undo", timeout=LONG, id=id, only=only)
     if context.show(result):
         return
@@ -132,7 +132,7 @@ def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
     if result["refused"]:
         context.output.line(f"  compare it with the journal ('memoryd journal {result['of']}') and edit it by hand", "dim")
     number = len(result["restored"])
-    message = f"{number} {'memory is' if number == 1 else 'memories are'} in the state before {result['of']}"
+    message = f"{number} {'memory was' if number == 1 else 'memories were'} restored to the state before {result['of']}"
     context.output.line(result.get("note", message), "bold")
     if result["entry"]:
         context.output.line(f"redo: memoryd undo {result['entry']}", "dim")
@@ -152,7 +152,7 @@ def journal(context: Context, /, id: str | None, limit: int, lines: bool | None)
         _show_changes(context, result["changes"])
         return
     if not result["entries"]:
-        context.output.line("The journal is empty: no dream has changed anything yet.")
+        context.output.line("The journal is empty: no dream has changed anything so far.")
         return
     rows = [(e["id"], e["at"][:16], e["trigger"], _state(e), _counted(e["counts"])) for e in result["entries"]]
     context.output.table(("entry", "when", "why", "state", "changes"), rows)
@@ -173,7 +173,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 @json_option
 @pass_context
 def why(context: Context, /, id: str) -> None:
-    """Show where a memory came from, what used it, and what changed it."""
+    """Show where a memory came from, what used it and what changed it."""
     result = context.call("why", id=id)
     if context.show(result):
         return

@@ -20,7 +20,7 @@ WIDTH = 60
 @json_option
 @pass_context
 def graph(context: Context, /, id_or_name: str | None, **options: Any) -> None:
-    """Show nodes and edges around a memory or a name; without an argument, the most mentioned names."""
+    """Show nodes and edges around a memory or a name. Without an argument, show the most frequently mentioned names."""
     if not id_or_name:
         result = context.call("names")
         if not context.show(result):

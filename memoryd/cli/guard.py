@@ -1,4 +1,4 @@
-"""Commands of the guard, which checks the user's rules on what an agent does."""
+"""Commands of the guard, which checks an agent's actions against the user's rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memoryd.cli.root import Context, json_option, pass_context
 @json_option
 @click.pass_context
 def guard(click_context: click.Context) -> None:
-    """Check your rules on what the agent does: list them, choose what happens, see how they were kept."""
+    """Check what the agent does against your rules: list the rules, choose what happens, and see how they were followed."""
     if click_context.invoked_subcommand is None:
         click_context.invoke(list_)
 
@@ -65,11 +65,11 @@ def silence(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def compile_(context: Context, /, **options: Any) -> None:
-    """Look for checks in rules that have none."""
+    """Try to create checks for rules that have none."""
     result = context.call("guard_compile", 300.0, **options)
     if not context.show(result):
         context.output.table(("id", "mode", "rule", "check"), [_row(rule) for rule in result["rules"]])
-        context.output.line(f"{len(result['rules'])} rules got a check.")
+        context.output.line(f"Checks were created for {len(result['rules'])} rules.")
 
 
 @guard.command("report")
@@ -77,7 +77,7 @@ def compile_(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def report(context: Context, /, **options: Any) -> None:
-    """Show how the rules were kept, and which are violated again and again."""
+    """Show how well the rules were followed, and which are violated repeatedly."""
     result = context.call("guard_report", **options)
     if context.show(result):
         return
@@ -99,7 +99,7 @@ def report(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def off(context: Context, /) -> None:
-    """Switch the guard off: no call is noted, asked about or refused."""
+    """Switch the guard off: violations are neither noted, asked about nor refused."""
     _set(context, "off")
 
 
@@ -116,7 +116,7 @@ def _set(context: Context, value: str) -> None:
     if not context.show(result):
         overruled = result.get("overruled", {}).get("guard")
         context.output.line(
-            f"The guard is {'off' if value == 'off' else 'on'}{f', but {overruled} overrules it' if overruled else ''}."
+            f"The guard is {'off' if value == 'off' else 'on'}{f', but {overruled} overrides it' if overruled else ''}."
         )
 
 

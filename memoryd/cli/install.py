@@ -1,4 +1,4 @@
-"""The command that installs the plugin in Claude Code, for those who installed memoryd as a package."""
+"""The command that installs the Claude Code plugin when memoryd was installed as a package."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from memoryd.core.files import write_atomic
 PLUGIN = "memoryd@memoryd"
 MARKETPLACE = "memoryd"
 FOLDER = "claude-plugin"
-IN_THE_PACKAGE = "share/memoryd/claude-plugin"  # pyproject.toml installs the plugin's files there
-INTERPRETER = "interpreter"  # hooks/environment.py reads this file
+IN_THE_PACKAGE = "share/memoryd/claude-plugin"  # pyproject.toml installs the plugin's files there.
+INTERPRETER = "interpreter"  # hooks/environment.py reads this file.
 CLIENT_SECONDS = 120.0
 
 
 class ClaudeError(MemorydError):
-    """Claude Code refused to change its plugins."""
+    """Raised when Claude Code refuses to change its plugins."""
 
     code = "claude"
 
 
 @dataclass(frozen=True, slots=True)
 class InstallStep:
-    """One change. `what` says it to the user."""
+    """A change to make. `what` describes it to the user."""
 
     what: str
     do: Callable[[], object]
 
 
 class ClaudePlugins:
-    """The user's plugins, read and changed with `claude plugin`."""
+    """The user's plugins, managed through `claude plugin`."""
 
     def __init__(self, command: str) -> None:
         found = shutil.which(command)
         if found is None:
             raise DependencyError(
                 f"Claude Code was not found: there is no command {command!r}.",
-                fix="Install Claude Code, or name its command: memoryd config claude_command PATH",
+                fix="Install Claude Code, or set its command: memoryd config claude_command PATH",
             )
         self._command = found
 
@@ -90,19 +90,19 @@ class ClaudePlugins:
         return ""
 
     def plugin(self) -> dict[str, Any] | None:
-        """Return what the client knows of the plugin that is installed for the user, or None."""
+        """Return the client's record of the plugin installed for the user, or None."""
         return next((entry for entry in self._listed("list") if entry.get("id") == PLUGIN and entry.get("scope") == "user"), None)
 
 
 @dataclass(frozen=True, slots=True)
 class PluginFiles:
-    """The plugin's files: a clone, used in place, or copies of the installed package's files with their interpreter."""
+    """The plugin's files: a clone used in place, or copies of the installed package's files together with its interpreter."""
 
     folder: Path
     files: dict[str, bytes] | None
 
     def is_at(self, address: str) -> bool:
-        """Return whether the address of a marketplace is this folder. The client may have resolved links in it."""
+        """Return whether the address of a marketplace is this folder. The client may have resolved symbolic links in it."""
         return Path(address).is_absolute() and Path(address).resolve() == self.folder.resolve()
 
     @property
@@ -111,7 +111,10 @@ class PluginFiles:
         return [name for name, data in (self.files or {}).items() if not _holds(self.folder / name, data)]
 
     def write(self) -> None:
-        """Write each file that differs, atomically since a session may be using it, and remove files of other versions."""
+        """Write each outdated file and remove files of other versions.
+
+        Writes are atomic because a session may be using the files.
+        """
         assert self.files is not None
         for name in self.outdated:
             target = self.folder / name
@@ -131,14 +134,14 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def find_source(home: Path) -> PluginFiles:
-    """Return the plugin's files. Raises DependencyError if this installation has none, or the plugin could not run from it."""
+    """Return the plugin's files. Raises DependencyError if this installation has none or the plugin could not run from it."""
     package = Path(memoryd.__file__).resolve().parent
     if (package.parent / ".claude-plugin" / "marketplace.json").is_file():
         return PluginFiles(package.parent, None)
     files = _packaged_files()
     if not files:
         raise DependencyError(
-            f"This installation of memoryd, in {package}, lacks the plugin's files.",
+            f"This installation of memoryd, in {package}, does not include the plugin's files.",
             fix="Install memoryd from its wheel, or use a clone: claude plugin marketplace add <folder>",
         )
     _check_interpreter()
@@ -160,29 +163,29 @@ def _packaged_files() -> dict[str, bytes]:
 
 
 def _check_interpreter() -> None:
-    """Check that the plugin can use this interpreter: it runs it in isolated mode, and long after this command."""
+    """Check that the plugin can use this interpreter, in isolated mode and long after this command."""
     fix = "Install memoryd with 'uv tool install memoryd' or 'pipx install memoryd', and run this command from there."
     if "archive-v0" in Path(sys.prefix).parts:
-        raise DependencyError(f"The environment {sys.prefix} is a temporary one of uvx.", fix=fix)
+        raise DependencyError(f"{sys.prefix} is a temporary environment of uvx.", fix=fix)
     done = subprocess.run(
         [sys.executable, "-I", "-c", "import memoryd"], capture_output=True, stdin=subprocess.DEVNULL, check=False
     )
     if done.returncode:
         raise DependencyError(
-            f"{sys.executable} finds memoryd through PYTHONPATH or --user only, which the plugin doesn't use.",
+            f"{sys.executable} finds memoryd only through PYTHONPATH or --user, which the plugin doesn't use.",
             fix=fix,
         )
 
 
 def installing(claude: ClaudePlugins, source: PluginFiles, settings: Settings) -> list[InstallStep]:
-    """Return the steps that are still necessary to have the plugin in the client."""
+    """Return the steps that are still needed to install the plugin in the client."""
     steps = []
     if source.outdated:
         steps.append(InstallStep(f"Write the plugin's files to {source.folder}", source.write))
     registered = claude.marketplace()
     if not source.is_at(registered):
         instead = f", instead of {registered}" if registered else ""
-        what = f"Add the marketplace {MARKETPLACE!r} to your settings of Claude Code: {source.folder}{instead}"
+        what = f"Add the marketplace {MARKETPLACE!r} to your Claude Code settings: {source.folder}{instead}"
         steps.append(InstallStep(what, lambda: claude.run("marketplace", "add", str(source.folder))))
     plugin = claude.plugin()
     if plugin is None:
@@ -196,7 +199,7 @@ def installing(claude: ClaudePlugins, source: PluginFiles, settings: Settings) -
 
 
 def removing(claude: ClaudePlugins, source: PluginFiles) -> list[InstallStep]:
-    """Return the steps that remove the plugin. Raises ConflictError if the client has it from elsewhere."""
+    """Return the steps that remove the plugin. Raises ConflictError if it was installed from elsewhere."""
     registered = claude.marketplace()
     if registered and not source.is_at(registered):
         raise ConflictError(
@@ -207,7 +210,7 @@ def removing(claude: ClaudePlugins, source: PluginFiles) -> list[InstallStep]:
     if claude.plugin() is not None:
         steps.append(InstallStep(f"Uninstall the plugin {PLUGIN}", lambda: claude.run("uninstall", PLUGIN)))
     if registered:
-        what = f"Remove the marketplace {MARKETPLACE!r} from your settings of Claude Code"
+        what = f"Remove the marketplace {MARKETPLACE!r} from your Claude Code settings"
         steps.append(InstallStep(what, lambda: claude.run("marketplace", "remove", MARKETPLACE)))
     if source.files is not None and source.folder.exists():
         steps.append(InstallStep(f"Delete the plugin's files in {source.folder}", lambda: shutil.rmtree(source.folder)))
@@ -222,7 +225,7 @@ def removing(claude: ClaudePlugins, source: PluginFiles) -> list[InstallStep]:
 def install_claude(context: Context, /, undo: bool, dry: bool) -> None:
     """Install memoryd's plugin in Claude Code, and print each change.
 
-    Run it again after an update of the package. It changes your user settings of Claude Code only, with 'claude plugin'.
+    Run it again after updating the package. It only changes your Claude Code user settings, through 'claude plugin'.
     """
     source = find_source(context.settings.home)
     claude = ClaudePlugins(context.settings.claude_command)
@@ -239,7 +242,7 @@ def install_claude(context: Context, /, undo: bool, dry: bool) -> None:
     elif not steps:
         context.output.note(f"Everything is in place: {source.folder}")
     elif not dry:
-        context.output.note("Sessions that start from now on are remembered.")
+        context.output.note("New sessions are remembered from now on.")
 
 
 COMMANDS = (install_claude,)

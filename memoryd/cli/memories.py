@@ -72,7 +72,7 @@ def _show_secrets(context: Context, /, result: dict[str, Any]) -> None:
 @json_option
 @pass_context
 def show(context: Context, /, id: str, evidence: bool) -> None:
-    """Print a memory with everything known about it."""
+    """Print a memory with all its details."""
     result = context.call("get_memory", id=id)
     if evidence:
         result["evidence"] = context.call("evidence", id=id)
@@ -100,7 +100,7 @@ def _evidence(context: Context, /, found: dict[str, Any]) -> None:
 @json_option
 @pass_context
 def edit(context: Context, /, id: str, **changes: Any) -> None:
-    """Change a memory, by options or in your editor."""
+    """Change a memory, with options or in your editor."""
     if any(value not in (None, ()) for value in changes.values()):
         result = context.call("update_memory", id=id, **changes)
     else:
@@ -125,7 +125,7 @@ def edit_in_editor(context: Context, id: str) -> dict[str, Any]:
 
 
 def _edited(context: Context, path: Path, before: bytes) -> bytes:
-    """Let the user edit a copy of the file and return its bytes. The memory is unchanged until they can be parsed."""
+    """Let the user edit a copy of the file, and return its bytes. The memory is unchanged until they can be parsed."""
     with tempfile.TemporaryDirectory(prefix="memoryd-edit-") as folder:
         copy = Path(folder) / path.name
         copy.write_bytes(before)
@@ -146,7 +146,7 @@ def _edited(context: Context, path: Path, before: bytes) -> bytes:
 
 def _problem(path: Path, before: bytes, after: bytes) -> str:
     """Return why the edited bytes can't replace the memory, or an empty string if they can."""
-    from memoryd.stores import memory_file  # imported here because only this function needs it
+    from memoryd.stores import memory_file  # Imported here because only this function needs it.
 
     try:
         now = memory_file.read(after, str(path), path.name, 0).item.id
@@ -157,7 +157,7 @@ def _problem(path: Path, before: bytes, after: bytes) -> str:
     try:
         was = memory_file.read(before, str(path), path.name, 0).item.id
     except (BrokenFileError, memory_file.EmptyNoteError):
-        return ""  # the original could not be parsed either, and is being repaired
+        return ""  # The original could not be parsed either and is being repaired.
     return "" if now == was else f"The id was {was} and must not change."
 
 
@@ -181,10 +181,10 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
         _forget_project(context, project, yes, alone=not ids and not purge)
         return
     if not ids:
-        raise InputError("forget: no memory was given.", fix="Name memories by their ids, or use --project.")
+        raise InputError("forget: no memory was given.", fix="Give the ids of memories, or use --project.")
     results: list[dict[str, Any]] = []
     for id in dict.fromkeys(ids):
-        if not any(id in result.get("earlier_wordings", ()) for result in results):  # otherwise it is already purged
+        if not any(id in result.get("earlier_wordings", ()) for result in results):  # Otherwise it is already purged.
             results.append(context.call("forget", id=id, purge=purge))
     if not context.show({"forgotten": results}):
         for result in results:
@@ -197,7 +197,7 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
 def _typed(question: str) -> str:
     try:
         return str(click.prompt(question, default="", show_default=False, err=True))
-    except click.Abort:  # there is no terminal
+    except click.Abort:  # There is no terminal.
         return ""
 
 
@@ -263,7 +263,7 @@ def timeline(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def governance(context: Context, /, **options: Any) -> None:
-    """Show what the next session of this project receives at its start."""
+    """Show what the project's next session receives at its start."""
     result = context.call("governance", **options)
     if context.show(result):
         return
@@ -290,7 +290,7 @@ def overview(context: Context, /, project: str | None) -> None:
 @json_option
 @pass_context
 def handoff(context: Context, /, project: str | None) -> None:
-    """Show where this project's latest sessions left off: what was requested, done and left open."""
+    """Show where the project's latest sessions left off: what was requested, done and left open."""
     result = context.call("handoff", project=project)
     if context.show(result):
         return

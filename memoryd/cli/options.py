@@ -16,9 +16,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def takes(operation: Operation[Any, Any], *names: str, **named: str) -> Callable[[F], F]:
-    """Add the named parameters of an operation to a command, in this order. Without names, all parameters are added.
+    """Add the named parameters of an operation to a command, in this order. Without names, add all parameters.
 
-    `other=name` passes the parameter `name` to the command's function under another name.
+    `other=name` passes the parameter `name` to the command's function as `other`.
     """
     known = parameters(operation.request)
     wanted = {name: name for name in names or (() if named else known)} | named
@@ -59,7 +59,7 @@ def _option(parameter: Parameter) -> dict[str, Any]:
 
 
 def _typed(parameter: Parameter) -> dict[str, Any]:
-    """Return the options with which click reads and converts a single value."""
+    """Return the click options for reading and converting a single value."""
     if isinstance(parameter, Choice):
         return {"type": click.Choice([member.value for member in parameter.enum], case_sensitive=False)}
     if isinstance(parameter, Statuses):

@@ -1,4 +1,4 @@
-"""The output of commands: tables and colours on a terminal, JSON with --json, and plain text otherwise."""
+"""Command output: tables and colours on a terminal, JSON with --json, and plain text otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import orjson
 from memoryd.core.errors import MemorydError
 from memoryd.core.text import visible
 
-if TYPE_CHECKING:  # only used on terminals, and slower to import than the rest of a command
+if TYPE_CHECKING:  # Only used on terminals. Importing it takes longer than the rest of a command.
     from rich.console import Console
     from rich.progress import Progress
 
@@ -27,7 +27,7 @@ def _plain(text: object) -> str:
 
 
 def _is_terminal(stream: TextIO) -> bool:
-    """Return whether to use colours and tables. The user can also force them for a pipe."""
+    """Return whether to use colours and tables. The user can also force them when output is piped."""
     return stream.isatty() or bool(os.environ.get("FORCE_COLOR") or os.environ.get("TTY_COMPATIBLE") == "1")
 
 
@@ -36,7 +36,7 @@ def _shown(value: Any) -> str:
 
 
 class Output:
-    """Prints results. With `as_json`, standard output receives exactly one JSON value."""
+    """Prints results. With `as_json`, exactly one JSON value is written to standard output."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
@@ -114,7 +114,7 @@ class Output:
             self.line("  " + memory["content"].replace("\n", "\n  "))
 
     def answer(self, answer: Mapping[str, Any]) -> None:
-        """Print the result of any operation. If it contains memories, print these; otherwise print all its values."""
+        """Print the result of any operation: its memories if there are any, otherwise all its values."""
         found = [answer["memory"]] if "memory" in answer else answer.get("memories")
         if isinstance(found, list) and all(isinstance(memory, dict) and "content" in memory for memory in found):
             self.memories(found)

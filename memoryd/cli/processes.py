@@ -1,4 +1,4 @@
-"""Commands that run as processes: the daemon, the MCP relay, a hook."""
+"""Commands that run as processes: the daemon, the MCP relay and the hook."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
-@click.option("--stop", is_flag=True, help="Stop the running daemon instead.")
-@click.option("--start", is_flag=True, help="Start one in the background instead, unless one is running.")
+@click.option("--stop", is_flag=True, help="Stop the running daemon.")
+@click.option("--start", is_flag=True, help="Start a daemon in the background unless one is running.")
 @json_option
 @pass_context
 def daemon(context: Context, /, stop: bool, start: bool) -> None:
-    """Run the daemon in the foreground (clients start it automatically)."""
+    """Run the daemon in the foreground. Clients start it automatically."""
     if stop:
         stopped = Client(context.settings.paths).stop()
         if not context.show({"stopped": stopped}):

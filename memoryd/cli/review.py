@@ -1,4 +1,4 @@
-"""The command `memoryd review`, with which the user keeps, edits or forgets what was learnt."""
+"""The command `memoryd review`, for keeping, editing or forgetting what was learnt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS = "[k]eep  [e]dit  [f]orget  [s]kip  [K]eep the rest  [F]orget the rest of 
 @click.option("--keep", "keep", multiple=True, metavar="ID", help="Keep this memory without asking. Repeatable.")
 @click.option("--forget", "forget", multiple=True, metavar="ID", help="Forget this memory without asking. Repeatable.")
 @click.option("--keep-all", is_flag=True, help="Keep everything shown, without asking.")
-@click.option("--seen", is_flag=True, help="Only mark everything as seen.")
+@click.option("--seen", is_flag=True, help="Mark everything as seen without deciding.")
 @json_option
 @pass_context
 def review(
@@ -36,8 +36,8 @@ def review(
 ) -> None:
     """Review what was learnt since the last review: keep, edit or forget each memory with one key.
 
-    Keeping a memory confirms it: a candidate becomes active. On a terminal you are asked about each memory; otherwise they
-    are listed.
+    Keeping a memory confirms it, so a candidate becomes active. On a terminal, you are asked about each memory.
+    Otherwise, memories are listed.
     """
     if keep or forget:
         _decide(context, keep, forget)
@@ -56,7 +56,7 @@ def review(
     if not context.output.is_interactive:
         _list(context, found)
         return
-    if _walk(context, found["memories"]) and not found["left_out"]:  # the rest is shown at the next review
+    if _walk(context, found["memories"]) and not found["left_out"]:  # The rest is shown at the next review.
         context.call("reviewed", project=project, until=found["until"])
 
 
@@ -76,7 +76,7 @@ def _list(context: Context, found: Mapping[str, Any]) -> None:
 
 
 def _walk(context: Context, memories: Sequence[Mapping[str, Any]]) -> bool:
-    """Ask about each memory, and return whether the user went through all of them."""
+    """Ask about each memory. Return whether the user went through all of them."""
     keep: list[str] = []
     forget: list[str] = []
     finished = True
@@ -110,7 +110,7 @@ def _ask(context: Context, memory: Mapping[str, Any], place: str) -> str:
         key = click.getchar()
         if key in ("\r", "\n"):
             return KEEP
-        if key in ("", "\x03", "\x04", "\x1b"):  # the input ended, or the user pressed Ctrl-C, Ctrl-D or Escape
+        if key in ("", "\x03", "\x04", "\x1b"):  # The input ended, or the user pressed Ctrl-C, Ctrl-D or Escape.
             return QUIT
         if key in (KEEP, EDIT, FORGET, SKIP, KEEP_REST, FORGET_SESSION, QUIT):
             return key

@@ -25,12 +25,12 @@ INTERRUPTED = 130
 USAGE = 2
 _AS_JSON = "memoryd.as_json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # commands that must work even with invalid settings
+_WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # Commands that must work even with invalid settings.
 
 
 @dataclass
 class Context:
-    """The state that is passed to every command: the settings, the output, and the daemon client."""
+    """State passed to every command: the settings, the output and the daemon client."""
 
     settings: Settings
     output: Output
@@ -54,8 +54,8 @@ class Context:
             return self._look_up(error, method, {"cwd": _here(), **given})
 
     def _look_up(self, error: MemorydError, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Search without the daemon if it can't start. The memories can be intact even if the daemon's state is damaged."""
-        from memoryd.api.dispatch import LOOKUPS, look_up  # imported here because it loads the stores
+        """Search without the daemon if it can't start. Memories may be intact even if the daemon's state is damaged."""
+        from memoryd.api.dispatch import LOOKUPS, look_up  # Imported here because it loads the stores.
         from memoryd.core.clock import SystemClock
 
         if method not in LOOKUPS:
@@ -81,13 +81,13 @@ pass_context = click.make_pass_decorator(Context)
 def _here() -> str:
     """Return the working folder. Raises InputError if it was deleted."""
     try:
-        return _SURROGATE.sub("\ufffd", str(Path.cwd()))  # the name may not be valid Unicode
+        return _SURROGATE.sub("\ufffd", str(Path.cwd()))  # The name may not be valid Unicode.
     except FileNotFoundError as error:
         raise InputError("The current folder no longer exists.", fix="Change to another folder.") from error
 
 
 def _as_typed(error: InputError, method: str) -> InputError:
-    """Replace the operation's name in the message with that of the command."""
+    """Replace the operation's name in the message with the command's name."""
     context = click.get_current_context(silent=True)
     if context is None or not error.message.startswith(f"{method}: "):
         return error
@@ -120,7 +120,7 @@ class Root(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. A MemorydError is never shown as a traceback."""
+        """Run the command. Never shows a traceback for a MemorydError."""
         output = Output(as_json=ctx.meta[_AS_JSON])
         try:
             return super().invoke(ctx)
@@ -156,7 +156,7 @@ json_option = click.option("--json", "as_json", is_flag=True, expose_value=False
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def cli(ctx: click.Context, home: str | None, as_json: bool) -> None:
-    """Long-term memory for Claude Code that you can read."""
+    """Long-term memory for Claude Code, in files that you can read."""
     fault = None
     try:
         settings = load_settings(home=home)
@@ -168,6 +168,6 @@ def cli(ctx: click.Context, home: str | None, as_json: bool) -> None:
 
 
 def _given(home: str | None) -> str | None:
-    if home == "":  # an unset shell variable; as a path it would mean the working folder
+    if home == "":  # An unset shell variable. As a path, it would mean the working folder.
         raise click.BadParameter("is empty")
     return home

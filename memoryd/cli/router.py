@@ -17,7 +17,7 @@ TRAINING_SECONDS = 300.0
 @click.group("router")
 @json_option
 def router() -> None:
-    """Train the query router; it is used only if it outperforms the rules."""
+    """Train the query router. It is used only if it outperforms the rules."""
 
 
 @router.command("train")

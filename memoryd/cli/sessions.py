@@ -1,4 +1,4 @@
-"""Command for session reports."""
+"""The command for session reports."""
 
 from __future__ import annotations
 

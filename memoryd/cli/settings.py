@@ -16,7 +16,7 @@ from memoryd.daydream.costs import expected
 RESTART = "memoryd daemon --stop"
 
 
-@click.command(context_settings={"ignore_unknown_options": True})  # a value may begin with a minus
+@click.command(context_settings={"ignore_unknown_options": True})  # A value may start with a minus sign.
 @click.argument("name", required=False)
 @click.argument("value", required=False)
 @click.option("--default", "to_default", is_flag=True, help="Remove the setting from the file, restoring its default.")
@@ -42,7 +42,7 @@ def config(context: Context, /, name: str | None, value: str | None, to_default:
 def _change(context: Context, /, name: str, value: str | None) -> None:
     if context.fault is None:
         result = context.call("change_settings", values={name: value})
-    else:  # an invalid value prevents the daemon from starting, and the user must still be able to correct it
+    else:  # An invalid value prevents the daemon from starting, but the user must still be able to correct it.
         path = context.settings.paths.config
         change_file(path, {name: value})
         result = {"path": str(path), "changed": [name], "overruled": {}, "waiting": []}
@@ -99,7 +99,7 @@ def _text(value: Any) -> str:
 def setup(
     context: Context, /, claude: bool | None, reader: str | None, endpoint: str | None, model: str | None, budget: int | None
 ) -> None:
-    """Choose who reads your sessions, and its budget. Without options, asks or shows the current choice."""
+    """Choose who reads your sessions, and the budget. Without options, ask, or show the current choice."""
     given = {"use_claude": claude, "reader": reader, "openai_base_url": endpoint, "openai_model": model}
     values: dict[str, Any] = {
         name: value for name, value in (given | {"daily_token_budget": budget}).items() if value is not None
@@ -108,7 +108,7 @@ def setup(
         _explain(context)
         values["use_claude"] = click.confirm("Let Claude read your sessions?", default=False)
     if values.get("use_claude") is not None and reader is None and context.settings.reader != "auto":
-        values["reader"] = None  # an explicit reader would override the answer
+        values["reader"] = None  # A reader set explicitly would override the user's answer.
     overruled = context.call("change_settings", values=values)["overruled"] if values else {}
     status = context.call("memory_status")
     shown = {name: status[name] for name in ("reader", "reader_line", "reader_problem", "daily_token_budget")}
@@ -128,7 +128,7 @@ def _explain(context: Context, /) -> None:
         f"            {expected()}; it counts towards your plan or bill,",
         f"            at most {context.settings.daily_token_budget:,} tokens per day (--budget); nothing is sent elsewhere.",
         "  endpoint  any OpenAI-compatible endpoint: memoryd setup --endpoint URL --model NAME",
-        "  session   each session's own model, alongside its work, without further calls (the default)",
+        "session   each session's own model, alongside its work, without extra calls (the default)",
         "  offline   rules only: memoryd setup --reader offline",
     ):
         context.output.line(line)

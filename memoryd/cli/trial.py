@@ -17,7 +17,7 @@ MEASURE_SECONDS = 600.0
 @click.group("ab")
 @json_option
 def ab() -> None:
-    """Find out whether memory helps you: some sessions get none, chosen at random."""
+    """Find out whether memory helps you: some sessions, chosen at random, get none."""
 
 
 @ab.command("on")
@@ -25,7 +25,7 @@ def ab() -> None:
 @json_option
 @pass_context
 def on(context: Context, /, **options: Any) -> None:
-    """Start: from now on, some new sessions get no memory. They are read as ever."""
+    """Start the trial: some new sessions get no memory from now on. They are still read."""
     _show(context, context.call("start_trial", **options))
 
 
@@ -33,7 +33,7 @@ def on(context: Context, /, **options: Any) -> None:
 @json_option
 @pass_context
 def off(context: Context, /) -> None:
-    """Stop: every session gets memory again. What was measured is kept."""
+    """Stop the trial: every session gets memory again. The measurements are kept."""
     _show(context, context.call("stop_trial"))
 
 
@@ -41,7 +41,7 @@ def off(context: Context, /) -> None:
 @json_option
 @pass_context
 def clear(context: Context, /) -> None:
-    """Delete what was measured."""
+    """Delete the measurements."""
     _show(context, context.call("clear_trial"))
 
 
@@ -49,7 +49,7 @@ def clear(context: Context, /) -> None:
 @json_option
 @pass_context
 def status(context: Context, /) -> None:
-    """Show whether a trial runs, and how many sessions are in each arm."""
+    """Show whether a trial is running, and the number of sessions per arm."""
     _show(context, context.call("trial"))
 
 
@@ -58,22 +58,24 @@ def status(context: Context, /) -> None:
 @json_option
 @pass_context
 def report(context: Context, /, **options: Any) -> None:
-    """Compare the sessions with and without memory."""
+    """Compare sessions with and without memory."""
     result = context.call("trial_report", MEASURE_SECONDS, **options)
     if context.show(result):
         return
     context.output.line(_counts(result, "measured") + _missing(result))
     context.output.table(("mean per session", "memory", "control", "difference [95%]", ""), _rows(result))
-    context.output.note("The intervals are 95 % each; with six measures, one of them excludes 0 by chance in one report of four.")
+    context.output.note(
+        "Each interval has 95 % confidence. With six measures, one of them excludes 0 by chance in one report out of four."
+    )
 
 
 def _show(context: Context, result: Mapping[str, Any]) -> None:
     if context.show(result):
         return
     if result["running"]:
-        context.output.line(f"A trial runs: {result['control_share']:.0%} of new sessions get no memory.")
+        context.output.line(f"A trial is running: {result['control_share']:.0%} of new sessions get no memory.")
     else:
-        context.output.line("No trial runs: every session gets memory.")
+        context.output.line("No trial is running: every session gets memory.")
     context.output.line(_counts(result, "sessions"))
 
 
@@ -83,7 +85,7 @@ def _counts(result: Mapping[str, Any], key: str) -> str:
 
 
 def _missing(result: Mapping[str, Any]) -> str:
-    return f" ({result['not_measured']} without a prompt or a readable log are left out)" if result["not_measured"] else ""
+    return f"({result['not_measured']} without a prompt or a readable log are excluded)" if result["not_measured"] else ""
 
 
 def _rows(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:

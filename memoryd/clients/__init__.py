@@ -1,1 +1,1 @@
-"""Adapters for the coding agents that memoryd supports. All differences between them are behind `base.ClientAdapter`."""
+"""Adapters for supported coding agents. `base.ClientAdapter` hides all differences between them."""

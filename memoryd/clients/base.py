@@ -1,15 +1,16 @@
-"""Interface to a client: its hook events, its session logs, and its installation.
+"""Interface of a client: its hook events, session logs and installation.
 
-Internally, memoryd uses Claude Code's format. Events have its names and fields, and logs are read as lines in its format, so that
-the rules for speakers, quotations and secrets exist only once. An adapter translates the differences of its client:
+Internally, memoryd uses Claude Code's format. Events have its names and fields, and logs are read as lines in its
+format, so that the rules for speakers, quotations and secrets exist only once. An adapter translates its client's
+formats:
 
 - hook events: `read_event` and `tool_calls`, from the input of the client's hook
 - context: `write_answer` and `write_reply`, the output of that hook
 - logs: `owns_log`, `open_log`, `log_status`, `log_folder` and `past_logs`
 - installation: `find`, `warning`, and `changes`, which register the hooks, the MCP server and the rules
 
-A log is identified by a path, which need not exist as a file: for a database of sessions, it is the path of the database followed
-by the session's id.
+A log is identified by a path, which need not exist as a file. For a database of sessions, it is the database path
+followed by the session id.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import orjson
 from memoryd.core.tool_calls import ToolReply, tool_output
 
 CLIENT_KEY = "MEMORYD_CLIENT"
-"""Name of the client, as a variable of a hook's environment and a line in the head of an event's record."""
+"""Name of the client, as an environment variable of hooks and as a header of event records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class HookEvent:
     """An event of a session.
 
     Attributes:
-        name: Claude Code's name of the event: SessionStart, UserPromptSubmit, Stop, PreCompact or SessionEnd.
+        name: Claude Code's name for the event: SessionStart, UserPromptSubmit, Stop, PreCompact or SessionEnd.
         transcript: The path of the session's log.
         source: Source of a SessionStart: startup, resume, clear or compact.
         subagent: Whether the event comes from a subagent.
@@ -60,11 +61,11 @@ class LogStatus:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """The parts of the user's system that the search for clients depends on.
+    """The parts of the user's system needed to find clients.
 
     Attributes:
         user_home: The user's home folder.
-        env: The environment's variables.
+        env: The environment variables.
         which: Returns the path of a program, like `shutil.which`.
     """
 
@@ -84,7 +85,7 @@ def this_system() -> System:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A client that was found. The program is empty if only its settings were found."""
+    """An installed client. The program is empty if only its settings were found."""
 
     program: str
     config: Path
@@ -104,7 +105,10 @@ class Product:
 
     @property
     def hook(self) -> Path:
-        """Script that passes one event to the daemon. Its argument is the event's name, its input the event as JSON."""
+        """Script that passes one event to the daemon.
+
+        It takes the event's name as an argument, and the event as JSON on standard input.
+        """
         return self.root / "hooks" / "hook.sh"
 
     @property
@@ -125,8 +129,8 @@ class FileChange:
     Attributes:
         path: The file.
         what: Description of the change, for the user.
-        edit: Returns the new content, given the current content or None if there is no file. A result of None deletes the file.
-            The function is idempotent. Raises ConfigError if it can't change the file safely.
+        edit: Returns the new content, given the current content or None if there is no file. A result of None deletes
+            the file. The function is idempotent. Raises ConfigError if it can't change the file safely.
         revert: Returns the content without the additions made by `edit`.
         folder: A folder of memoryd's own that holds the file. It is removed once it is empty.
     """
@@ -139,17 +143,17 @@ class FileChange:
 
 
 class ClientAdapter:
-    """Base class of adapters. The default methods suit a client that, like Claude Code, keeps one JSONL file per session."""
+    """Base class of adapters. The default methods are for clients that keep one JSONL file per session, as Claude Code does."""
 
     name: ClassVar[str]
     title: ClassVar[str]
     limits: ClassVar[str] = ""
-    """Limitations with this client, as a sentence for the user."""
+    """Limitations of this client, as a sentence for the user."""
 
     # Hook events and context
 
     def read_event(self, name: str, payload: Mapping[str, Any]) -> HookEvent | None:
-        """Return the event of a hook's input. Return None if the session or the folder is missing or contains a NUL."""
+        """Parse the input of a client's hook. Return None if the session or folder is missing or contains a NUL."""
         texts = {key: value for key, value in payload.items() if isinstance(value, str)}
         if any("\0" in texts.get(key, "") for key in ("session_id", "cwd", "transcript_path")):
             return None
@@ -166,7 +170,7 @@ class ClientAdapter:
         )
 
     def write_answer(self, event: str, context: str, message: str = "") -> bytes:
-        """Return a hook's output. It is empty if there is nothing to report.
+        """Return the output of a hook, or an empty string if there is nothing to report.
 
         Args:
             event: The event's name.
@@ -192,30 +196,30 @@ class ClientAdapter:
     # Logs
 
     def owns_log(self, path: Path) -> bool:
-        """Return whether the log belongs to this client, judging by its path. Nothing is opened."""
+        """Return whether the log belongs to this client. Only the path is checked; nothing is opened."""
         return False
 
     def open_log(self, path: Path) -> BinaryIO:
         """Open a session's log as lines in Claude Code's format. Raises OSError.
 
-        A log only grows: the result of an earlier call is a prefix of any later result, unless the user took something back.
-        No copy is written to disk.
+        A log only grows: the result of an earlier call is a prefix of any later result, unless the user reverted
+        something. No copy is written to disk.
         """
-        if not stat.S_ISREG(path.stat().st_mode):  # reading from a pipe would block, and a device has no end
+        if not stat.S_ISREG(path.stat().st_mode):  # Reading from a pipe would block, and a device has no end.
             raise OSError("not a regular file")
         return path.open("rb", buffering=0)
 
     def log_status(self, path: Path) -> LogStatus:
-        """Return the status of a log; its size is that of the output of `open_log`. Raises OSError."""
+        """Return the status of a log. Its size is that of the output of `open_log`. Raises OSError."""
         status = path.stat()
         return LogStatus(status.st_size, max(status.st_mtime, status.st_ctime))
 
     def log_folder(self, path: Path) -> str:
-        """Return the folder in which the session started, or an empty string if only reading the log would reveal it."""
+        """Return the folder in which the session started, or an empty string if finding it requires reading the log."""
         return ""
 
     def session_of(self, path: Path) -> str:
-        """Return the session id that a log's path contains."""
+        """Return the session id in a log's path."""
         return path.stem
 
     def past_logs(self, system: System) -> Iterable[Path]:
@@ -225,11 +229,11 @@ class ClientAdapter:
     # Installation
 
     def find(self, system: System) -> Installed | None:
-        """Return the client if it is installed or this user has settings for it."""
+        """Return the client if it is installed or the user has settings for it."""
         return None
 
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
-        """Return the changes to files that connect the client: hooks, MCP server and rules."""
+        """Return the file changes that connect the client: hooks, MCP server and rules."""
         return ()
 
     def warning(self, system: System) -> tuple[str, str] | None:

@@ -19,7 +19,7 @@ class ClaudeCode(ClientAdapter):
         return logs_below(self._folder(system) / "projects")
 
     def find(self, system: System) -> Installed | None:
-        """Find the program `claude`. Its settings folder alone is not enough, because the program makes the changes."""
+        """Find the program `claude`. Its settings folder alone is not enough, because `claude` makes the changes."""
         program = system.which("claude")
         return Installed(program, self._folder(system)) if program else None
 

@@ -121,7 +121,7 @@ def _at(values: Any, keys: tuple[str, ...]) -> Any:
 
 
 def _remove(values: dict[str, Any], keys: tuple[str, ...]) -> bool:
-    """Remove an entry, and every object that becomes empty as a result."""
+    """Remove an entry and every object that becomes empty as a result."""
     if len(keys) > 1:
         inner = values[keys[0]]
         _remove(inner, keys[1:])
@@ -170,7 +170,7 @@ def text_section(path: Path, what: str, section: str) -> FileChange:
 
 
 def _around(content: bytes | None) -> tuple[bytes, bytes]:
-    """Return the text before and after the section. A new section goes at the end, after an empty line."""
+    """Return the text before and after the section. A new section is appended after an empty line."""
     content = content or b""
     before, begin, rest = content.partition(_BEGIN.encode())
     _, end, after = rest.partition(f"{_END}\n".encode())

@@ -1,4 +1,4 @@
-"""Clients that connect by MCP, without hooks. A rules file tells their model when to use memory.
+"""Clients that connect through MCP, without hooks. A rules file tells their models when to use memory.
 
 Nothing is injected into their sessions, and their logs are not read.
 """
@@ -20,7 +20,7 @@ memoryd is the user's long-term memory, over MCP:
 - Before you plan, debug, or answer about earlier work, conventions, decisions or the environment, call `recall`.
 - When the user corrects you, states a rule or preference, or decides something, call `remember` with one self-contained sentence.
 """
-_LIMITS = "its model uses memoryd's tools, but nothing is given unasked, and its sessions are not read."
+_LIMITS = "its model uses memoryd's tools, but nothing is injected automatically, and its sessions are not read."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class Layout:
 
     Attributes:
         program: The name of its program.
-        folder: Returns the folder of its settings.
-        servers: The file of MCP servers in that folder, and the key of the servers in it.
+        folder: Returns its settings folder.
+        servers: The file of MCP servers in that folder, and the key under which it lists them.
         more: Additional fields of a local server's entry besides command, arguments and environment.
-        rules: The file in that folder with rules for all projects; empty if there is none.
+        rules: The file in that folder with rules for all projects, or empty if there is none.
         rules_are_ours: Whether the file contains only memoryd's rules.
         rules_head: First lines of a rules file that contains only memoryd's rules.
     """
@@ -53,18 +53,18 @@ class McpClient(ClientAdapter):
     layout: Layout
 
     def find(self, system: System) -> Installed | None:
-        """Find the program or the folder of its settings."""
+        """Find the program or its settings folder."""
         program, folder = system.which(self.layout.program), self.layout.folder(system)
         return Installed(program or "", folder) if program or folder.is_dir() else None
 
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
-        """Return the changes that add the MCP server's entry and the rules."""
+        """Return the changes that add the MCP server and the rules."""
         layout, folder = self.layout, self.layout.folder(system)
         name, key = layout.servers
         server = layout.more | {"command": str(product.program), "args": ["mcp"], "env": product.env}
         found = [json_entries(folder / name, "Add the MCP server memoryd", {(key, "memoryd"): server})]
         if layout.rules:
-            path, what = folder / layout.rules, "Tell the model when to use memory"
+            path, what = folder / layout.rules, "Add rules on when to use memory"
             own = own_file(path, what, (layout.rules_head + RULES).encode())
             found.append(own if layout.rules_are_ours else text_section(path, what, RULES))
         return found

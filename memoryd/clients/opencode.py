@@ -1,4 +1,4 @@
-"""OpenCode: a plugin passes its events to the daemon, and its sessions are read from its database."""
+"""OpenCode. A plugin passes its events to the daemon, and sessions are read from its database."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ class OpenCode(ClientAdapter):
         return opencode_log.sessions_of(database) if database.is_file() else []
 
     def find(self, system: System) -> Installed | None:
-        """Find the program `opencode` or the folder of its settings."""
+        """Find the program `opencode` or its settings folder."""
         program, folder = system.which("opencode"), self._config(system)
         return Installed(program or "", folder) if program or folder.is_dir() else None
 
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
-        """Return the change that writes the plugin's file. The plugin also registers the MCP server."""
+        """Return the change that writes the plugin file. The plugin also registers the MCP server."""
         path = self._config(system) / "plugin" / "memoryd.js"
         what = "Add a plugin that passes events to memoryd, adds memories to sessions and offers its tools"
         return [own_file(path, what, plugin(product))]
 
     @staticmethod
     def database(system: System) -> Path:
-        """Return the path of the database. OPENCODE_DB overrides its name, relative to the same folder unless it is absolute."""
+        """Return the path of the database. OPENCODE_DB overrides its name. A relative value refers to the same folder."""
         data = system.folder("XDG_DATA_HOME", ".local/share") / "opencode"
         return data / (system.env.get("OPENCODE_DB") or DATABASE)
 

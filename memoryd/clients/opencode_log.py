@@ -1,10 +1,10 @@
-"""Read a session of OpenCode from its database, as lines in Claude Code's format.
+"""Read OpenCode sessions from its database, as lines in Claude Code's format.
 
-OpenCode keeps all sessions in one SQLite file with the tables `session`, `message` and `part`, the latter two with JSON in
-`data`. A message is read once it is complete, so that the lines of a session only grow.
+OpenCode keeps all sessions in one SQLite file with the tables `session`, `message` and `part`. The latter two store
+JSON in `data`. Only complete messages are read, so the lines of a session only grow.
 
-Only text typed by the user counts as a prompt. Texts added by OpenCode (`synthetic`: contents of files, results of commands,
-memoryd's own context), files, and the prompts of subagents do not count.
+Only text typed by the user counts as a prompt. Text added by OpenCode (`synthetic`: file contents, command results,
+memoryd's own context), files and the prompts of subagents do not count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
 from memoryd.core.clock import to_iso
 from memoryd.core.errors import StoreError
 
-# Time without a change after which an unanswered prompt or a truncated answer counts as complete.
+# Time without changes after which an unanswered prompt or truncated answer counts as complete.
 SETTLED_AFTER_MS = 10 * 60_000
 TOOLS = {
     "bash": "Bash",
@@ -41,7 +41,7 @@ TOOLS = {
 }
 _ARGUMENTS = {"filePath": "file_path", "oldString": "old_string", "newString": "new_string"}
 _REJECTED = ("The user rejected permission to use this specific tool call", "The user dismissed this question")
-_COMMAND = "memoryd_command"  # marks the text of a command; set by the plugin (plugin/opencode/memoryd.js)
+_COMMAND = "memoryd_command"  # Marks the text of a command; set by the plugin (plugin/opencode/memoryd.js).
 _SESSION = "SELECT directory, parent_id, permission, revert FROM session WHERE id = ?"
 _MESSAGES = "SELECT id, time_created, time_updated, data FROM message WHERE session_id = ? ORDER BY time_created, id"
 _PARTS = "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY message_id, id"
@@ -76,17 +76,17 @@ class _Message:
 
 
 def open_session(path: Path, now: datetime | None = None) -> BinaryIO:
-    """Return the session's lines. `path` is the database's path followed by the session's id. Raises OSError."""
+    """Return the session's lines. `path` is the database path followed by the session id. Raises OSError."""
     now = now or datetime.now(UTC)
     return io.BytesIO(b"".join(orjson.dumps(line) + b"\n" for line in _lines(path, int(now.timestamp() * 1000))))
 
 
 def session_status(path: Path) -> LogStatus:
-    """Return the size of the session's lines, which are reread only if the database has changed. Raises OSError."""
+    """Return the size of the session's lines. They are reread only if the database has changed. Raises OSError."""
     now = datetime.now(UTC).timestamp() * 1000
     changed = [_rows(path.parent, _CHANGED.format(table), path.name)[0] for table in ("message", "part")]
     latest = max(row[0] or 0 for row in changed)
-    # The set of complete texts also depends on the time.
+    # Which texts are complete also depends on the time.
     key = (*(value for row in changed for value in row), now - latest > SETTLED_AFTER_MS)
     return LogStatus(_size(path, key), latest / 1000)
 
@@ -106,12 +106,12 @@ def session_folder(path: Path) -> str:
 
 
 def sessions_of(database: Path) -> list[Path]:
-    """Return the paths of the sessions in a database, oldest first, excluding those of subagents. Raises OSError."""
+    """Return the paths of the sessions in a database, oldest first, excluding subagents. Raises OSError."""
     return [database / str(id) for (id,) in _rows(database, _TOP_LEVEL)]
 
 
 def _rows(database: Path, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-    from memoryd.core.db import read_only  # imported here because a command that reads no session needs no SQLite
+    from memoryd.core.db import read_only  # Imported here because most commands don't need SQLite.
 
     try:
         return read_only(database, sql, parameters)
@@ -150,7 +150,7 @@ def _session(path: Path) -> _Session:
 
 
 def _denies_questions(permission: Any) -> bool:
-    """Return whether the session was started by `opencode run`, where nobody can answer a question."""
+    """Return whether the session was started by `opencode run`, which can't ask the user questions."""
     try:
         rules = orjson.loads(permission or "[]")
     except orjson.JSONDecodeError:
@@ -162,18 +162,18 @@ def _denies_questions(permission: Any) -> bool:
 def _messages(path: Path, session: _Session) -> list[_Message]:
     found = []
     for id, created, updated, data in _rows(path.parent, _MESSAGES, path.name):
-        if id == session.reverted_from:  # the user took back this message and all later ones
+        if id == session.reverted_from:  # The user reverted this message and all later ones.
             break
         found.append(_Message(str(id), int(created), int(updated), mapping(data)))
     return found
 
 
 def _settled(messages: list[_Message], now: int) -> Iterator[_Message]:
-    """Yield the messages before the first one that may still change."""
+    """Yield the messages before the first one that can still change."""
     later_prompts = sum(message.is_prompt for message in messages)
     for number, message in enumerate(messages):
         later_prompts -= message.is_prompt
-        # OpenCode writes all parts of a prompt before its answer begins, and the next prompt after the answer has ended.
+        # OpenCode writes all parts of a prompt before the answer begins, and the next prompt after the answer has ended.
         followed = number + 1 < len(messages) if message.is_prompt else bool(later_prompts)
         if not (followed or message.is_complete or now - message.updated > SETTLED_AFTER_MS):
             return
@@ -212,7 +212,7 @@ def _command(part: Mapping[str, Any]) -> Mapping[str, str] | None:
 
 
 def _unwrapped(text: str) -> str:
-    """Return a prompt without the quotes that `opencode run` puts around an argument with spaces."""
+    """Return a prompt without the quotes that `opencode run` adds around arguments with spaces."""
     return text[1:-1].replace('\\"', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 

@@ -1,6 +1,6 @@
-"""The console, a web interface to memory that the daemon serves on loopback (docs/console.md).
+"""The console, a web interface served by the daemon on loopback (docs/console.md).
 
-The daemon only imports this package when the console is opened, so that it does not delay the daemon's start.
+The daemon imports this package only when the console is opened, to keep its own start fast.
 
 - `contract`  building blocks of a page: Page, NavEntry, Route, Reply, Context
 - `context`   the handler's interface

@@ -1,4 +1,4 @@
-"""Style sheets and scripts, loaded once. Their URLs contain a digest of all files, so browsers may cache them forever."""
+"""Style sheets and scripts, loaded once. Their URLs contain a digest of all files, so browsers can cache them forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of handlers: the parsed and validated request, and methods for responding."""
+"""The interface of handlers: the validated request, and methods for responding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES_SECONDS = 30.0
 
 
 class CallApi(Protocol):
-    """Calls the API in the same way as the daemon. The call runs in a thread, and failures are converted to MemorydError."""
+    """Calls the API like the daemon does. The call runs in a thread, and failures are converted to MemorydError."""
 
     def __call__(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> Awaitable[dict[str, Any]]:
         """Return the result of the call. With `use=False`, the call does not renew the daemon's lease."""
@@ -29,7 +29,7 @@ class CallApi(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """State shared by all pages: the templates, the navigation, and the plugins that could not be loaded."""
+    """State shared by all pages: the templates, the navigation and the plugins that failed to load."""
 
     templates: Templates
     nav: Sequence[NavEntry]
@@ -38,7 +38,7 @@ class SharedContext:
 
     @property
     def site(self) -> Site:
-        """The program that the pages belong to."""
+        """The program that serves the pages."""
         return self.templates.site
 
 
@@ -64,16 +64,16 @@ class Context:
 
     @property
     def project(self) -> str:
-        """The selected project: an id or "all". Pass it to each call as `project`."""
+        """The selected project: an id or "all". Pass it as `project` in each call."""
         return self.session.project
 
     async def call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Call an API method and return its result. Parameters that are None or "" are omitted. Let MemorydError propagate."""
+        """Call an API method and return its result. Parameters that are None or "" are omitted. Do not catch MemorydError."""
         given = {name: value for name, value in {**(params or {}), **more}.items() if value not in (None, "")}
         return await self.shared.call(method, given, use=not self.stream)
 
     async def try_call(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Call an API method, but return an error as {"error": {"message", "fix"}}, so that one part of a page can fail alone."""
+        """Call an API method. Return an error as {"error": {"message", "fix"}}, so that one part of a page can fail alone."""
         try:
             return await self.call(method, params, **more)
         except MemorydError as error:
@@ -82,7 +82,7 @@ class Context:
     # Responding
 
     async def page(self, template: str, *, status: int = 200, **values: Any) -> Reply:
-        """Render a template with the variables of base.html (navigation, projects, flashes, csrf) and the given values."""
+        """Render a template with the given values and the variables of base.html (navigation, projects, flashes, csrf)."""
         frame = {
             "nav": self.shared.nav,
             "at": self.url,
@@ -104,7 +104,7 @@ class Context:
         return Reply(orjson.dumps(value, default=str), status, JSON)
 
     def redirect(self, path: str, flash: str = "", *, kind: str = "done", fix: str = "", **query: Any) -> Reply:
-        """Redirect to a page of the console after a change, and show a message there. `kind` is done or failed."""
+        """Redirect to a console page after a change, and show a message there. `kind` is done or failed."""
         if not is_own(path):
             raise ValueError(f"not a path of the console: {path}")
         if flash:

@@ -1,4 +1,4 @@
-"""The building blocks of a console page. `memoryd.console.pages` explains how to use them."""
+"""Building blocks of console pages. `memoryd.console.pages` explains how to use them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Handler = Callable[[Context], Awaitable[Reply]]
 class Route:
     """A path such as "/memories/{id}" and its handler.
 
-    `{id}` only matches memory ids. Other parameters match 1 to 128 letters, digits and "._-" without a leading dot. Other paths
-    get 404. A `stream` does not count as use of the daemon, so a forgotten tab can't keep it running.
+    `{id}` matches only memory ids. Other parameters match 1 to 128 letters, digits and "._-" without a leading dot.
+    Other paths return 404. A `stream` does not count as use of the daemon, so a forgotten tab can't keep it running.
     """
 
     path: str
@@ -30,7 +30,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its name (letters, digits, "-"), its routes and its entry in the navigation.
+    """A page: its name (letters, digits, "-"), routes and navigation entry.
 
     A page from another package has a `folder` with `templates/` and `static/`, available as "NAME/file.html" and
     `static("NAME/file.js")`.

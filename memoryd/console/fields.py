@@ -1,4 +1,4 @@
-"""Read values from a query string, a form or a JSON body, and validate their type and size."""
+"""Read values from a query string, form or JSON body, and validate their type and size."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MAX_FIELDS = 2_000
 
 
 class Fields:
-    """Texts by name. A name may occur more than once, and an empty text counts as missing.
+    """Texts by name. A name may occur more than once. Empty texts count as missing.
 
-    `read` validates a value with a parameter of the operations (`memoryd.api.parameters`).
+    `read` validates a value against a parameter of the operations (`memoryd.api.parameters`).
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
-            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # text areas send line breaks as CRLF
+            self._values.setdefault(name, []).append(value.replace("\r\n", "\n"))  # Text areas send line breaks as CRLF.
 
     def read(self, name: str, parameter: Parameter) -> Any:
-        """Return the validated value, or the parameter's default if the value is missing. Raises InputError."""
+        """Return the validated value, or the parameter's default if it is missing. Raises InputError."""
         value = self.plain(name, parameter)
         try:
             return (
@@ -38,11 +38,11 @@ class Fields:
             raise InputError(f"{name}: {error}.", fix=parameter.about or "Correct it and try again.") from error
 
     def plain(self, name: str, parameter: Parameter) -> Any:
-        """Return the value in an operation's format without validating it, or None if it is missing."""
+        """Return the unvalidated value in an operation's format, or None if it is missing."""
         return parameter.from_texts([text for text in self._values.get(name, []) if text.strip()])
 
     def texts(self, name: str, limit: int = MAX_TEXT) -> list[str]:
-        """Return all values with this name that are not empty. Raises InputError if one of them is too long."""
+        """Return all non-empty values with this name. Raises InputError if one of them is too long."""
         self.read(name, ListOf(default=(), most=MAX_FIELDS, item=Text(limit=limit)))
         return [value for value in self._values.get(name, []) if value.strip()]
 
@@ -75,7 +75,7 @@ class Fields:
         return bool(self.read(name, Flag(default=False)))
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return all names and values, from which a link to the same page can be built."""
+        """Return all names and values, for building a link to the same page."""
         return [(name, value) for name, values in self._values.items() for value in values if value.strip()]
 
 

@@ -57,7 +57,7 @@ def _entered(name: str, parameter: Parameter, entered: Fields) -> Any:
     if value and isinstance(parameter, ListOf) and not options_of(parameter.item):
         return [line.strip() for text in value for line in text.splitlines() if line.strip()]
     if isinstance(parameter, Flag) and value is None and parameter.default:
-        return False  # browsers don't send unchecked boxes
+        return False  # Browsers don't send unchecked boxes.
     return value
 
 
@@ -82,7 +82,7 @@ def _kind(parameter: Parameter) -> str:
 
 
 def options_of(parameter: Parameter) -> list[str]:
-    """Return the allowed values, or none if anything can be entered."""
+    """Return the allowed values, or an empty result for free input."""
     if isinstance(parameter, ListOf):
         return options_of(parameter.item)
     if isinstance(parameter, Choice):
@@ -99,5 +99,5 @@ def _shown(value: Any) -> Any:
 
 
 def rows_of(answer: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Convert a result to names and values, and omit empty values."""
+    """Convert a result to names and values, omitting empty values."""
     return [(name.replace("_", " "), value) for name, value in answer.items() if value not in (None, "", [], {})]

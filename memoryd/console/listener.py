@@ -1,7 +1,7 @@
 """The HTTP server on loopback, in the daemon's event loop. No other module imports uvicorn.
 
-Any local user can connect, so unauthenticated clients are limited: a request must be complete in time, and once there are too
-many connections, a new one replaces the one that has been waiting longest.
+Any local user can connect, so unauthenticated clients are limited. A request must arrive in time, and when there are
+too many connections, a new one replaces the one that has been waiting longest.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memoryd.console.safety import LOOPBACK, MAX_HEAD_BYTES, AsgiApp
 
-BACKLOG = 16  # asyncio accepts up to this many connections before any of them can be closed
+BACKLOG = 16  # asyncio accepts up to this many connections before any of them can be closed.
 AT_ONCE = 64
 MAX_CONNECTIONS = 48
-# The time limit from the start of the connection or request to the last byte of the request. A local browser needs milliseconds.
+# Time limit from the start of the connection or request to the request's last byte. A local browser needs milliseconds.
 REQUEST_SECONDS = 8.0
 KEEP_ALIVE_SECONDS = 5
 GRACE_SECONDS = 1
@@ -34,7 +34,7 @@ class _Server(uvicorn.Server):
 
 
 class _Bounded(H11Protocol):
-    """A connection with a time limit for each request. It counts towards the maximum number of connections."""
+    """A connection with a time limit per request. It counts towards the connection limit."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -91,8 +91,9 @@ class _Bounded(H11Protocol):
 def bind(port: int) -> socket.socket:
     """Create a loopback socket. Port 0 selects a free port. Raises OSError."""
     listening = socket.create_server((LOOPBACK, port), backlog=BACKLOG)
-    # asyncio sets TCP_NODELAY only for sockets created with the TCP protocol number, unlike this one. Without it, a response of
-    # header and body waits 40 ms for the acknowledgement of its header (Nagle's algorithm and delayed acknowledgements).
+    # asyncio sets TCP_NODELAY only for sockets created with the TCP protocol number, unlike this one. Without it, a
+    # response consisting of header and body waits 40 ms for the acknowledgement of its header (Nagle's algorithm and
+    # delayed acknowledgements).
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -129,7 +130,7 @@ class Listener:
             await asyncio.sleep(POLL_SECONDS)
 
     async def close(self) -> None:
-        """Let requests finish within a second, then close all connections. Streams are closed immediately."""
+        """Give requests one second to finish, then close all connections. Streams are closed immediately."""
         self._server.should_exit = True
         if self._task is not None:
             await asyncio.wait([self._task], timeout=GRACE_SECONDS + 1)

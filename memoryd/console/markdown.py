@@ -1,7 +1,7 @@
 """Render memory text as safe HTML. No other module imports markdown_it.
 
-The dialect is CommonMark with tables and strikethrough. Raw HTML is shown as text, an image as its description, and
-nothing remote is loaded. Links may point to http, https, mailto or a page of the console; other links remain text.
+The dialect is CommonMark with tables and strikethrough. Raw HTML is shown as text and images as their description.
+Nothing remote is loaded. Links may point to http, https, mailto or a console page. Other links remain text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MAX_CHARACTERS = 100_000
 HEADING_SHIFT = 2
 LONGEST_LANGUAGE = 20
-NOT_RENDERED = '<p class="muted">Shown as source: rendered as Markdown, a part of it would be invisible.</p>\n'
+NOT_RENDERED = '<p class="muted">Shown as source because rendering it as Markdown would hide a part of it.</p>\n'
 ABSOLUTE = ("http://", "https://", "mailto:")
 
 
@@ -40,7 +40,7 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, index, options, env)
 
     def _heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Move headings below the level of the page's title without skipping levels, so that the page's outline stays valid."""
+        """Move headings below the page title's level without skipping levels, so that the page outline stays valid."""
         token = tokens[index]
         if token.nesting > 0:
             env["level"] = min(6, int(token.tag[1:]) + HEADING_SHIFT, env.get("level", 1) + 1)
@@ -49,13 +49,13 @@ class _Renderer(RendererHTML):
     heading_open = heading_close = _heading
 
     def _cell(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Omit the inline style that aligns a cell, since the Content-Security-Policy forbids it."""
+        """Omit the inline style that aligns a cell, because the Content-Security-Policy forbids it."""
         return f"<{tokens[index].tag}>"
 
     th_open = td_open = _cell
 
     def table_open(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        """Make wide tables scrollable with the mouse and the keyboard."""
+        """Make wide tables scrollable by mouse and keyboard."""
         return '<div class="scroll" tabindex="0" role="group" aria-label="Table">\n<table>\n'
 
     def table_close(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
@@ -81,8 +81,8 @@ def _parser() -> MarkdownIt:
 def render(text: str) -> str:
     """Render a Markdown text as safe HTML, truncated to MAX_CHARACTERS.
 
-    Markdown hides some text (link definitions and titles, excess cells, deep nesting) that a model would still read. Therefore a
-    text with any hidden part is shown as source.
+    Markdown hides some text (link definitions and titles, excess cells, deep nesting) that a model would still read.
+    A text with any hidden part is therefore shown as source.
     """
     text, env = visible(text[:MAX_CHARACTERS]), dict[str, Any]()
     tokens = _parser().parse(text, env)
@@ -96,13 +96,13 @@ def _letters(text: str) -> Counter[str]:
 
 
 def _seen(tokens: Sequence[Token]) -> Counter[str]:
-    """Count the letters and digits that are displayed in texts, link targets, list numbers and code languages."""
+    """Count the letters and digits displayed in texts, link targets, list numbers and code languages."""
     seen: Counter[str] = Counter()
     for token, after in zip_longest(tokens, tokens[1:]):
         seen += _seen(token.children) if token.children else _letters(_shown(token))
         if (
             token.type == "link_open" and token.info == "auto"
-        ):  # an autolink's address is its own text and counts once, however it is encoded
+        ):  # The address of an autolink is also its text and counts once, however it is encoded.
             seen += _letters(str(token.attrGet("href"))) - _letters(after.content)
     return seen
 

@@ -1,6 +1,6 @@
 """Load pages from other packages. Each entry point of the group `memoryd.console_pages` refers to a Page.
 
-A page that can't be loaded is skipped and reported on every page. It never prevents the console from opening.
+A page that fails to load is skipped and reported on every page. It never prevents the console from opening.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def installed() -> Sequence[EntryPoint]:
 
 
 def load(found: Iterable[EntryPoint], own: Sequence[Page]) -> tuple[list[Page], list[str]]:
-    """Load the pages. Return the loaded pages, and an error message for each page that failed."""
+    """Load the pages. Return the loaded ones, and an error message for each page that failed."""
     pages: list[Page] = []
     faults: list[str] = []
     for entry in found:

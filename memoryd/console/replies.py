@@ -1,4 +1,4 @@
-"""The responses of handlers, the entries of the navigation, and the program that the pages belong to."""
+"""Responses of handlers, navigation entries and the program that serves the pages."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The program that the pages belong to.
+    """The program that serves the pages.
 
     Attributes:
         name: Name shown on every page.
         reopen: Command that prints a new link.
-        bug: Advice for an unexpected error.
-        projects: Whether the pages include the switch between memoryd's projects.
+        bug: Advice shown with an unexpected error.
+        projects: Whether the pages include the project switcher.
     """
 
     name: str = "memoryd"
@@ -42,7 +42,7 @@ MEMORYD = Site()
 
 @dataclass(frozen=True, slots=True)
 class NavEntry:
-    """An entry of the navigation. Entries are sorted by `order`; memoryd's own pages use 10, 20, 30 and so on."""
+    """A navigation entry. Entries are sorted by `order`. memoryd's own pages use 10, 20, 30 and so on."""
 
     label: str
     path: str

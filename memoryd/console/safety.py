@@ -1,11 +1,11 @@
 """Check the security of every request, and add security headers to every response. This is plain ASGI.
 
-- The Host header must be ours: a name that an attacker resolves to 127.0.0.1 (DNS rebinding) is rejected.
-- Changes must come from our own pages: checked by Origin, and by Sec-Fetch-Site where available. With Referrer-Policy
-  no-referrer, browsers send "Origin: null" with forms; that is accepted only together with Sec-Fetch-Site: same-origin, which
-  no page can forge.
-- Other sites may link to a page, but neither fetch nor embed it.
-- The query, the path and the body are limited in size. A body of unknown length is counted while it arrives.
+- The Host header must be one of ours. A name that an attacker resolves to 127.0.0.1 (DNS rebinding) is rejected.
+- Changes must come from our own pages, which is checked by Origin, and by Sec-Fetch-Site where available. With
+  Referrer-Policy no-referrer, browsers send "Origin: null" with forms. This is accepted only together with
+  Sec-Fetch-Site: same-origin, which no page can forge.
+- Other sites may link to a page, but can neither fetch nor embed it.
+- The size of the query, the path and the body is limited. A body of unknown length is counted as it arrives.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Refusal:
 
 
 class BodyTooLarge(Exception):
-    """The body exceeds the limit. `receive` raises this, and the response is 413."""
+    """Raised by `receive` when the body exceeds the limit. The response is 413."""
 
 
 class RequestGuard:
@@ -70,7 +70,7 @@ class RequestGuard:
         self._hosts = frozenset(hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Reject or forward a request. The headers are added in either case."""
+        """Reject or forward a request. The security headers are added in either case."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         if scope["type"] != "http":
@@ -86,13 +86,13 @@ class RequestGuard:
             await response.refuse(Refusal(413, "The request is too large."))
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """Return the reason to reject the request because of its path or headers, or None if it is accepted."""
+        """Return the reason to reject the request, judging by its path and headers, or None to accept it."""
         headers = _Headers(scope["headers"])
         if headers.size() > MAX_HEAD_BYTES:
             return Refusal(431, "The headers are too long.")
         host = headers.only("host")
         if host not in self._hosts:
-            return Refusal(421, "This address is not the console's.")
+            return Refusal(421, "This address does not belong to the console.")
         if scope["method"] not in METHODS:
             return Refusal(405, "This method is not supported.")
         if len(scope.get("query_string", b"")) > MAX_QUERY_BYTES or len(scope.get("raw_path") or b"") > MAX_PATH_BYTES:

@@ -1,4 +1,4 @@
-"""Start the console in a running daemon when it is first requested, and stop it together with the daemon."""
+"""Start the console in a running daemon when it is first requested, and stop it with the daemon."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class ConsoleServer:
         return console_app([*pages.PAGES, *found], self._sessions, port, hooks, faults=faults)
 
     async def _project(self, cwd: str) -> str:
-        """Return the project of the folder from which the console was opened, or "all" if that project is unknown."""
+        """Return the project of the folder where the console was opened, or "all" if it is unknown."""
         try:
             answer = await self._core.call("project_names", {"cwd": cwd} if cwd else {})
-        except MemorydError:  # the page itself shows the error
+        except MemorydError:  # The page itself shows the error.
             return ALL
         return str(answer["current"] or ALL)
 

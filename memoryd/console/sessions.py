@@ -29,7 +29,7 @@ class Flash:
 
 @dataclass
 class BrowserSession:
-    """An authenticated browser.
+    """An authenticated browser session.
 
     Attributes:
         project: Selected project's id, or "all".
@@ -45,7 +45,7 @@ class BrowserSession:
     _secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def csrf(self) -> str:
-        """Return a fresh token. It consists of a nonce and its HMAC, so that no two pages contain the same bytes (BREACH)."""
+        """Return a fresh token, which consists of a nonce and its HMAC. No two pages contain the same bytes (BREACH)."""
         nonce = secrets.token_hex(8)
         return f"{nonce}.{self._sign(nonce)}"
 
@@ -104,7 +104,7 @@ class Sessions:
         return token
 
     def get(self, token: str) -> BrowserSession | None:
-        """Return the session of a token, or None if there is no such session or it has expired."""
+        """Return the session of a token, or None if it does not exist or has expired."""
         session = self._sessions.get(_key(token))
         now = self._clock()
         if session is None:

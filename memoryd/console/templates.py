@@ -1,4 +1,4 @@
-"""Render the templates. Everything is escaped, and an undefined name is an error. No other module imports jinja2."""
+"""Render templates. Everything is escaped, and an undefined name is an error. No other module imports jinja2."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OWN = re.compile(r"/(?![/\\])[!-~]*")
 
 
 class Templates:
-    """Renders templates, which can access the program as `site`. `folders` maps the pages of other packages to their folders."""
+    """Renders templates, which access the program as `site`. `folders` maps the pages of other packages to their folders."""
 
     def __init__(self, assets: Assets, folders: Mapping[str, Path] | None = None, site: Site = MEMORYD) -> None:
         self.site = site
@@ -50,7 +50,7 @@ class Templates:
         self._environment.globals.update(static=assets.url, link=link, back_link=back_link, site=site)
 
     def render(self, name: str, values: Mapping[str, Any]) -> bytes:
-        """Render a template as UTF-8. Raises DaemonError if template and values don't match, which is a bug."""
+        """Render a template as UTF-8. Raises DaemonError if the values don't match the template, which is a bug."""
         try:
             return self._environment.get_template(name).render(values).encode("utf-8", "replace")
         except TemplateError as error:
@@ -71,14 +71,14 @@ def is_own(path: str) -> bool:
 
 
 def link(path: str, pairs: Mapping[str, Any] | None = None, **changes: Any) -> str:
-    """Build a path with a query from `pairs`, which `changes` override. Values that are None or "" are omitted."""
+    """Build a path with a query from `pairs`, overridden by `changes`. Values that are None or "" are omitted."""
     merged = {**(pairs or {}), **changes}
     kept = {name: value for name, value in merged.items() if value not in (None, "", [], ())}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path
 
 
 def back_link(path: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return the URL of the current page. Names that are repeated in the query are kept."""
+    """Return the URL of the current page. Repeated names in the query are kept."""
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 

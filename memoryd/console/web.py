@@ -39,9 +39,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """Callbacks from the pages to their server.
+    """Callbacks from the pages to the server.
 
-    `call` calls the API, `touch` notes that the console is in use, and `failing` reports an unexpected exception.
+    `call` calls the API, `touch` records that the console is in use, and `failing` reports an unexpected exception.
     """
 
     call: CallApi
@@ -93,13 +93,13 @@ class Web:
     # Unauthenticated
 
     async def _open(self, request: Request) -> Response:
-        """Exchange a ticket for a session. An invalid ticket looks like a missing session."""
-        if _is_preview(request):  # a ticket can only be used once, and only by the user
+        """Exchange a ticket for a session. An invalid ticket is treated like a missing session."""
+        if _is_preview(request):  # A ticket can be used only once, and only by the user.
             return Response(status_code=204, headers=dict(_NO_STORE))
         token = self._sessions.redeem(_ticket(request))
         if token is None:
             return self._locked()
-        # This is not a redirect, because after a link from another site the browser would not send the new SameSite cookie.
+        # Not a redirect: after a link from another site, the browser would not send the new SameSite cookie.
         body = self._shared.templates.render("enter.html", {})
         response = Response(body, headers=dict(_NO_STORE), media_type="text/html")
         response.set_cookie(self._cookie, token, path="/", httponly=True, samesite="strict")
@@ -188,7 +188,7 @@ def _is_preview(request: Request) -> bool:
 def _ticket(request: Request) -> str:
     try:
         return from_query(request.scope["query_string"]).text("ticket", limit=200)
-    except InputError:  # none of our links has this form, so the response is the same as for a missing session
+    except InputError:  # None of our links has this form, so the response is the same as for a missing session.
         return ""
 
 

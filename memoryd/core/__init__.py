@@ -1,1 +1,1 @@
-"""Foundations: value types, errors, interfaces, settings, files, the SQLite wrapper and the persistent state."""
+"""Foundations: value types, errors, interfaces, settings, files, the SQLite wrapper and persistent state."""

@@ -1,4 +1,4 @@
-"""Lifetime of candidates, and the offers that ask sessions to keep or drop them."""
+"""Expiry of candidates, and the offers that ask sessions to keep or drop them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from memoryd.core.text import digest, normalise
 from memoryd.core.types import MemoryItem, Status
 
 LIFETIME = timedelta(days=30)
-# Maximum per project; nobody would review more than that.
+# Maximum per project. Nobody would review more than that.
 MAX_CANDIDATES = 200
 
 
 def is_faded(item: MemoryItem, now: datetime) -> bool:
-    """Return whether the item is an expired candidate. Readers ignore such items even before they are removed."""
+    """Return whether the item is an expired candidate. Such items are ignored even before they are removed."""
     return item.status is Status.CANDIDATE and item.created_at + LIFETIME <= now
 
 
 def surplus(items: Iterable[MemoryItem], most: int = MAX_CANDIDATES) -> list[MemoryItem]:
-    """Return the candidates that exceed the limit. The least confident come first, then the oldest."""
+    """Return the candidates that exceed the limit, least confident first, then oldest first."""
     waiting = [item for item in items if item.status is Status.CANDIDATE]
     waiting.sort(key=lambda item: (item.confidence, item.created_at, item.id))
     return waiting[: max(0, len(waiting) - most)]
@@ -42,7 +42,7 @@ KNOWN = "known"
 REFUSED = "refused"
 AT_PROMPT = "UserPromptSubmit"
 AT_START = "SessionStart"
-# Short ids save tokens. An id gets an extra digit if it would collide with another id of the same project.
+# Short ids save tokens. An id gets an extra digit to avoid a collision within the project.
 SHORT_ID = 4
 KEPT_DAYS = 90
 
@@ -54,8 +54,8 @@ class OfferedCandidate:
     Attributes:
         short: Id shown to the model.
         known: Related memory shown next to the candidate.
-        given_to: Session that received the offer.
-        outcome: The decision, or empty while there is none.
+        given_to: Session to which the offer was made.
+        outcome: The decision. Empty if undecided.
     """
 
     short: str
@@ -70,7 +70,7 @@ class OfferedCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Cost and yield of the offers in a period. `own` counts the memories that a session's model added on its own initiative."""
+    """Cost and yield of the offers in a period. `own` counts memories that a session's model added on its own initiative."""
 
     offers: int = 0
     tokens: int = 0
@@ -115,7 +115,7 @@ class Offers:
     def _now(self) -> str:
         return to_iso(self._clock.now())
 
-    # When to make an offer
+    # When to make offers
 
     def count_prompt(self, session: str) -> int:
         """Count a prompt of the session and return its number, starting at 1."""
@@ -129,7 +129,7 @@ class Offers:
     def last_prompt_with_offer(self, session: str) -> int | None:
         """Return the number of the last prompt that came with an offer.
 
-        This is 0 for the session's start, and None if there was no offer.
+        This is 0 for the session's start, and None if no offer was made.
         """
         return self._db.value("SELECT max(prompt) FROM offer WHERE session = ?", (session,))  # type: ignore[no-any-return]
 
@@ -152,7 +152,7 @@ class Offers:
     def record(
         self, entries: Sequence[OfferedCandidate], *, project: str, session: str, event: str, prompt: int, tokens: int
     ) -> None:
-        """Record an offer. If a power cut loses the record, the candidates are offered again."""
+        """Record an offer. If the record is lost in a power cut, the candidates are offered again."""
         now = self._now()
         old = to_iso(self._clock.now() - timedelta(days=KEPT_DAYS))
         with self._db.unsynced(), self._db.transaction():
@@ -178,7 +178,7 @@ class Offers:
         return {row[2]: OfferedCandidate(*row) for row in rows}
 
     def set_neighbours(self, known: Mapping[str, str]) -> None:
-        """Store the id of the known memory nearest to each candidate. The id is empty if there is none."""
+        """Store the id of the known memory nearest to each candidate, or an empty id if there is none."""
         now = self._now()
         self._db.executemany(
             "INSERT OR REPLACE INTO neighbour (memory, known, at) VALUES (?, ?, ?)", [(m, k, now) for m, k in known.items()]
@@ -195,7 +195,7 @@ class Offers:
     # Answers
 
     def close(self, entry: OfferedCandidate, outcome: str, memory: str = "") -> None:
-        """Record the model's decision about an entry, and the memory that resulted from it."""
+        """Record the model's decision about an entry, and the resulting memory."""
         with self._db.transaction():
             self._db.execute(
                 "UPDATE offered SET outcome = ? WHERE project = ? AND short = ?", (outcome, entry.project, entry.short)
@@ -226,8 +226,10 @@ class Offers:
         return [(row[0], row[1], row[2], row[3]) for row in rows]
 
     def move_project(self, old: str, new: str) -> None:
-        """Reassign the offers of one project to another, so that open sessions can still answer them."""
-        self._db.execute("UPDATE OR IGNORE offered SET project = ? WHERE project = ?", (new, old))  # the new project's codes win
+        """Reassign the offers of one project to another, so that open sessions can still respond to them."""
+        self._db.execute(
+            "UPDATE OR IGNORE offered SET project = ? WHERE project = ?", (new, old)
+        )  # The new project's ids take precedence.
         for table in ("offer", "settled"):
             self._db.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (new, old))
 

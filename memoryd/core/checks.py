@@ -1,7 +1,7 @@
-"""Checks: the parts of rules that can be decided from a tool call alone. They are stored in the memory's file.
+"""Checks: the parts of rules that can be decided from a tool call alone. They are stored in the memory file.
 
-A check forbids something or requires something. It is plain data: evaluating it runs no command, opens no file and calls no
-model. Words are compared literally; regular expressions are not supported.
+A check forbids or requires something. It is plain data: evaluating it runs no command, opens no file and calls no
+model. Words are compared literally. Regular expressions are not supported.
 
 | kind | forbids | fields |
 |---|---|---|
@@ -33,9 +33,9 @@ class Mode(StrEnum):
     """Response to a call that violates a check."""
 
     OFF = "off"  # nothing
-    NOTE = "note"  # the call goes ahead, and the agent is shown the rule
-    ASK = "ask"  # the user is asked for permission
-    BLOCK = "block"  # the call is refused
+    NOTE = "note"  # The call goes ahead, and the agent is shown the rule.
+    ASK = "ask"  # The user is asked for permission.
+    BLOCK = "block"  # The call is refused.
 
 
 class CheckKind(StrEnum):
@@ -53,27 +53,27 @@ class Access(StrEnum):
     """Kind of access to a path that a check forbids."""
 
     WRITE = "write"
-    READ = "read"  # forbids reading and writing
+    READ = "read"  # Forbids reading and writing.
 
 
 class Form(StrEnum):
     """Forms of commit messages."""
 
-    TICKET = "ticket"  # starts with a ticket reference like the example
+    TICKET = "ticket"  # Starts with a ticket reference like the example.
     CONVENTIONAL = "conventional"  # feat: …, fix(parser)!: …
-    PREFIX = "prefix"  # starts with the example
-    LENGTH = "length"  # the first line is no longer than the number of characters given as the example
-    TICKET_IN = "ticket_in"  # contains a ticket reference like the example
+    PREFIX = "prefix"  # Starts with the example.
+    LENGTH = "length"  # The first line is at most as long as the number given as the example.
+    TICKET_IN = "ticket_in"  # Contains a ticket reference like the example.
     NO_EMOJI = "no_emoji"
-    CONTAINS = "contains"  # contains the example
+    CONTAINS = "contains"  # Contains the example.
 
 
 class New(StrEnum):
-    """Which files a path check concerns, by whether they exist before the call."""
+    """Whether a path check applies to new files, existing files or both."""
 
     ANY = "any"
-    ONLY = "only"  # only creating files is forbidden
-    EXCEPT = "except"  # creating files is allowed
+    ONLY = "only"  # Only creating files is forbidden.
+    EXCEPT = "except"  # Creating files is allowed.
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Check:
     """One check. The fields in use depend on its kind (see the module docstring).
 
     Attributes:
-        mode: Response to a violation; None means the configured default.
+        mode: Response to a violation, or None for the configured default.
         silenced: Forms of violations that the user marked as false alarms. Calls that match one are ignored.
     """
 
@@ -112,17 +112,17 @@ _SWITCHES = ("call", "imports")
 
 
 def check_from_dict(value: Any) -> Check:
-    """Read a check from a memory file. Raises InputError that names the field."""
+    """Parse a check from a memory file. Raises InputError, which names the field."""
     if not isinstance(value, Mapping):
         raise InputError("check: expected a mapping.", fix="Write 'check:' with the fields of docs/guard.md, or remove it.")
     known = {each.name for each in fields(Check)}
     if unknown := sorted(map(str, set(value) - known)):
-        raise InputError(f"check: unknown fields: {', '.join(unknown)[:200]}.", fix=f"It may have: {', '.join(sorted(known))}.")
+        raise InputError(f"check: unknown fields: {', '.join(unknown)[:200]}.", fix=f"Known fields: {', '.join(sorted(known))}.")
     found: dict[str, Any] = {name: _entries(name, value[name]) for name in _LISTS if name in value}
     found |= {name: _entry(name, str(value[name])) for name in _TEXTS if value.get(name)}
     found |= {name: value[name] is True for name in _SWITCHES if name in value}
     for name, choices in (("kind", CheckKind), ("access", Access), ("new", New), ("form", Form), ("mode", Mode)):
-        # YAML 1.1 reads a plain `off` as false
+        # YAML 1.1 reads a plain `off` as false.
         given = "off" if name == "mode" and value.get(name) is False else value.get(name)
         if given is not None or name == "kind":
             found[name] = _choice(name, choices, given)
@@ -160,7 +160,8 @@ def _refuse_empty(check: Check) -> None:
     }[check.kind]  # fmt: skip
     if not needed:
         raise InputError(
-            f"check: a check of kind '{check.kind.value}' lacks what it forbids.", fix="See docs/guard.md for its fields."
+            f"check: a check of kind '{check.kind.value}' does not specify what it forbids.",
+            fix="See docs/guard.md for its fields.",
         )
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from memoryd.core.errors import InputError
 
-# Time synchronisation corrects by less than this. A timestamp further in the future came from a wrong clock.
+# Time synchronisation makes smaller corrections than this. A timestamp further in the future came from a wrong clock.
 SKEW = timedelta(minutes=5)
 
 
 CLOCK_ENV = "MEMORYD_CLOCK"
 FILE_MARK = "@"
-"""Prefix for the path of a file that contains the time."""
+"""Prefix of a path to a file that contains the time."""
 
 
 class SystemClock:
@@ -28,7 +28,7 @@ class SystemClock:
 
 
 class SimulatedClock:
-    """Clock that starts at a given time, so that memories of a replayed session carry its original dates."""
+    """Clock that starts at a given time, so that memories of a replayed session get its original dates."""
 
     def __init__(self, start: datetime) -> None:
         self._restart(start)
@@ -38,12 +38,15 @@ class SimulatedClock:
         self._begun = time.monotonic()
 
     def now(self) -> datetime:
-        """Return the start plus the time that has passed since then."""
+        """Return the start time plus the time elapsed since then."""
         return self._start + timedelta(seconds=time.monotonic() - self._begun)
 
 
 class FileClock(SimulatedClock):
-    """Clock that restarts from the time in a file whenever the file changes. It lets one daemon read sessions from many days."""
+    """Clock that restarts from the time in a file whenever the file changes.
+
+    With it, one daemon can read sessions from many days.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,8 +54,8 @@ class FileClock(SimulatedClock):
         super().__init__(from_iso(self._text))
 
     def now(self) -> datetime:
-        """Return the time in the file plus the time that has passed since it changed."""
-        with contextlib.suppress(OSError, InputError):  # the file is being replaced
+        """Return the time in the file plus the time elapsed since it changed."""
+        with contextlib.suppress(OSError, InputError):  # The file is being replaced.
             text = self._path.read_text("utf-8")
             if text != self._text:
                 self._restart(from_iso(text))
@@ -61,14 +64,14 @@ class FileClock(SimulatedClock):
 
 
 def clock_from(environ: Mapping[str, str]) -> SystemClock | SimulatedClock:
-    """Return the system clock, or the simulated clock requested by the environment. Raises InputError."""
+    """Return the system clock, or the simulated clock requested in the environment. Raises InputError."""
     start = environ.get(CLOCK_ENV, "")
     if start.startswith(FILE_MARK):
         try:
             return FileClock(Path(start.removeprefix(FILE_MARK)))
         except OSError as error:
             raise InputError(
-                f"{CLOCK_ENV} names {start[1:]}, which can't be read.", fix="Write a time into that file."
+                f"{CLOCK_ENV} refers to {start[1:]}, which can't be read.", fix="Write a time to that file."
             ) from error
     return SimulatedClock(from_iso(start)) if start else SystemClock()
 
@@ -87,7 +90,7 @@ def from_iso(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text.strip())
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:  # overflow: the time in UTC is outside the years 1 to 9999
+    except (ValueError, OverflowError) as error:  # Overflow: in UTC, the time is outside the years 1 to 9999.
         raise InputError(f"'{text}' is not a date or time.", fix="Write it as 2026-11-27 or 2026-11-27T09:30:00Z.") from error
 
 

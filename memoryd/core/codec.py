@@ -275,7 +275,10 @@ def item_from_json(data: bytes | str) -> MemoryItem:
 
 
 def item_from_own_json(data: bytes | str) -> MemoryItem:
-    """Parse the output of `item_to_json`, four times as fast as `item_from_json`. Other JSON falls back to `item_from_dict`."""
+    """Parse the output of `item_to_json`, four times as fast as `item_from_json`.
+
+    Falls back to `item_from_dict` for other JSON.
+    """
     values = orjson.loads(data)
     try:
         return _own_item(values)
@@ -312,7 +315,7 @@ def _own_item(values: dict[str, Any]) -> MemoryItem:
             tuple(evidence["lines"]),
             evidence["commit"],
             tuple(evidence["paths"]),
-            evidence.get("client", ""),  # absent from rows of earlier versions
+            evidence.get("client", ""),  # Absent from rows of earlier versions.
         )
         if any(evidence.values())
         else _NO_EVIDENCE,
@@ -328,15 +331,15 @@ def _own_time(text: str | None) -> datetime | None:
 
 
 def item_digest(item: MemoryItem) -> str:
-    """Return a digest of the item's value without `backends`. It is used to find outdated index entries."""
+    """Return a digest of the item without `backends`. It is used to find outdated index entries."""
     return digest_of(item_to_dict(item))
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
     """Return the `item_digest` of an item from its `item_to_dict` values.
 
-    Empty `asked_as`, `cites` and `check` are left out, so that digests computed before these fields existed remain valid and an
-    upgrade does not trigger reindexing.
+    Empty `asked_as`, `cites` and `check` are omitted. Digests computed before these fields existed thus remain valid,
+    and an upgrade does not trigger reindexing.
     """
     counted = {name: value for name, value in values.items() if name != "backends" and (value or name not in _NEWER)}
     return digest(orjson.dumps(counted).decode())[:32]

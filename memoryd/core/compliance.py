@@ -1,7 +1,7 @@
-"""Compliance ledger: counts per session of how often each rule applied, was obeyed and was violated.
+"""Compliance ledger: per session, how often each rule applied, was followed and was violated.
 
-It stores counts, plus one short line per violation with secrets removed. Counts are buffered in memory, so that a tool call
-does not wait for the disk.
+It stores counts and one short line per violation, without secrets. Counts are buffered in memory, so that tool calls
+do not wait for the disk.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class RuleOutcome(StrEnum):
     """Outcome of a call covered by a rule."""
 
     OBEYED = "obeyed"
-    VIOLATED = "violated"  # the call went ahead, with a note
-    BLOCKED = "blocked"  # refused by the guard
-    ASKED = "asked"  # the user was asked and has not answered yet
-    OVERRIDDEN = "overridden"  # the user was asked and allowed it
-    DECLINED = "declined"  # the user was asked and refused it
+    VIOLATED = "violated"  # The call went ahead, with a note.
+    BLOCKED = "blocked"  # The guard refused the call.
+    ASKED = "asked"  # The user was asked and has not answered yet.
+    OVERRIDDEN = "overridden"  # The user was asked and allowed the call.
+    DECLINED = "declined"  # The user was asked and refused the call.
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation. `form` is the form of the call that `memoryd guard silence` would silence."""
+    """One violation. `form` is the call pattern that `memoryd guard silence` would silence."""
 
     id: int
     memory: str
@@ -76,7 +76,7 @@ class Compliance:
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
         self._clock = clock
-        self.clean: Callable[[str], str] = str  # removes secrets and private text
+        self.clean: Callable[[str], str] = str  # Removes secrets and private text.
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str, str, RuleOutcome]] = Counter()
         self._violations: list[tuple[str, str, str, str, RuleOutcome, str, str, str]] = []

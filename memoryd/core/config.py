@@ -1,7 +1,7 @@
 """Settings, in order of increasing precedence: defaults, config.toml, plugin options, environment, flags.
 
-No other module reads the environment or the config file. Each key is defined once, in `KEYS`, from which the
-documentation and error messages are generated (docs/configuration.md).
+No other module reads the environment or the config file. Each key is defined once, in `KEYS`. Documentation and error
+messages are generated from it (docs/configuration.md).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 HOME_ENV = "MEMORYD_HOME"
 INTERNAL_ENV = "MEMORYD_INTERNAL"
 CLIENT_MARK = "CLAUDECODE"
-IN_CLIENT = "client shell"  # name of the caller when the command line runs inside the client
+IN_CLIENT = "client shell"  # Name of the caller when the command line runs inside the client.
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh", "ash", "busybox"})
 CLIENT_PREFIXES = ("ANTHROPIC_", "CLAUDE")
 CLIENT_KEPT = frozenset({"CLAUDE_CONFIG_DIR"})
 ENDPOINT, CLAUDE, SESSION, OFFLINE = "endpoint", "claude", "session", "offline"
 READERS = ("auto", ENDPOINT, CLAUDE, SESSION, OFFLINE)
-# Readers that call their own model for each piece. All other readers are rule-based and free.
+# Readers that call their own model for each chunk. All other readers are rule-based and free.
 ASKS_A_MODEL = frozenset({ENDPOINT, CLAUDE})
 READS_BY_RULES = frozenset(READERS) - ASKS_A_MODEL - {"auto"}
 # Former names of settings and values, which are still accepted.
@@ -45,7 +45,7 @@ NOTICES = ("new", "always", "off")
 LEVELS = ("debug", "info", "warning", "error")
 LISTENS = ("auto", "tcp")
 HOME = "home"
-FILES = "files"  # the value of `store` for Markdown files in the home folder
+FILES = "files"  # The value of `store` for Markdown files in the home folder.
 
 
 _TEAM = re.compile(r"[\w.-]{1,60}")
@@ -113,14 +113,14 @@ class Settings:
 
 
 FIRST_PRINTED, DELETE = 32, 127
-MAX_INJECTED_TOKENS = 2_400  # the client truncates hook output at 10,000 characters
-MAX_ANSWER_TOKENS = 20_000  # the client warns about tool results larger than this, then truncates them
-MAX_NUMBER = 10**15  # the API's JSON holds 64-bit integers
+MAX_INJECTED_TOKENS = 2_400  # The client truncates hook output at 10,000 characters.
+MAX_ANSWER_TOKENS = 20_000  # The client warns about tool results larger than this, then truncates them.
+MAX_NUMBER = 10**15  # The API's JSON supports 64-bit integers.
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its field name, help text and parser, and the allowed values if it is an enumeration."""
+    """A setting: its field name, help text, parser, and allowed values if it is an enumeration."""
 
     name: str
     help: str
@@ -135,7 +135,7 @@ def _text(value: Any) -> str:
 
 
 def _printed(text: str) -> str:
-    """Return the text unchanged. Reject control characters, which would fail much later in a path, a name or a header."""
+    """Return the text unchanged. Reject control characters, which would only fail much later in a path, name or header."""
     if any(ord(character) < FIRST_PRINTED or ord(character) == DELETE for character in text):
         raise ValueError("expected a text without control characters")
     return text
@@ -271,7 +271,7 @@ KEYS: dict[str, Setting] = {
         Setting("recency_days", "Time constant of the recency term (tau), in days.", _positive),
         Setting("inject_session", "Whether SessionStart injects governance.", _flag),
         Setting("inject_prompt", "Whether prompts get relevant memories.", _flag),
-        Setting("inject_tools", "Whether tool calls, failures of tools and subagents get what is known about them.", _flag),
+        Setting("inject_tools", "Whether tool calls, failed tools and subagents get relevant memories.", _flag),
         Setting(
             "start_notice",
             "One-line notice at a session's start: new (when something was learnt), always or off.",
@@ -280,8 +280,8 @@ KEYS: dict[str, Setting] = {
         ),
         Setting(
             "guard",
-            "What happens to a tool call that violates a check of a rule: off (nothing), note (the agent is given the rule), "
-            "ask (you are asked) or block (it is refused). A check may have a mode of its own.",
+            "What happens to a tool call that violates a check of a rule: off (nothing), note (the agent is "
+            "given the rule), ask (you are asked) or block (it is refused). A check may have its own mode.",
             _choice(*GUARD_MODES),
             GUARD_MODES,
         ),
@@ -332,7 +332,7 @@ def check_name(name: str, where: str) -> None:
     """Raise ConfigError if there is no setting with this name."""
     if name in KEYS or name in OLD_NAMES:
         return
-    near = difflib.get_close_matches(name[:100], KEYS, 1)  # comparing names takes time quadratic in their length
+    near = difflib.get_close_matches(name[:100], KEYS, 1)  # Comparing names takes quadratic time in their length.
     hint = f"Did you mean '{near[0]}'? " if near else ""
     raise ConfigError(f"{where}: there is no setting '{name}'.", fix=f"{hint}Known: {', '.join(KEYS)}.")
 
@@ -363,7 +363,7 @@ def current_name(name: str) -> str:
 
 
 def _new_last(values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Sort settings so that former names come first. A setting under its current name then overrides the former one."""
+    """Sort settings so that former names come first and are overridden by current names."""
     return sorted(values.items(), key=lambda pair: pair[0] not in OLD_NAMES)
 
 
@@ -377,7 +377,10 @@ def problem_of(text: str, where: str) -> ConfigError | None:
 
 
 def _from_options(path: Path) -> dict[str, Any]:
-    """Read the last known plugin options. Invalid ones are skipped: they were reported earlier and must not prevent a start."""
+    """Read the last known plugin options.
+
+    Invalid ones are skipped, because they were reported earlier and must not prevent a start.
+    """
     try:
         stored = orjson.loads(path.read_bytes())
     except (FileNotFoundError, orjson.JSONDecodeError):
@@ -399,14 +402,14 @@ def _from_texts(values: Mapping[str, str], prefix: str) -> dict[str, Any]:
 
 
 def find_home(environ: Mapping[str, str]) -> Path:
-    """Return the home folder: MEMORYD_HOME, or the plugin's option, or ~/.memoryd."""
+    """Return the home folder: MEMORYD_HOME, the plugin's option or ~/.memoryd."""
     chosen = environ.get(HOME_ENV) or environ.get(OPTION_PREFIX + "HOME") or "~/.memoryd"
     return _home_folder(chosen)
 
 
 def _home_folder(text: str) -> Path:
     try:
-        text.encode("utf-8")  # the path appears in responses and in the endpoint file
+        text.encode("utf-8")  # The path appears in responses and in the endpoint file.
         return Path(text).expanduser().absolute()
     except (RuntimeError, UnicodeEncodeError) as error:
         raise ConfigError(f"{text!r} can't be memoryd's home folder: {error}", fix="Name another folder.") from error
@@ -422,7 +425,7 @@ def options_problem(options: Mapping[str, str]) -> str:
 
 
 def load_settings(environ: Mapping[str, str] | None = None, **flags: Any) -> Settings:
-    """Resolve all settings. Flags that are None are ignored.
+    """Resolve all settings. Flags with value None are ignored.
 
     Raises:
         ConfigError: A setting is invalid; the message names its source.
@@ -457,7 +460,7 @@ def sources(home: Path, environ: Mapping[str, str] | None = None) -> dict[str, s
 
 
 def with_flags(settings: Settings, **flags: Any) -> Settings:
-    """Return the settings with these flags applied. A flag that is None keeps the current value."""
+    """Return the settings with these flags applied. Flags with value None are ignored."""
     return replace(settings, **_from_flags(flags))
 
 
@@ -477,7 +480,7 @@ def openai_key(settings: Settings, environ: Mapping[str, str] | None = None) -> 
 
 
 def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a daemon that the client starts, without the client's login and session variables."""
+    """Return the environment for a daemon started by the client, without the client's login and session variables."""
     env = os.environ if environ is None else environ
     kept = {name: value for name, value in env.items() if name in CLIENT_KEPT or not name.startswith(CLIENT_PREFIXES)}
     kept.pop(INTERNAL_ENV, None)
@@ -485,9 +488,9 @@ def daemon_environment(settings: Settings, environ: Mapping[str, str] | None = N
 
 
 def inside_client(environ: Mapping[str, str] | None = None) -> bool:
-    """Return whether a model started this process in the client's shell.
+    """Return whether a model started this process from the client's shell.
 
-    The client's variable is set here or in the parent shell.
+    Checks for the client's variable in this process and in the parent shell.
     """
     env = os.environ if environ is None else environ
     if env.get(CLIENT_MARK):
@@ -496,7 +499,7 @@ def inside_client(environ: Mapping[str, str] | None = None) -> bool:
         parent = Path(f"/proc/{os.getppid()}")
         name = (parent / "comm").read_text("utf-8", "replace").strip()
         return name in SHELLS and f"\0{CLIENT_MARK}=".encode() in b"\0" + (parent / "environ").read_bytes()
-    except (OSError, ValueError):  # there is no /proc on this system
+    except (OSError, ValueError):  # This system has no /proc.
         return False
 
 
@@ -513,7 +516,7 @@ _CLIENT_SESSION = frozenset(
 
 
 def child_environment(extra: Mapping[str, str], environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment for a client process that memoryd starts, without memoryd's settings and any outer session."""
+    """Return the environment for a client process started by memoryd, without memoryd's settings and any outer session."""
     env = os.environ if environ is None else environ
     ours = (ENV_PREFIX, OPTION_PREFIX, "CLAUDE_PLUGIN_")
     kept = {name: value for name, value in env.items() if name not in _CLIENT_SESSION and not name.startswith(ours)}

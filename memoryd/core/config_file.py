@@ -1,6 +1,6 @@
 """Edit config.toml one setting at a time, preserving comments, order and everything else.
 
-Each edit is verified by parsing the result: it must hold the old values plus this one change, or nothing is written.
+Each edit is verified by parsing the result. Unless it contains the old values plus this one change, nothing is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BY_HAND = "Edit the file by hand; nothing was written."
 
 
 def change_file(path: Path, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Set these values in the file and return them parsed. None removes a setting. Either all changes are written or none.
+    """Set values in the file and return them parsed. None removes a setting. Either all changes are written or none.
 
     Raises:
         ConfigError: A name or value is invalid, or the file is not valid TOML. The file is unchanged.

@@ -1,13 +1,13 @@
 """Access to SQLite; no other module opens a database.
 
-apsw brings its own SQLite with FTS5 and loadable extensions, which many Python builds lack.
-Databases use WAL mode with synchronous=FULL: a transaction that returned is on disk.
+apsw brings its own SQLite with FTS5 and loadable extensions, which many Python builds lack. Databases use WAL mode
+with synchronous=FULL: a committed transaction is on disk.
 
-Derived databases (`durable=False`) store a checksum in each page, using SQLite's checksum VFS, so a flipped bit raises an
-error and can't change an answer. `state.db` has no checksums: people open it with other tools, and their writes would look like
-damage.
+Derived databases (`durable=False`) use SQLite's checksum VFS, which stores a checksum in each page. A flipped bit
+raises an error instead of changing an answer. `state.db` has no checksums, because people open it with other tools
+and their writes would look like damage.
 
-Deleted content is overwritten (secure_delete); `scrub` also clears pages, free pages and the write-ahead log.
+Deleted content is overwritten (secure_delete). `scrub` also clears pages, free pages and the write-ahead log.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ WAIT_SECONDS = 10.0
 READ_WAIT_MS = 2_000
 PAUSE_SECONDS = 0.02
 CHECKSUM_BYTES = 8
-# application_id of a database with page checksums, because the header byte that indicates them may itself be damaged.
-CHECKSUMMED = 0x6D656D64  # mark used by earlier versions, independent of the file's location
+# application_id of a database with page checksums. The header byte that indicates them may itself be damaged.
+CHECKSUMMED = 0x6D656D64  # Mark used by earlier versions, independent of the file's location.
 _HEADER_BYTES = 100
 # Raised by code that reads rows with unexpected content, but also by bugs in that code.
 ODD_CONTENT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-# Maximum size of a database that is vacuumed when it is scrubbed, which takes at most a second.
+# Maximum size of a database that is vacuumed when scrubbed. This takes at most a second.
 VACUUM_BYTES = 100_000_000
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _DAMAGED_READS = frozenset({apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_SHORT_READ, apsw.SQLITE_IOERR_CORRUPTFS})
-# All statements on derived files are ours, so these errors mean that the schema or the rows are not as written.
+# All statements on derived files are ours, so these errors mean that the schema or the rows are damaged.
 _DERIVED_DAMAGE = (apsw.ConstraintError, apsw.MismatchError)
 _SCHEMA_DAMAGE = ("no such table", "no such column", "has no column named", "no such module", "malformed", "vtable constructor")
 _REINDEX = "Run 'memoryd reindex'; derived files are rebuilt from the Markdown."
@@ -70,17 +70,17 @@ def _fix_for(path: Path, durable: bool) -> str:
     if not durable:
         return _REINDEX
     return (
-        f"Move {path.name} and its -wal and -shm files away, then restart. No memory is lost: logs are read again, "
-        "and known memories are not duplicated. Repeat 'memoryd off' where you had switched memory off."
+        f"Move {path.name} and its -wal and -shm files elsewhere, then restart. No memory is lost: logs are read "
+        "again, and known memories are not duplicated. Repeat 'memoryd off' where you had switched memory off."
     )
 
 
 class Database:
-    """One connection that several threads can share.
+    """A connection that several threads can share.
 
-    With `durable=False` the file is derived: writes are not synced, pages are checked, and damage of any kind raises
-    IndexDamagedError so that the caller can rebuild it. Damage of a durable database, and every other SQLite failure,
-    raises StoreError. Other processes may use the same file; a writer waits up to 10 s.
+    With `durable=False`, the file is derived: writes are not synced, pages are checked, and any damage raises
+    IndexDamagedError so that the caller can rebuild the file. Damage to a durable database, and every other SQLite
+    failure, raises StoreError. Other processes may use the same file. A writer waits up to 10 s.
     """
 
     def __init__(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> None:
@@ -94,7 +94,7 @@ class Database:
             raise IndexDamagedError(f"{path} is a folder", fix=_REINDEX)
         try:
             make_private_dir(path.parent)
-            path.touch(mode=0o600)  # SQLite creates its write-ahead files with the mode of the database
+            path.touch(mode=0o600)  # SQLite creates its write-ahead files with the mode of the database.
         except OSError as error:
             raise StoreError(f"Can't open {path}: {error.strerror}.", fix="Check free space and permissions.") from error
         with self._translated():
@@ -134,7 +134,7 @@ class Database:
         """
         ((mark,),) = self._connection.execute("PRAGMA application_id").fetchall()
         if mark not in (0, CHECKSUMMED, self._place()):
-            raise IndexDamagedError(f"{self.path} was made in another place", fix=_REINDEX)
+            raise IndexDamagedError(f"{self.path} was created elsewhere", fix=_REINDEX)
         if not mark and self._connection.execute("SELECT count(*) FROM sqlite_schema").fetchall() != [(0,)]:
             self._connection.execute("VACUUM")
         if mark and (self._reserved() not in (None, CHECKSUM_BYTES) or self._has_zero_page()):
@@ -145,7 +145,7 @@ class Database:
     def _place(self) -> int:
         """Return the mark of a file created at this path.
 
-        A file copied from another home folder or another index has a different mark.
+        A file copied from another home folder or index has a different mark.
         """
         return 0x40000000 | zlib.crc32(os.fsencode(os.path.realpath(self.path))) & 0x3FFFFFFF
 
@@ -167,9 +167,9 @@ class Database:
         return not used.isdisjoint(zeros)
 
     def _use_write_ahead_log(self) -> None:
-        """Switch to WAL mode with retries.
+        """Switch to WAL mode, with retries.
 
-        The busy timeout does not apply here, and two processes may create a database at once.
+        The busy timeout does not apply here, and two processes may create a database at the same time.
         """
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
@@ -226,7 +226,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Run the block in a transaction. A nested block joins the outer transaction."""
+        """Run the block in a transaction. Nested blocks join the outer transaction."""
         with self._lock:
             if self._depth:
                 yield
@@ -236,7 +236,7 @@ class Database:
             try:
                 yield
             except BaseException:
-                if self._connection.in_transaction:  # after some errors SQLite has already rolled back
+                if self._connection.in_transaction:  # After some errors, SQLite has already rolled back.
                     self.execute("ROLLBACK")
                 raise
             else:
@@ -249,9 +249,9 @@ class Database:
 
     @contextlib.contextmanager
     def unsynced(self) -> Iterator[None]:
-        """Do not wait for the disk in this block. Its writes survive a killed process, but perhaps not a power cut."""
+        """Do not wait for the disk in this block. Its writes survive a killed process, but not necessarily a power cut."""
         with self._lock:
-            if not self._durable or self._depth:  # SQLite can't change this inside a transaction
+            if not self._durable or self._depth:  # SQLite can't change this inside a transaction.
                 yield
                 return
             self.execute("PRAGMA synchronous=NORMAL")
@@ -261,7 +261,7 @@ class Database:
                 self.execute("PRAGMA synchronous=FULL")
 
     def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
-        """Return a function that splits a text into tokens in the same way as the named FTS5 tokenizer."""
+        """Return a function that tokenises text like the named FTS5 tokenizer."""
         with self._lock, self._translated():
             tokenizer = self._connection.fts5_tokenizer(name, list(arguments))
 
@@ -274,8 +274,8 @@ class Database:
         return tokens
 
     def version(self) -> tuple[int, int]:
-        """Return a value that changes with every change to the file, made by this connection or another one."""
-        with self._lock:  # the connection refuses even to count while another thread uses it
+        """Return a value that changes with every change to the file, made by this or another connection."""
+        with self._lock:  # The connection even refuses to count while another thread uses it.
             return int(self.value("PRAGMA data_version")), int(self._connection.total_changes())
 
     def changes(self) -> int:
@@ -291,7 +291,7 @@ class Database:
         with self._lock:
             for table in full_text:
                 self.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
-            # secure_delete misses copies left behind when SQLite moved rows between pages.
+            # secure_delete misses copies that remain after SQLite moves rows between pages.
             if self.path.stat().st_size <= VACUUM_BYTES:
                 self.execute("VACUUM")
             return not self.value("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -301,7 +301,7 @@ class Database:
         self._scrub_due = True
 
     def check(self) -> None:
-        """Read every page, and raise the error for damage if a page is damaged."""
+        """Read every page. Raises the error for damage if a page is damaged."""
         problems = [row[0] for row in self.execute("PRAGMA quick_check(5)")]
         with self._translated():
             lost = not self._durable and has_checksums() and self._has_zero_page()
@@ -309,13 +309,13 @@ class Database:
             raise self._error_for(apsw.CorruptError("a page without content" if lost else problems[0]))
 
     def close(self) -> None:
-        """Close the connection. It is safe to call this twice."""
+        """Close the connection. Safe to call twice."""
         with self._lock:
             self._connection.close()
 
 
 def read_only(path: Path, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
-    """Return the rows of a query on another program's database, which is opened for reading only. Raises StoreError."""
+    """Query another program's database, opened read-only, and return the rows. Raises StoreError."""
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -337,14 +337,14 @@ def remove_database(path: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-# Schema migrations. Each one runs once, in the transaction that also records it.
+# Schema migrations. Each runs once, in the transaction that records it.
 
 _RECORD = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at TEXT DEFAULT CURRENT_TIMESTAMP)"
 Step = Callable[[Database], None]
 
 
 class Migrations:
-    """Ordered migrations of one kind of database. Never edit a released migration.
+    """Ordered migrations for one kind of database. Never edit a released migration.
 
     >>> schema = Migrations("example")
     >>> @schema.step
@@ -356,7 +356,7 @@ class Migrations:
         self._steps: dict[str, Step] = {}
 
     def step(self, function: Step) -> Step:
-        """Register a migration. Its function name identifies it and must be unique."""
+        """Register a migration, identified by its function name, which must be unique."""
         name = function.__name__
         if name in self._steps:
             raise ValueError(f"migration {name} is registered twice in {self.name}")
@@ -364,7 +364,7 @@ class Migrations:
         return function
 
     def open(self, path: Path, *, extensions: Sequence[str] = (), durable: bool = True) -> Database:
-        """Open or create the file and apply the migrations. If that fails, close the file and raise the error of `apply`."""
+        """Open or create the file and apply the migrations. On failure, close the file and raise the error from `apply`."""
         db = Database(path, extensions=extensions, durable=durable)
         try:
             self.apply(db)

@@ -1,6 +1,6 @@
-"""Time limits. A deadline is passed down and checked in every loop that may take long.
+"""Time limits. A deadline is passed down and checked in every loop that may take a long time.
 
-A `Watchdog` ends the process if code never checks its deadline. The work in progress is recorded beforehand.
+A `Watchdog` ends the process if code never checks its deadline. The work in progress is recorded first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NEVER = Deadline()
 
 
 class Watchdog:
-    """Ends the process when work exceeds a hard limit, even inside a single call that never returns.
+    """Ends the process when work exceeds a hard limit, even within a single call that never returns.
 
     It needs neither the GIL nor a signal. Use it only in a dedicated process such as the daemon.
     """
@@ -47,7 +47,7 @@ class Watchdog:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Apply the limit to the block."""
+        """Apply the limit to a block."""
         faulthandler.dump_traceback_later(self._seconds, exit=True)
         try:
             yield

@@ -1,7 +1,8 @@
-"""Decisions of day dreams about individual statements: whether each was kept, proposed, known or refused, and why.
+"""Day dream decisions about individual statements: whether each was kept, proposed, known or refused, and why.
 
-Stored in the state database (see `state`), together with the run they belong to. They hold no text, only its position in the
-session's log. Their number is limited per session and in total. Refused statements are dropped first. Times are ISO strings.
+Stored in the state database (see `state`), with the run that made them. They contain no text, only its position in
+the session's log. Their number is limited per session and in total. Refused statements are dropped first. Times are
+ISO strings.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class LoggedDecision:
 
     Attributes:
         outcome: kept, proposed (a candidate), known or refused.
-        memory: Memory that holds the statement or is the reason for its refusal, if there is one.
-        line: Line of the log; 0 if unknown.
-        said_at: When the statement was made; empty if unknown.
+        memory: Memory that contains the statement or caused its refusal, if any.
+        line: Line of the log, or 0 if unknown.
+        said_at: When the statement was made. Empty if unknown.
         run: Id of the day dream.
-        part: Index of the turn within the line; `start` and `chars` locate the statement in it. `chars` is 0 if the
+        part: Index of the turn within the line. `start` and `chars` locate the statement in it. `chars` is 0 if the
             statement does not occur there verbatim.
         text: The statement's text, which is not stored.
     """
@@ -69,7 +70,7 @@ def drop_text(db: Database) -> None:
 
 
 def record(db: Database, run: int, session: str, verdicts: Sequence[LoggedDecision]) -> None:
-    """Add the decisions of a run and drop the oldest ones that exceed the limit. Must run inside the caller's transaction."""
+    """Add a run's decisions and drop the oldest ones above the limit. Must run in the caller's transaction."""
     if not verdicts:
         return
     db.executemany(

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 
 class MemorydError(Exception):
-    """Base class of all expected errors. `code` is stable and is part of the MCP and JSON output."""
+    """Base class of all expected errors. `code` is stable and part of the MCP and JSON output."""
 
     code = "error"
 
@@ -36,31 +36,31 @@ class MemorydError(Exception):
 
 
 class ConfigError(MemorydError):
-    """A setting has an unknown name or an invalid value."""
+    """Raised when a setting has an unknown name or an invalid value."""
 
     code = "config"
 
 
 class InputError(MemorydError):
-    """An argument is missing, too large or of the wrong type."""
+    """Raised when an argument is missing, too large or of the wrong type."""
 
     code = "input"
 
 
 class NotFoundError(MemorydError):
-    """The requested object does not exist."""
+    """Raised when the requested object does not exist."""
 
     code = "not_found"
 
 
 class ConflictError(MemorydError):
-    """The target changed after the caller read it. Nothing was written."""
+    """Raised when the target changed after the caller read it. Nothing was written."""
 
     code = "conflict"
 
 
 class StoreError(MemorydError):
-    """Memories could not be read or written."""
+    """Raised when memories could not be read or written."""
 
     code = "store"
 
@@ -70,7 +70,7 @@ def _on_one_line(path: str) -> str:
 
 
 class BrokenFileError(StoreError):
-    """A memory file can't be parsed. Such a file is skipped and never rewritten."""
+    """Raised when a memory file can't be parsed. Such a file is skipped and never rewritten."""
 
     code = "broken_file"
 
@@ -85,29 +85,29 @@ class BrokenFileError(StoreError):
 
 
 class IndexDamagedError(StoreError):
-    """A derived index is unusable and must be deleted and rebuilt."""
+    """Raised when a derived index is unusable and must be deleted and rebuilt."""
 
     code = "index_damaged"
 
 
 class DatabaseUnavailable(StoreError):
-    """The server that holds the memories can't be reached. Writes wait on this machine."""
+    """Raised when the server that stores the memories can't be reached. Writes are queued on this machine."""
 
     code = "database_unavailable"
 
 
 class EmbeddingError(MemorydError):
-    """The embedder could not be loaded or failed."""
+    """Raised when the embedder could not be loaded or failed."""
 
     code = "embedding"
 
 
 class ModelError(MemorydError):
-    """A language model call failed.
+    """Raised when a language model call fails.
 
     Attributes:
         transient: Whether a retry may succeed.
-        retry_after: Seconds to wait before a retry, if the server asked for a wait.
+        retry_after: Seconds to wait before a retry, if the server specified a delay.
     """
 
     code = "model"
@@ -119,30 +119,30 @@ class ModelError(MemorydError):
 
 
 class TooSlowError(MemorydError):
-    """Work exceeded its time limit and was abandoned."""
+    """Raised when work exceeded its time limit and was abandoned."""
 
     code = "too_slow"
 
 
 class TranscriptError(MemorydError):
-    """A session log can't be read."""
+    """Raised when a session log can't be read."""
 
     code = "transcript"
 
 
 class DaemonError(MemorydError):
-    """The daemon returned an invalid response or refused the request."""
+    """Raised when the daemon returned an invalid response or refused the request."""
 
     code = "daemon"
 
 
 class DaemonUnavailable(DaemonError):
-    """No daemon answers, and none could be started."""
+    """Raised when no daemon responds and none could be started."""
 
     code = "daemon_unavailable"
 
 
 class DependencyError(MemorydError):
-    """An optional library is not installed."""
+    """Raised when an optional library is not installed."""
 
     code = "dependency"

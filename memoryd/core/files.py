@@ -1,9 +1,9 @@
 """Durable files: atomic replacement, exclusive creation, locks.
 
-`write_atomic` writes a temporary file in the target's folder, syncs it, renames it over the target and syncs the folder,
-so after a `kill -9` or a power cut a reader sees either the old or the new bytes. This costs twice the space for a moment,
-and hard links keep the old bytes. `create_exclusive` works the same way but fails if the name exists, so two writers can never
-share a file.
+`write_atomic` writes a temporary file in the target's folder, syncs it, renames it over the target and syncs the
+folder. After a `kill -9` or a power cut, a reader therefore sees either the old or the new bytes. This briefly takes
+twice the space, and hard links keep the old bytes. `create_exclusive` works the same way but fails if the name
+exists, so two writers can never share a file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ else:
 TEMPORARY_PREFIX = ".tmp-"
 # Concurrent syncs share one journal commit of the file system, so eight files take little longer than one.
 SYNC_THREADS = 8
-# Number of files staged at once. More would leave many temporary files behind, fewer would wait for the disk more often.
+# Number of files staged at once. More would leave many temporary files behind. Fewer would wait for the disk more often.
 STAGED = 250
 
 
@@ -54,12 +54,12 @@ def _make_dir(path: Path, *, private: bool) -> None:
 
 
 def _mode(*, private: bool) -> int:
-    """Return the mode of a new file: access for the owner only, or whatever the umask allows."""
+    """Return the mode of a new file: owner-only access, or whatever the umask allows."""
     return 0o600 if private else 0o666
 
 
 def sync_dir(path: Path) -> None:
-    """Make renames in the folder durable. This does nothing on Windows, which has no such call."""
+    """Make renames in the folder durable. Does nothing on Windows, which has no such call."""
     if sys.platform == "win32":
         return
     handle = os.open(path, os.O_RDONLY)
@@ -88,8 +88,9 @@ def _write_temporary(target: Path, data: bytes, *, private: bool = True) -> Path
 def staged(files: Sequence[tuple[Path, bytes]]) -> Iterator[list[Path | None]]:
     """Write and sync a temporary file for each (target, bytes) pair, several at once.
 
-    Yields the temporary files, to be passed as `ready` to `write_atomic` and `create_exclusive`. Unused ones are removed.
-    If any write fails, yields None for every pair. Writing the files one by one then reports which target is at fault.
+    Yields the temporary files, to be passed as `ready` to `write_atomic` and `create_exclusive`. Unused ones are
+    removed. If any write fails, yields None for every pair. Writing the files one by one then reveals which target is
+    at fault.
     """
     temporaries: list[Path | None] = [None] * len(files)
     try:
@@ -132,7 +133,7 @@ def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_f
     Args:
         target: File to replace.
         data: New content.
-        ready: Temporary file from `staged` that already holds `data`.
+        ready: Temporary file from `staged` that already contains `data`.
         sync_folder: If False, the caller must call `sync_dir` before relying on durability.
         private: If False, new files and folders get the mode that the umask allows.
 
@@ -183,7 +184,7 @@ def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sy
 
 
 def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
-    """Append one line in a single write. A file that exceeds the limit is first rotated to `.1`."""
+    """Append one line in a single write. A file that exceeds the limit is rotated to `.1` first."""
     make_private_dir(path.parent)
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > limit_bytes:
@@ -196,7 +197,7 @@ def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
 
 
 def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
-    """Acquire an exclusive lock, which is held while the returned file is open. Return None if another process holds the lock."""
+    """Acquire an exclusive lock, held while the returned file is open. Return None if another process holds it."""
     _make_dir(path.parent, private=private)
     stream = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, _mode(private=private)), "r+b")
     try:
@@ -212,7 +213,7 @@ def try_lock(path: Path, *, private: bool = True) -> IO[bytes] | None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock for the block, waiting for it if necessary. Use this for short sections only."""
+    """Hold the lock during the block, waiting for it if necessary. Use this for short sections only."""
     make_private_dir(path.parent)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as stream:
         if sys.platform == "win32":
@@ -223,7 +224,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
-    """Return the last lines of a text file, reading at most `limit_bytes`. The result is empty if there is no file."""
+    """Return the last lines of a text file, reading at most `limit_bytes`. Return an empty list if there is no file."""
     try:
         with path.open("rb") as stream:
             stream.seek(0, os.SEEK_END)
@@ -234,7 +235,7 @@ def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read at most `limit` bytes of a regular file. Raises OSError as `open_regular` does."""
+    """Read up to `limit` bytes of a regular file. Raises OSError like `open_regular`."""
     with open_regular(path) as stream:
         return stream.read(limit)
 
@@ -255,12 +256,12 @@ def open_regular(path: Path) -> Iterator[IO[bytes]]:
 
 def temporaries(folder: Path) -> Iterator[Path]:
     """Yield the temporary files below the folder, without following links to folders."""
-    for where, _, names in os.walk(folder):  # os.walk is four times as fast as rglob
+    for where, _, names in os.walk(folder):  # os.walk is four times as fast as rglob.
         yield from (Path(where, name) for name in names if name.startswith(TEMPORARY_PREFIX))
 
 
 def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> int:
-    """Delete the temporary files of killed writers and return their number. Recent files may still be in use and are kept."""
+    """Delete the temporary files of killed writers and return their number. Recent files are kept because they may be in use."""
     horizon = time.time() - older_than_seconds
     removed = 0
     for path in temporaries(folder):

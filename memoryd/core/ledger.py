@@ -26,12 +26,12 @@ class UseKind(StrEnum):
     RETURNED = "returned"
     CITED = "cited"
     CONTRADICTED = "contradicted"
-    CORRECTED = "corrected"  # the user corrected the agent right after it was given the memory
+    CORRECTED = "corrected"  # The user corrected the agent right after it received the memory.
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use of a memory by a session. Repeated uses of the same kind count once."""
+    """A use of a memory by a session. Repeated uses of the same kind are counted once."""
 
     memory: str
     session: str
@@ -41,9 +41,9 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """State of a file when a memory about that file was last compared with it.
+    """State of a file when a memory about it was last compared with it.
 
-    `sketch` summarises its lines (see dream.anchors); `marked` means that the memory was tagged because of this file.
+    `sketch` summarises its lines (see dream.anchors). `marked` means that the memory was tagged because of this file.
     """
 
     size: int
@@ -77,7 +77,7 @@ class Ledger:
     # Uses
 
     def record_use(self, memories: Iterable[str], session: str, how: UseKind) -> list[str]:
-        """Record that a session used memories. Return the ids of the memories for which this use is new."""
+        """Record that a session used memories. Return the ids of those for which this use is new."""
         new = []
         with self._db.transaction():
             for memory in dict.fromkeys(memories):
@@ -97,7 +97,7 @@ class Ledger:
         return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
 
     def given_with_prompts(self, session: str) -> dict[str, str]:
-        """Return the memories injected with the session's prompts and still in its context, mapped to their injection times."""
+        """Return the injection times of memories that came with prompts and are still in the session's context."""
         rows = self._db.execute("SELECT memory, at FROM injection WHERE session = ? AND event = 'UserPromptSubmit'", (session,))
         return dict(rows)
 
@@ -111,15 +111,15 @@ class Ledger:
     # Manual edits
 
     def mark_edited(self, memories: Iterable[str]) -> None:
-        """Record that a person edited these files."""
+        """Record that a person has edited these files."""
         self._db.executemany("INSERT OR REPLACE INTO edited (memory, at) VALUES (?, ?)", [(m, self._now()) for m in memories])
 
     def edited(self) -> frozenset[str]:
-        """Return the ids of the memories whose files a person edited."""
+        """Return the ids of memories whose files were edited by a person."""
         return frozenset(row[0] for row in self._db.execute("SELECT memory FROM edited"))
 
     def mark_deleted(self, items: Iterable[MemoryItem]) -> None:
-        """Record that a person deleted the files of these memories. Only the newest 5,000 records are kept."""
+        """Record that a person has deleted the files of these memories. Only the newest 5,000 records are kept."""
         rows = [(item.id, item_to_json(item).decode(), self._now()) for item in items]
         self._db.executemany("INSERT OR REPLACE INTO deleted (memory, item, at) VALUES (?, ?, ?)", rows)
         self._db.execute(
@@ -128,13 +128,13 @@ class Ledger:
         )
 
     def unmark_deleted(self, memories: Iterable[str]) -> None:
-        """Remove the deletion records of memories whose files exist again."""
+        """Remove the deletion records of memories whose files have reappeared."""
         self._db.executemany("DELETE FROM deleted WHERE memory = ?", [(memory,) for memory in memories])
 
     def deleted(self, project: str) -> list[MemoryItem]:
-        """Return the deleted memories of the project and of the user.
+        """Return deleted memories of the project and of the user.
 
-        They are blacklisted items with the time of deletion in `expired_at`.
+        They are returned as blacklisted items, with the time of deletion in `expired_at`.
         """
         out = []
         for payload, at in self._db.execute("SELECT item, at FROM deleted ORDER BY memory"):

@@ -1,7 +1,7 @@
-"""Client for OpenAI-compatible endpoints; no other module imports the `openai` library.
+"""Client for OpenAI-compatible endpoints. No other module imports the `openai` library.
 
-The library is imported lazily because that takes most of a second. Every failure becomes a ModelError, with `transient`
-set where a retry may help (no connection, timeouts, 408, 409, 425, 429 and 5xx).
+The library is imported lazily because the import takes almost a second. Every failure becomes a ModelError, with
+`transient` set where a retry may help (no connection, timeouts, 408, 409, 425, 429 and 5xx).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FIXES = {
     403: "Check that the API key may use this model.",
     404: "Check the model name and the base URL.",
     413: "Lower chunk_tokens.",
-    429: "The rate limit is reached; the call is retried later.",
+    429: "The rate limit was reached; the call will be retried later.",
 }
 
 
@@ -40,7 +40,7 @@ def make_client(base_url: str, api_key: str, timeout: float, *, retries: int = 1
         base_url: URL including the version path (`http://localhost:11434/v1`). An empty string means OpenRouter.
         api_key: API key. It may be empty for local servers.
         timeout: Seconds per request.
-        retries: Number of the library's own immediate retries.
+        retries: Number of immediate retries by the library itself.
     """
     import openai
 
@@ -55,10 +55,10 @@ def chat(
     *,
     schema_name: str = "answer",
 ) -> Completion:
-    """Return one complete answer. It is structured output if there is a schema and the server supports schemas.
+    """Return one complete answer, as structured output if there is a schema and the server supports it.
 
-    A server that rejects the schema is asked for a JSON object, then for plain text, with the schema in the messages. The
-    caller has to validate the answer in every case.
+    If a server rejects the schema, it is asked for a JSON object, then for plain text, with the schema in the
+    messages. The caller must validate the answer in every case.
 
     Raises:
         ModelError: The call failed, or the answer is empty, truncated or filtered.
@@ -108,7 +108,7 @@ def _attempts(messages: list[dict[str, str]], schema: Mapping[str, Any] | None, 
 
 
 def _chat_once(client: OpenAI, model: str, request: dict[str, Any]) -> Completion:
-    # OpenRouter reports the cost only on request, and other servers reject the unknown key.
+    # OpenRouter reports the cost only on request. Other servers reject the unknown key.
     extra = {"usage": {"include": True}} if "openrouter.ai" in client.base_url.host else None
     with translated(str(client.base_url), client.timeout):
         answer: Any = client.chat.completions.create(model=model, extra_body=extra, **request)
@@ -119,7 +119,7 @@ def _completion(answer: Any, model: str, url: str) -> Completion:
     choices = getattr(answer, "choices", None)
     if not choices:
         problem = getattr(answer, "error", None) or "no choices"
-        raise ModelError(f"{url} did not answer: {str(problem)[:300]}", fix="Check the base URL and the model.", transient=True)
+        raise ModelError(f"{url} did not respond: {str(problem)[:300]}", fix="Check the base URL and the model.", transient=True)
     text = choices[0].message.content or ""
     reason = choices[0].finish_reason
     if reason in ("length", "content_filter"):
@@ -143,13 +143,13 @@ def _usage(usage: Any) -> Usage:
 def translated(
     url: str, timeout: object = None, *, fixes: Mapping[int, str] = _FIXES, retry_unreadable: bool = False
 ) -> Iterator[None]:
-    """Convert the library's errors, and answers that are not JSON, to ModelError.
+    """Convert the library's errors, and responses that are not JSON, to ModelError.
 
     Args:
-        url: Endpoint named in the message.
-        timeout: Seconds, for the message.
-        fixes: Texts for `fix` by HTTP status, which replace the default texts.
-        retry_unreadable: Whether an unreadable answer is transient.
+        url: Endpoint to mention in the message.
+        timeout: Seconds to mention in the message.
+        fixes: Texts for `fix` by HTTP status, overriding the default texts.
+        retry_unreadable: Whether an unreadable response is transient.
     """
     import openai
 
@@ -157,13 +157,15 @@ def translated(
         yield
     except openai.APITimeoutError as error:
         within = f"within {timeout:g} s" if isinstance(timeout, int | float) else "in time"
-        raise ModelError(f"{url} did not answer {within}.", fix="Raise the timeout or try later.", transient=True) from error
+        raise ModelError(
+            f"{url} did not respond {within}.", fix="Raise the timeout or try again later.", transient=True
+        ) from error
     except openai.APIConnectionError as error:
         raise ModelError(f"{url} can't be reached.", fix="Check the network and the base URL.", transient=True) from error
     except openai.APIStatusError as error:
         raise _of_status(error.status_code, error.message, url, error.response.headers, fixes) from error
     except (openai.OpenAIError, ValueError) as error:
-        message = f"{url} returned an unreadable answer: {error}"[:400]
+        message = f"{url} returned an unreadable response: {error}"[:400]
         fix = "Check that the base URL is an OpenAI-compatible API."
         raise ModelError(message, fix=fix, transient=retry_unreadable) from error
 
@@ -177,7 +179,7 @@ def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], 
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait according to retry-after-ms or Retry-After (seconds or a date), or None without either."""
+    """Return the delay in seconds from retry-after-ms or Retry-After (seconds or a date), or None if neither is set."""
     with contextlib.suppress(ValueError):
         return max(0.0, float(headers.get("retry-after-ms", "")) / 1000)
     value = headers.get("retry-after", "")

@@ -34,7 +34,7 @@ class Paths:
 
     @property
     def index(self) -> Path:
-        """Folder of the derived databases, which are safe to delete."""
+        """Folder of the derived databases, which can be deleted safely."""
         return self.home / "index"
 
     @property
@@ -44,7 +44,7 @@ class Paths:
 
     @property
     def journal(self) -> Path:
-        """Folder with the changes made by each dream, one subfolder per dream, for undo."""
+        """Folder of the changes made by each dream, one subfolder per dream, for undo."""
         return self.home / "state" / "journal"
 
     @property
@@ -54,7 +54,7 @@ class Paths:
 
     @property
     def dream_lock(self) -> Path:
-        """Lock file that is held while a dream runs."""
+        """Lock file held while a dream runs."""
         return self.home / "state" / "dream.lock"
 
     @property
@@ -69,7 +69,7 @@ class Paths:
 
     @property
     def spool(self) -> Path:
-        """Folder of hook events that wait for the daemon, one file each."""
+        """Folder of hook events waiting for the daemon, one file each."""
         return self.home / "spool"
 
     @property
@@ -79,7 +79,7 @@ class Paths:
 
     @property
     def login_wanted(self) -> Path:
-        """Marker file that tells hooks that the user agreed to model runs with the session's login."""
+        """Marker file that tells hooks that the user has agreed to model runs with the session's login."""
         return self.run / "login-wanted"
 
     @property
@@ -89,12 +89,12 @@ class Paths:
 
     @property
     def daemon_lock(self) -> Path:
-        """Lock file that the running daemon holds."""
+        """Lock file held by the running daemon."""
         return self.run / "daemon.lock"
 
     @property
     def start_problem(self) -> Path:
-        """File with the reason for the last failed daemon start, shown at the next session's start.
+        """File containing the reason for the last failed daemon start, which is shown when the next session starts.
 
         It is absent after a successful start.
         """
@@ -102,7 +102,7 @@ class Paths:
 
     @property
     def governance_cache(self) -> Path:
-        """Folder of prepared SessionStart responses, which the hook uses when no daemon answers in time."""
+        """Folder of prepared SessionStart responses, used by the hook when no daemon responds in time."""
         return self.run / "governance"
 
     @property
@@ -112,10 +112,10 @@ class Paths:
 
 
 def spellings(folder: str) -> set[Path]:
-    """Return the path as written and, if possible, the path with its links resolved."""
+    """Return the path as written and, if possible, with symbolic links resolved."""
     path = Path(folder).absolute()
     try:
         path = Path(folder).expanduser().absolute()
         return {path, path.resolve()}
-    except (OSError, ValueError, RuntimeError):  # the path contains a NUL, is too long, or its links form a loop
+    except (OSError, ValueError, RuntimeError):  # The path contains a NUL, is too long, or its links form a loop.
         return {path}

@@ -1,7 +1,7 @@
 """Postgres access through psycopg: connection pool, translated errors, vectors and notifications.
 
-Every call is one transaction. A lost or unreachable server raises DatabaseUnavailable. For a short time afterwards, calls fail
-immediately, so that a prompt does not wait for a server that is down.
+Every call is one transaction. If the server is lost or unreachable, DatabaseUnavailable is raised. Calls shortly
+afterwards fail immediately, so that a prompt does not wait for a server that is down.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ STATEMENT_SECONDS = 60
 RETRY_SECONDS = 2.0
 TRIES = 8
 IDLE_CONNECTIONS = 8
-# Names are resolved in our schema first. `public` is searched only for an extension that was installed there earlier.
+# Names are resolved in our schema first. `public` is searched only for an extension installed there earlier.
 OPTIONS = f"-c search_path=memoryd,public -c statement_timeout={STATEMENT_SECONDS}s -c client_encoding=utf8 -c jit=off"
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
 
 def shown_address(url: str) -> str:
-    """Return the address without user, password and parameters, for messages."""
+    """Return the address for messages, without user, password and parameters."""
     parts = urlsplit(url)
     return f"{parts.hostname or 'local'}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
@@ -96,14 +96,14 @@ class Postgres:
     def run(self, work: Callable[[PostgresSession], T], *, patient: bool = False) -> T:
         """Run `work` in a transaction and return its result.
 
-        `work` must be idempotent: it is retried after a deadlock and when an idle connection turns out to be dead.
+        `work` must be idempotent: it is retried after a deadlock, or if an idle connection turns out to be dead.
 
         Args:
             work: Receives the transaction.
-            patient: Try to connect even if the server was unreachable a moment ago.
+            patient: Whether to try connecting even if the server was unreachable a moment ago.
 
         Raises:
-            DatabaseUnavailable: The server can't be reached, or the connection was lost. The work may have been committed.
+            DatabaseUnavailable: The server can't be reached, or the connection was lost. The transaction may have been committed.
             StoreError: The server refused a statement.
         """
         for attempt in range(TRIES):
@@ -118,13 +118,13 @@ class Postgres:
                 continue
             except self._driver.Error as error:
                 problem = self._translated(connection, error)
-                if pooled and isinstance(problem, DatabaseUnavailable):  # the server may have been restarted since
+                if pooled and isinstance(problem, DatabaseUnavailable):  # The server may have been restarted in the meantime.
                     continue
                 raise problem from error
             finally:
                 self._give(connection)
             return result
-        raise self._unavailable("the connection was lost again and again")
+        raise self._unavailable("the connection was lost repeatedly")
 
     def _take(self, patient: bool) -> tuple[psycopg.Connection[Row], bool]:
         """Return a connection, and whether it has been idle for a while."""
@@ -138,7 +138,7 @@ class Postgres:
         return self.connect(), False
 
     def connect(self) -> psycopg.Connection[Row]:
-        """Open a connection that the caller closes.
+        """Open a connection, which the caller must close.
 
         Raises:
             DatabaseUnavailable: The server can't be reached.
@@ -160,7 +160,7 @@ class Postgres:
             self._down_until = time.monotonic() + RETRY_SECONDS
             raise self._unavailable(str(error)) from error
         except self._driver.Error as error:
-            raise ConfigError(f"store: the address of the database is invalid: {_first_line(error)}.", fix=_URL_FORM) from error
+            raise ConfigError(f"store: the database address is invalid: {_first_line(error)}.", fix=_URL_FORM) from error
         self._down_until = 0.0
         connection.prepare_threshold = 3
         return connection
@@ -182,7 +182,7 @@ class Postgres:
         return self._refused(error)
 
     def _drop_idle(self) -> None:
-        """Close idle connections, because a server restart has broken them too."""
+        """Close idle connections, because a server restart has broken them as well."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -192,15 +192,17 @@ class Postgres:
         reason = _first_line(why)
         return DatabaseUnavailable(
             f"The database at {self.address} can't be reached: {reason}.",
-            fix="Check the network and the server; what was written meanwhile waits on this machine and is sent later.",
+            fix="Check the network and the server. Until then, changes are queued on this machine and sent later.",
         )
 
     def _refused(self, error: psycopg.Error) -> StoreError:
         if error.sqlstate == "42501":
-            return StoreError(f"The database at {self.address} refuses: {_first_line(error)}.", fix=_NOT_ALLOWED)
+            return StoreError(f"The database at {self.address} refused access: {_first_line(error)}.", fix=_NOT_ALLOWED)
         if error.sqlstate in ("42P01", "3F000", "42883"):
-            return StoreError(f"The database at {self.address} is not prepared for memoryd: {_first_line(error)}.", fix=_PREPARE)
-        return StoreError(f"The database at {self.address} failed: {_first_line(error)}.", fix="See the log of the server.")
+            return StoreError(
+                f"The database at {self.address} has not been set up for memoryd: {_first_line(error)}.", fix=_PREPARE
+            )
+        return StoreError(f"The database at {self.address} failed: {_first_line(error)}.", fix="See the server's log.")
 
     def notifications(self, channel: str, stop: threading.Event) -> Iterator[str]:
         """Listen on a channel and yield each payload. Also yields an empty string when listening starts and about once a second.
@@ -230,8 +232,8 @@ class Postgres:
 
 
 _URL_FORM = 'Write store = "postgres://user@host/database".'
-_NOT_ALLOWED = "Ask the owner of the database to let your role connect, or to add it to the team (docs/postgres.md)."
-_PREPARE = "Let the owner of the database run 'memoryd migrate --prepare' once (docs/postgres.md)."
+_NOT_ALLOWED = "Ask the database owner to allow your role to connect, or to add it to the team (docs/postgres.md)."
+_PREPARE = "Have the database owner run 'memoryd migrate --prepare' once (docs/postgres.md)."
 
 
 def _first_line(error: object) -> str:
@@ -240,12 +242,12 @@ def _first_line(error: object) -> str:
 
 
 def vector_text(vector: FloatArray) -> str:
-    """Return a vector in the form that pgvector reads."""
+    """Return a vector in pgvector's text format."""
     return "[" + ",".join(map(_short, vector.astype(np.float16).tolist())) + "]"
 
 
 def read_vector(text: str) -> FloatArray:
-    """Parse a vector as written by pgvector. Half precision changes its length slightly, so it is normalised again."""
+    """Parse a vector in pgvector's text format. It is normalised again, because half precision changes its length slightly."""
     vector = np.array(text[1:-1].split(","), dtype=np.float32)
     unit: FloatArray = vector / max(float(np.linalg.norm(vector)), 1e-6)
     return unit

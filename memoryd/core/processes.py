@@ -11,11 +11,11 @@ from typing import Any
 
 
 def kill_group(process: subprocess.Popen[Any]) -> None:
-    """Kill the process and everything it started. The process must lead its group (`start_new_session`) and not be reaped yet."""
+    """Kill the process and everything it started. It must lead its group (`start_new_session`) and must not have been reaped."""
     if sys.platform == "win32":
         process.kill()
         return
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # no process of the group is left
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # No process of the group is left.
         os.killpg(process.pid, signal.SIGKILL)
 
 
@@ -24,5 +24,5 @@ def reap(process: subprocess.Popen[Any]) -> None:
     process.wait()
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
-            with contextlib.suppress(BrokenPipeError):  # the pipe still held input that the dead process did not read
+            with contextlib.suppress(BrokenPipeError):  # The pipe still contained input that the dead process did not read.
                 stream.close()

@@ -1,9 +1,9 @@
-"""Project identity of a folder.
+"""Identity of projects.
 
-A project is identified by its git common directory and remote, so all worktrees and clones of a repository share memory,
-while two folders with the same name do not. Without git the real path is used. Git's files are read directly: no process
-is started, and git need not be installed. A registry keeps known identities, so a project keeps its memory when a remote
-is added, renamed or removed.
+A project is identified by its git common directory and remote. All worktrees and clones of a repository share memory,
+while two folders with the same name do not. Without git, the real path is used. Git's files are read directly: no
+process is started, and git need not be installed. A registry keeps known identities, so that a project keeps its
+memory when a remote is added, renamed or removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memoryd.core.text import digest
 from memoryd.core.types import Project
 
 log = logging.getLogger(__name__)
-MAX_CONFIG_BYTES = 1_000_000  # of git's config
+MAX_CONFIG_BYTES = 1_000_000  # In git's config.
 _DAMAGED = ".damaged"
 _SECTION = re.compile(r'^\s*\[\s*remote\s+"(?P<name>[^"]+)"\s*\]', re.IGNORECASE)
 _ANY_SECTION = re.compile(r"^\s*\[")
@@ -57,7 +57,7 @@ def _git_folder(folder: Path) -> GitFolder | None:
             return GitFolder(folder, dot_git.resolve())
         if dot_git.is_file() and (common := _linked_common_dir(dot_git)):
             return GitFolder(folder, common)
-    except OSError:  # access is denied, or the path is too long
+    except OSError:  # Access is denied, or the path is too long.
         return None
     return None
 
@@ -72,7 +72,7 @@ def _linked_common_dir(dot_git: Path) -> Path | None:
         if not pointer.is_file():
             return git_dir
         return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
-    except (OSError, ValueError, RuntimeError):  # this includes NUL in the path and loops of symlinks
+    except (OSError, ValueError, RuntimeError):  # Also covers a NUL in the path and loops of symbolic links.
         return None
 
 
@@ -87,7 +87,7 @@ def normalise_remote(url: str) -> str:
 
 
 def read_remote(common_dir: Path) -> str:
-    """Return the normalised URL of `origin`, or else of the first remote. The result is empty if there is no remote."""
+    """Return the normalised URL of `origin`, or else of the first remote. Return an empty string if there is no remote."""
     try:
         lines = read_regular(common_dir / "config", MAX_CONFIG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError:
@@ -116,12 +116,12 @@ _ID_HASH = re.compile(r"-[0-9a-f]{8,64}$")
 
 
 def name_of(id: str) -> str:
-    """Derive a project's name from its id. This is for projects that are known only from their memories."""
+    """Derive a project's name from its id, for projects known only from their memories."""
     return _ID_HASH.sub("", id) or id
 
 
 class ProjectRegistry:
-    """Resolves folders to projects, and stores each identity that it assigns."""
+    """Resolves folders to projects, and stores each assigned identity."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -135,7 +135,7 @@ class ProjectRegistry:
         return self._remember(git.root, git.common_dir, read_remote(git.common_dir))
 
     def known_project(self, cwd: str | Path) -> str:
-        """Return the id of a folder's project without registering the folder. The id is empty if the project is unknown."""
+        """Return the id of a folder's project without registering the folder, or an empty string if the project is unknown."""
         folder = _real(cwd)
         git = find_git(folder)
         anchor, remote = (git.common_dir, read_remote(git.common_dir)) if git else (folder, "")
@@ -164,11 +164,11 @@ class ProjectRegistry:
         return sorted(entry.dirs) if entry else []
 
     def folders(self, project: str) -> list[str]:
-        """Return the folders of the project. For a repository this is the folder that contains `.git`."""
+        """Return the project's folders. For a repository, this is the folder that contains `.git`."""
         return [anchor.removesuffix("/.git") or "/" for anchor in self.anchors(project)]
 
     def find(self, text: str) -> str | None:
-        """Return the id of a project that is given by its id or by an unambiguous name."""
+        """Return the id of a project, given its id or an unambiguous name."""
         entries = self._load()
         if text in entries:
             return text
@@ -213,9 +213,9 @@ class ProjectRegistry:
             return self._quarantine(error)
 
     def _quarantine(self, error: Exception) -> dict[str, _Entry]:
-        """Set a damaged registry aside. Ids are then derived again from remotes and paths, so only renames are lost."""
+        """Set a damaged registry aside. Ids are derived again from remotes and paths, so only renames are lost."""
         aside = self._path.with_name(self._path.name + _DAMAGED)
-        log.error("%s is damaged (%s); starting a new one, the old file is kept as %s", self._path, error, aside.name)
+        log.error("%s is damaged (%s); starting a new one and keeping the old file as %s", self._path, error, aside.name)
         try:
             self._path.replace(aside)
         except OSError as problem:
@@ -230,23 +230,27 @@ class ProjectRegistry:
 
 
 def _real(cwd: str | Path) -> Path:
-    # The registry is JSON, which can hold only valid Unicode.
+    # The registry is JSON, which supports only valid Unicode.
     folder = Path(str(cwd).encode("utf-8", "replace").decode("utf-8"))
     try:
         folder = folder.expanduser()
         return folder.resolve() if folder.exists() else folder.absolute()
-    except (OSError, ValueError, RuntimeError):  # the path is too long, denied or starts with ~nobody, contains NUL, or loops
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+    ):  # The path is too long, inaccessible, starts with ~nobody, contains a NUL, or loops.
         return folder.absolute()
 
 
 def repository_digests(common_dir: Path) -> list[str]:
-    """Return digests of a repository's creation time and first commit, which identify it wherever it is located.
+    """Return digests of a repository's creation time and first commit, which identify it at any location.
 
-    The creation time is the mtime of git's `description` file, which a move preserves. The first line of HEAD's log
-    holds the first commit with its author and time.
+    The creation time is the mtime of git's `description` file, which survives a move. The first line of HEAD's log
+    contains the first commit with its author and time.
     """
     out = []
-    with contextlib.suppress(OSError):  # the repository was created without git's templates
+    with contextlib.suppress(OSError):  # The repository was created without git's templates.
         out.append(digest(str((common_dir / "description").stat().st_mtime_ns))[:16])
     try:
         with open_regular(common_dir / "logs" / "HEAD") as stream:
@@ -278,11 +282,11 @@ def _folder_name(anchor: Path) -> str:
 
 
 def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, births: Sequence[str]) -> str | None:
-    """Return the id of the matching project, if there is one.
+    """Return the id of the matching project, if any.
 
-    A known remote takes precedence. Next is the same folder, unless another repository took its place. Last is a moved
-    repository: one with the same first commit whose known folders no longer exist. A copy next to the original is a new
-    project.
+    A known remote takes precedence. Next is the same folder, unless another repository has taken its place. Last is a
+    moved repository: one with the same first commit, whose known folders no longer exist. A copy next to the original
+    is a new project.
     """
     if remote:
         for id, entry in entries.items():

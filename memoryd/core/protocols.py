@@ -21,13 +21,13 @@ class MemoryStore(Protocol):
 
     Every store, and the orchestrator in front of them, guarantees:
 
-    - `write` stores the item under its id, replacing the previous version. An item without an id is given a new one.
+    - `write` stores the item under its id, replacing any previous version. An item without an id gets a new one.
       Writing the same item twice changes nothing. The item is durable when the call returns.
     - `get` returns an equal item (except for `backends`), or None.
-    - `search` applies every filter of the query and returns at most k hits in a total order (score descending, then
-      id). For `k <= 0` the list is empty. A query with empty text returns the newest matching items with score 0.
-    - `delete` removes the item from this store; a missing id is not an error.
-    - `all` yields every item once, ordered by id, whatever its status.
+    - `search` applies every filter of the query and returns up to k hits in a total order (score descending, then
+      id). For `k <= 0`, the list is empty. A query with empty text returns the newest matching items with score 0.
+    - `delete` removes the item from this store. A missing id is not an error.
+    - `all` yields every item once, whatever its status, ordered by id.
     """
 
     def write(self, item: MemoryItem) -> str:
@@ -54,13 +54,13 @@ class MemoryStore(Protocol):
 class Embedder(Protocol):
     """Maps texts to unit vectors.
 
-    `name` identifies the model and its version; vectors of different names are never mixed. Both methods return
+    `name` identifies the model and its version. Vectors with different names are never mixed. Both methods return
     float32 of shape (n, dimensions) with rows of length 1, and shape (0, dimensions) for an empty input.
     """
 
     @property
     def name(self) -> str:
-        """Identity of the model, which is stored with the vectors."""
+        """Identity of the model, stored with the vectors."""
         ...
 
     @property
@@ -73,13 +73,13 @@ class Embedder(Protocol):
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries. Some models need a prefix for these."""
+        """Embed queries. Some models require a prefix for queries."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTokens:
-    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word that each token belongs to."""
+    """A query for late interaction: token vectors of shape (tokens, dimensions), and the word of each token."""
 
     vectors: FloatArray
     words: tuple[str, ...]
@@ -90,7 +90,7 @@ class TokenEncoder(Protocol):
 
     @property
     def name(self) -> str:
-        """Identity of the model, which is stored with the vectors."""
+        """Identity of the model, stored with the vectors."""
         ...
 
     @property
@@ -116,27 +116,27 @@ class PairReader(Protocol):
 
 
 class LLM(Protocol):
-    """A chat model. It raises ModelError and never returns a truncated answer."""
+    """A chat model. Raises ModelError and never returns a truncated answer."""
 
     @property
     def name(self) -> str:
-        """Name of the model as recorded with results."""
+        """Name of the model, recorded with results."""
         ...
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
-        """Return one answer. If a JSON schema is given, the text is JSON, and the model was asked to follow the schema."""
+        """Return one answer. If a JSON schema is given, the answer is JSON and the model was asked to follow the schema."""
         ...
 
 
 class Extractor(Protocol):
-    """Extracts statements worth remembering from a passage, without writing anything.
+    """Extracts statements worth remembering from a passage. Writes nothing.
 
-    Candidates must be supported by the passage's own turns; context turns may explain but never yield a candidate.
+    Candidates must be supported by the passage's own turns. Context turns may explain a candidate but never yield one.
     """
 
     @property
     def name(self) -> str:
-        """Name of the reader as recorded: endpoint, claude, session or offline."""
+        """Name of the reader: endpoint, claude, session or offline."""
         ...
 
     def extract(self, passage: Passage) -> Extraction:

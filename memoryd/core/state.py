@@ -1,7 +1,7 @@
 """Persistent state that can't be derived from the Markdown files.
 
-One SQLite database holds the read position of each transcript, pending day dreams, injections per session, the results of day
-dreams, and the user's off switches. See also `ledger` (individual memories) and `candidates` (offers).
+One SQLite database stores the read position in each transcript, pending day dreams, injections per session, day dream
+results and the user's off switches. See also `ledger` (individual memories) and `candidates` (offers).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memoryd.core.types import Usage
 SCHEMA = Migrations("state")
 MAX_BACKOFF_SECONDS = 3600.0
 FIRST_BACKOFF_SECONDS = 15.0
-# A longer delay was set while the clock was ahead. FARTHEST_JOB is for jobs, FARTHEST for log parts that wait for a model.
+# A longer delay was set while the clock was ahead. FARTHEST_JOB applies to jobs, FARTHEST to log parts that wait for a model.
 MAX_JOB_DELAY_SECONDS = 2 * MAX_BACKOFF_SECONDS
 MAX_HELD_DELAY_SECONDS = 7 * 86_400.0
 
@@ -70,13 +70,13 @@ def m004_offers(db: Database) -> None:
     candidates.create_tables(db)
 
 
-# Parser state of an older version, stripped of its texts: it has no turns and no queued prompt.
+# Parser state of an older version, stripped of its text: it has no turns and no queued prompt.
 _NO_TEXT: Mapping[str, Any] = MappingProxyType({"v": 2, "turns": [], "held": None, "queued": [], "path": "", "chained": False})
 
 
 @SCHEMA.step
 def m005_no_text_in_cursors(db: Database) -> None:
-    """Erase the prompts and answers stored in cursors. When needed, these are read from the log again."""
+    """Erase the prompts and answers stored in cursors. They are read from the log again when needed."""
     for transcript, context in db.execute("SELECT transcript, context FROM cursor WHERE context != ''"):
         try:
             values = orjson.loads(context)
@@ -89,20 +89,20 @@ def m005_no_text_in_cursors(db: Database) -> None:
 
 @SCHEMA.step
 def m006_no_text_in_verdicts(db: Database) -> None:
-    """Erase the texts of decisions. For display, these are read from the log."""
+    """Erase the text of decisions. It is read from the log when displayed."""
     decision_log.drop_text(db)
     db.scrub_at_end()
 
 
 @SCHEMA.step
 def m007_neighbours_of_candidates(db: Database) -> None:
-    """Add the table of the known memory nearest to each candidate."""
+    """Add the table that maps each candidate to its nearest known memory."""
     candidates.create_neighbours(db)
 
 
 @SCHEMA.step
 def m008_held(db: Database) -> None:
-    """Add the table of log parts that rules have already read and that still wait for a model."""
+    """Add the table of log parts that rules have read and that still wait for a model."""
     db.execute(
         "CREATE TABLE held (transcript TEXT PRIMARY KEY, session TEXT, cwd TEXT, reason TEXT, due REAL, attempts INTEGER,"
         " error TEXT, offset INTEGER, line INTEGER, fingerprint TEXT, context TEXT)"
@@ -139,8 +139,8 @@ def m013_compliance(db: Database) -> None:
     compliance.create_tables(db)
 
 
-GIVEN_UP = "given up"  # key of the note that holds the log lines that took too long, as JSON
-# Reason of a job that waits until its log has enough text for a model call, or until its session is idle.
+GIVEN_UP = "given up"  # Key of the note that lists the log lines that took too long, as JSON.
+# Reason of a job that waits until its log has enough text for a model call or its session is idle.
 GATHERING = "gathering"
 KEPT_HANDOFFS = 5
 
@@ -150,9 +150,9 @@ class Cursor:
     """Read position in a transcript.
 
     Attributes:
-        fingerprint: Digest of the bytes before `offset`. It is empty if the cursor moved while the log must not be opened.
-        context: Parser state without any text of the log.
-        live: Parser state with text, for continuing in the same process. It is never stored.
+        fingerprint: Digest of the bytes before `offset`. Empty if the cursor was moved without opening the log.
+        context: Parser state without text from the log.
+        live: Parser state with text, for continuing within the same process. Never stored.
     """
 
     transcript: str
@@ -180,7 +180,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Handoff:
-    """Summary of where a session left off. `shown` means that a later session has received the summary."""
+    """Summary of where a session left off. `shown` means that a later session has received it."""
 
     session: str
     project: str
@@ -191,7 +191,7 @@ class Handoff:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Part of a log, starting at `cursor`, that rules have already read and that still waits for a model."""
+    """Part of a log, starting at `cursor`, that rules have read and that still waits for a model."""
 
     job: Job
     cursor: Cursor
@@ -199,7 +199,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Result of a day dream over one part of a transcript (bytes `start` to `stop`). `id` is set when the run is recorded."""
+    """Result of a day dream over one part of a transcript (bytes `start` to `stop`). `id` is set once the run is recorded."""
 
     session: str
     transcript: str
@@ -251,7 +251,7 @@ class State:
         self._clock = clock
         self._db = SCHEMA.open(path)
         try:
-            self._db.check()  # never replace a damaged database silently: memory would come back on against the user's wish
+            self._db.check()  # Never replace a damaged database silently: that would switch memory on again.
         except StoreError:
             self._db.close()
             raise
@@ -272,7 +272,7 @@ class State:
     # Cursors
 
     def cursor(self, transcript: str) -> Cursor:
-        """Return the read position of a transcript. An unknown transcript gets a fresh cursor."""
+        """Return the read position in a transcript, or a new cursor if the transcript is unknown."""
         rows = self._db.execute(f"SELECT {_CURSOR} FROM cursor WHERE transcript = ?", (transcript,))
         return Cursor(*rows[0]) if rows else Cursor(transcript)
 
@@ -306,7 +306,7 @@ class State:
     def enqueue(self, transcript: str, session: str, cwd: str, reason: str) -> None:
         """Request a day dream now.
 
-        A job that waits for a retry keeps its back-off. A job that waits for more text becomes due.
+        A job waiting for a retry keeps its back-off. A job waiting for more text becomes due.
         """
         self._db.execute(
             f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, 1, ?, 0, '') ON CONFLICT(transcript) DO UPDATE SET"
@@ -316,7 +316,7 @@ class State:
         )
 
     def due_job(self) -> Job | None:
-        """Return the job that has been due for the longest time, or None."""
+        """Return the job that has been due longest, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_JOB} FROM job WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
@@ -325,17 +325,17 @@ class State:
         return Job(*rows[0]) if rows else None
 
     def jobs(self) -> list[Job]:
-        """Return all waiting jobs, the next one first."""
+        """Return all pending jobs, in the order in which they are due."""
         return [Job(*row) for row in self._db.execute(f"SELECT {_JOB} FROM job ORDER BY due, transcript")]
 
     def finish_job(self, job: Job) -> None:
-        """Remove the job, unless another day dream was requested while it ran."""
+        """Remove the job, unless another day dream was requested while it was running."""
         with self._db.transaction():
             self._db.execute("DELETE FROM job WHERE transcript = ? AND generation = ?", (job.transcript, job.generation))
             self._db.execute("UPDATE job SET attempts = 0, error = '' WHERE transcript = ?", (job.transcript,))
 
     def postpone_job(self, job: Job, error: str) -> float:
-        """Schedule a retry with twice the delay (15 s up to one hour), and return the delay in seconds."""
+        """Schedule a retry with twice the previous delay (15 s up to one hour), and return the delay in seconds."""
         delay = min(FIRST_BACKOFF_SECONDS * 2.0 ** min(job.attempts, 20), MAX_BACKOFF_SECONDS)
         due = self._clock.now().timestamp() + delay
         self._db.execute(
@@ -344,7 +344,7 @@ class State:
         return delay
 
     def defer_job(self, job: Job, reason: str, seconds: float) -> None:
-        """Defer a job without counting a failure. A job that was requested again in the meantime is not deferred."""
+        """Defer a job without counting a failure. Does nothing if the job was requested again in the meantime."""
         due = self._clock.now().timestamp() + seconds
         self._db.execute(
             "UPDATE job SET due = ?, reason = ?, attempts = 0, error = '' WHERE transcript = ? AND generation = ?",
@@ -367,11 +367,11 @@ class State:
             )
 
     def handoffs(self, project: str) -> list[Handoff]:
-        """Return the project's handoffs, latest first. There are none if memory is off."""
+        """Return the project's handoffs, latest first, or nothing if memory is off."""
         return [] if self.is_off(project) else self._handoffs("WHERE project = ?", project)
 
     def all_handoffs(self) -> list[Handoff]:
-        """Return all handoffs, including those of projects with memory off. This is used for forgetting."""
+        """Return all handoffs, including those of projects with memory off. Used for forgetting."""
         return self._handoffs("")
 
     def _handoffs(self, condition: str, *values: str) -> list[Handoff]:
@@ -391,7 +391,7 @@ class State:
     # Log parts that wait for a model
 
     def hold(self, job: Job, cursor: Cursor, error: str, due: float) -> None:
-        """Queue the log for a model, starting at the cursor. A log that already waits keeps its earlier position."""
+        """Queue the log for a model, starting at the cursor. A log that is already queued keeps its earlier position."""
         values = (job.transcript, cursor.session or job.session, job.cwd, job.reason, due, 0, error)
         self._db.execute(
             f"INSERT INTO held ({_HELD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -400,15 +400,15 @@ class State:
         )
 
     def held(self) -> list[Held]:
-        """Return all parts that wait for a model, the next one first."""
+        """Return all parts waiting for a model, in the order in which they are due."""
         return [_held(row) for row in self._db.execute(f"SELECT {_HELD} FROM held ORDER BY due, transcript")]
 
     def is_held(self, transcript: str) -> bool:
-        """Return whether a part of the log waits for a model."""
+        """Return whether part of the log is waiting for a model."""
         return bool(self._db.value("SELECT 1 FROM held WHERE transcript = ?", (transcript,)))
 
     def next_held(self) -> Held | None:
-        """Return the due part that has waited for a model the longest, or None."""
+        """Return the due part that has waited longest for a model, or None."""
         now = self._clock.now().timestamp()
         rows = self._db.execute(
             f"SELECT {_HELD} FROM held WHERE due <= ? OR due > ? ORDER BY due, transcript LIMIT 1",
@@ -417,21 +417,21 @@ class State:
         return _held(rows[0]) if rows else None
 
     def postpone_held(self, held: Held, error: str, due: float) -> None:
-        """Schedule a later retry of a part that waits for a model."""
+        """Schedule a later retry for a part waiting for a model."""
         self._db.execute(
             "UPDATE held SET attempts = attempts + 1, due = ?, error = ? WHERE transcript = ?", (due, error, held.job.transcript)
         )
 
     def release_held(self) -> None:
-        """Make all parts that wait for a model due now."""
+        """Make all parts waiting for a model due now."""
         self._db.execute("UPDATE held SET due = 0, error = ''")
 
     def finish_held(
         self, held: Held, cursor: Cursor | None, run: Run | None = None, decided: Sequence[LoggedDecision] = ()
     ) -> None:
-        """Record a model's run over a part and advance to the cursor. If the cursor is None, the part is removed.
+        """Record a model's run over a part, and advance to the cursor. If the cursor is None, the part is removed.
 
-        If the model has read further than the rules, the rules skip ahead too.
+        If the model has read further than the rules, the rules skip ahead as well.
         """
         with self._db.transaction():
             if cursor is None or cursor.offset >= self.cursor(cursor.transcript).offset:
@@ -451,7 +451,7 @@ class State:
     # Sessions and injections
 
     def touch_session(self, session: str, project: str, cwd: str, transcript: str, client: str = "") -> None:
-        """Record activity of the session. This does not wait for the disk, because a hook waits for the call.
+        """Record session activity. Does not wait for the disk, because a hook is waiting for the call.
 
         Args:
             session: The session's id.
@@ -478,7 +478,7 @@ class State:
         return next(iter(self._sessions("WHERE session = ?", (session,))), None)
 
     def sessions(self, limit: int = 50) -> list[SessionRecord]:
-        """Return sessions, the most recently active first."""
+        """Return sessions, most recently active first."""
         return self._sessions("ORDER BY last_at DESC, session LIMIT ?", (limit,))
 
     def _sessions(self, rest: str, parameters: tuple[Any, ...]) -> list[SessionRecord]:
@@ -509,7 +509,7 @@ class State:
         return {row[0] for row in self._db.execute("SELECT memory FROM injection WHERE session = ?", (session,))}
 
     def record_injection(self, session: str, memories: Iterable[str], event: str) -> None:
-        """Record an injection. If a power cut loses the record, the memories are injected again."""
+        """Record an injection. If the record is lost in a power cut, the memories are injected again."""
         now = self._now()
         given = list(memories)
         if not given:
@@ -522,11 +522,11 @@ class State:
             self.ledger.record_use(given, session, UseKind.INJECTED)
 
     def injections(self, session: str) -> dict[str, str]:
-        """Return the memories that are still in the session's context, with the hook event that injected each, by id."""
+        """Return the memories still in the session's context, mapped to the hook event that injected each."""
         return dict(self._db.execute("SELECT memory, event FROM injection WHERE session = ?", (session,)))
 
     def forget_injections(self, session: str) -> None:
-        """Forget the session's injections after compaction or /clear, when the session no longer sees them."""
+        """Forget the session's injections after compaction or /clear, which remove them from its context."""
         with self._db.transaction():
             self._db.execute("DELETE FROM injection WHERE session = ?", (session,))
             self._db.execute("UPDATE session SET governed = 0 WHERE session = ?", (session,))
@@ -554,12 +554,12 @@ class State:
         return decision_log.of_session(self._db, session)
 
     def tokens_since(self, moment_iso: str) -> int:
-        """Return the number of model tokens that day dreams have used since this time."""
+        """Return the number of model tokens used by day dreams since this time."""
         start = to_iso(from_iso(moment_iso))
         return int(self._db.value("SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM run WHERE at >= ?", (start,)))
 
     def spent_since(self, moment_iso: str) -> Usage:
-        """Return the model usage since this time. The cost is None if any call did not report its cost."""
+        """Return the model usage since this time. The cost is None if any call did not report it."""
         rows = self._db.execute(
             "SELECT coalesce(sum(calls), 0), coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),"
             " CASE WHEN count(*) = count(cost_usd) THEN coalesce(sum(cost_usd), 0.0) END FROM run WHERE at >= ?",

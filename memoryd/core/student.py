@@ -1,6 +1,6 @@
 """Student's t distribution: p-values, critical values and the comparison of two means.
 
-The incomplete beta function is computed by its continued fraction (Numerical Recipes, 3rd edition, section 6.4).
+The incomplete beta function is computed with its continued fraction (Numerical Recipes, 3rd edition, section 6.4).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _STEPS = 500
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """Return the two-sided p-value of t, which is 0 for an infinite t.
+    """Return the two-sided p-value of t. It is 0 for an infinite t.
 
     Raises ValueError unless the degrees of freedom are positive.
     """
@@ -29,7 +29,7 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(confidence: float, degrees: float) -> float:
-    """Return the two-sided critical value of t at this confidence."""
+    """Return the two-sided critical value of t at this confidence level."""
     low, high = 0.0, 1.0
     while two_sided_p(high, degrees) > 1 - confidence and high < 1e12:
         high *= 2
@@ -76,9 +76,11 @@ def _kept(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Difference of two means (first minus second) with its confidence interval, which is infinite with fewer than two values.
+    """Difference of two means (first minus second) with its confidence interval.
 
-    `detectable` is the smallest true difference that samples like these detect with a power of 80 %.
+    With fewer than two values, the interval is infinite.
+
+    `detectable` is the smallest true difference that samples like these would detect with a power of 80 %.
     """
 
     first: float
@@ -98,7 +100,7 @@ POWER = 0.8
 
 
 def welch(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> Difference:
-    """Compare two independent samples, which may differ in variance and size (Welch 1947). Both must hold at least one value."""
+    """Compare two independent samples, which may differ in variance and size (Welch 1947). Both must have at least one value."""
     means = statistics.fmean(first), statistics.fmean(second)
     if min(len(first), len(second)) < 2:
         return Difference(*means, -math.inf, math.inf, 1.0, math.inf)
@@ -118,8 +120,8 @@ def welch(first: Sequence[float], second: Sequence[float], confidence: float = 0
 def sessions_needed(first: Sequence[float], second: Sequence[float], share: float, confidence: float = 0.95) -> int | None:
     """Return the sample size needed to detect a difference of this share of the second mean with a power of 80 %.
 
-    Uses the normal approximation with the pooled variance. Returns None if a sample has fewer than two values or the second
-    mean is 0.
+    Uses the normal approximation with the pooled variance. Returns None if a sample has fewer than two values or the
+    second mean is 0.
     """
     if min(len(first), len(second)) < 2 or not statistics.fmean(second):
         return None

@@ -1,7 +1,7 @@
 """Switches that turn memory off or on, for projects and for folders including everything below them.
 
-The nearest switch wins. A folder's switch also applies to projects below it without a switch of their own, including future
-ones; a project's switch applies wherever its folders are, unless memory is off in a parent of one of them.
+The nearest switch wins. A folder's switch also applies to projects below it that have no switch of their own,
+including future ones. A project's switch applies to all its folders, unless memory is off in a parent of one of them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from memoryd.core.protocols import Clock
 
 
 def create_table(db: Database) -> None:
-    """Create the table of folder switches (a migration). The table of project switches has existed since the first version."""
+    """Create the table of folder switches (a migration). The table of project switches is older."""
     db.execute("CREATE TABLE folder_switch (folder TEXT PRIMARY KEY, project TEXT, off INTEGER, at TEXT)")
 
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch. `place` is the folder or the project id that it applies to."""
+    """A switch. `place` is the folder or project id that it applies to."""
 
     off: bool
     place: str
@@ -40,7 +40,7 @@ class Switches:
     def set(self, project: str, off: bool, folders: Sequence[str] = ()) -> None:
         """Switch memory off or on for a project and below these folders.
 
-        Switching on also removes the switches of its other folders.
+        Switching on also removes the switches of the project's other folders.
         """
         now = to_iso(self._clock.now())
         with self._db.transaction():
@@ -79,11 +79,11 @@ class Switches:
         return [row[0] for row in self._db.execute("SELECT project FROM switch WHERE off = 1 ORDER BY project")]
 
     def folders_off(self) -> list[str]:
-        """Return the folders below which memory is off."""
+        """Return the folders at and below which memory is off."""
         return [row[0] for row in self._db.execute("SELECT folder FROM folder_switch WHERE off = 1 ORDER BY folder")]
 
     def folders(self) -> Mapping[str, bool]:
-        """Return the folders that have a switch, and whether it is off."""
+        """Return the folders with a switch, and whether each is off."""
         return self._of_folders()
 
     def any_off(self) -> bool:
@@ -93,7 +93,7 @@ class Switches:
     def move(self, old: str, new: str) -> None:
         """Delete the switch of a removed project.
 
-        Switches of its folders remain, because the folders now belong to another project.
+        The switches of its folders remain, because the folders now belong to another project.
         """
         self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
         self._db.execute("UPDATE folder_switch SET project = ? WHERE project = ?", (new, old))
@@ -114,7 +114,7 @@ class Switches:
 
 
 def _nearest(switches: Mapping[str, bool], folder: str) -> Switch | None:
-    """Return the switch of the nearest parent folder of the given or the resolved path. If the two differ, off wins."""
+    """Return the switch of the nearest parent folder, for the given path and the resolved path. If the two differ, off wins."""
     found = []
     for path in spellings(folder):
         above = next((str(parent) for parent in (path, *path.parents) if str(parent) in switches), None)

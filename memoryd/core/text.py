@@ -1,4 +1,4 @@
-"""Tokenisation, normalisation and measurement of text. Pure functions."""
+"""Pure functions to tokenise, normalise and measure text."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ STOP_WORDS = frozenset(
 
 
 def normalise(text: str) -> str:
-    """Normalise a statement for comparison: NFKC, casefolded, single spaces, no final full stop."""
+    """Normalise a statement for comparison: NFKC, case-folded, single spaces, no final full stop."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return _SPACE.sub(" ", folded).strip().rstrip(".!。！ ")
 
 
 def words(text: str) -> list[str]:
-    """Split a text into casefolded words. Identifiers are split at case changes, and CJK runs into pairs of characters."""
+    """Split a text into case-folded words. Identifiers are split at case changes, and CJK runs into pairs of characters."""
     out: list[str] = []
     for run in _CJK_RUN.findall(text):
         out += [run[i : i + 2] for i in range(len(run) - 1)] or [run]
@@ -40,21 +40,21 @@ def words(text: str) -> list[str]:
 
 
 def keywords(text: str) -> list[str]:
-    """Return the distinct words other than stop words, in order of appearance."""
+    """Return the distinct words, without stop words, in order of appearance."""
     return list(dict.fromkeys(w for w in words(text) if w not in STOP_WORDS and (len(w) > 1 or w.isdigit())))
 
 
 def token_count(text: str) -> int:
     """Estimate the number of model tokens, at 4 characters of Latin text or 1 CJK character each.
 
-    The result is a few per cent too high.
+    Overestimates by a few per cent.
     """
     wide = len(CJK.findall(text))
     return wide + -(-(len(text) - wide) // 4)
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a text to at most `limit` characters, at a word boundary where possible, and add an ellipsis."""
+    """Truncate a text to `limit` characters, at a word boundary where possible, and add an ellipsis."""
     if len(text) <= limit:
         return text
     cut = text[: max(0, limit - 1)]
@@ -72,27 +72,28 @@ def digest(*parts: str) -> str:
     return hasher.hexdigest()
 
 
-# Similarity of two word sets, from 0 to 1, and 0 if either is empty. `memoryd.language` lists which purpose uses which measure.
+# Similarities of two word sets, from 0 to 1. All are 0 if either set is empty. `memoryd.language` documents which one
+# to use for what.
 
 
 def jaccard(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the share of the union that both sets contain (Jaccard 1912). Every additional word lowers it."""
+    """Return the size of the intersection relative to that of the union (Jaccard 1912). Every additional word lowers it."""
     union = len(a | b)
     return len(a & b) / union if union else 0.0
 
 
 def dice(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the size of the intersection relative to the mean size of the sets (Dice 1945), which equals the F1 score."""
+    """Return the size of the intersection relative to the mean size of the sets (Dice 1945). This equals the F1 score."""
     return 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
 
 
 def containment(part: AbstractSet[str], whole: AbstractSet[str]) -> float:
-    """Return the share of `part` that `whole` contains (Broder 1997)."""
+    """Return the share of `part` found in `whole` (Broder 1997)."""
     return len(part & whole) / len(part) if part else 0.0
 
 
 def overlap_coefficient(a: AbstractSet[str], b: AbstractSet[str]) -> float:
-    """Return the share of the smaller set that the larger set contains (Szymkiewicz-Simpson)."""
+    """Return the share of the smaller set found in the larger set (Szymkiewicz-Simpson)."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
@@ -102,5 +103,5 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Replace each run of white space with a single space."""
+    """Replace each run of whitespace with a single space."""
     return _SPACE.sub(" ", text).strip()

@@ -1,4 +1,4 @@
-"""Tool calls of an agent and memoryd's replies to them: value types shared by the guard and recall."""
+"""Tool calls and memoryd's replies: value types shared by the guard and recall."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Permission(IntEnum):
-    """Decision about a tool call; higher values are stricter. memoryd never allows a call that the client would ask about."""
+    """Decision about a tool call. Higher values are stricter. memoryd never allows a call that the client would ask about."""
 
     NONE = 0
     ASK = 1
@@ -24,9 +24,9 @@ class ToolCall:
         cwd: The session's working folder.
         root: The project's folder.
         project: The project's id.
-        subagent: Id of the subagent that makes the call; empty for the main agent.
-        id: The client's id of the call.
-        error: Error message of a failed call; empty before execution.
+        subagent: Id of the subagent that makes the call. Empty for the main agent.
+        id: The client's id for the call.
+        error: Error message of a failed call. Empty before execution.
         transcript: Path of the session's log.
         guarded: Whether rules are checked in this session.
         given: Ids of memories that the model is already given with this call.
@@ -48,12 +48,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """One responder's reply to a call.
+    """A responder's reply to a call.
 
     Attributes:
         context: Text for the model.
-        decision: Whether the call is refused, or the user is asked.
-        reason: Reason for the decision. It is shown to the user, and to the model if the call is refused.
+        decision: Whether to refuse the call or ask the user.
+        reason: Reason for the decision, shown to the user, and to the model if the call is refused.
         given: Ids of the memories that the model is given by this reply.
     """
 
@@ -81,7 +81,7 @@ def asked_in_turn(responders: Sequence[Responder], calls: Iterable[ToolCall]) ->
 
 
 def joined(replies: Iterable[ToolReply | None]) -> ToolReply:
-    """Combine replies: all contexts, the strictest decision, and the reasons given for that decision."""
+    """Combine replies: all contexts, the strictest decision and its reasons."""
     given = [reply for reply in replies if reply is not None]
     decision = max((reply.decision for reply in given), default=Permission.NONE)
     reasons = [reply.reason for reply in given if reply.decision is decision and reply.reason]
@@ -90,7 +90,7 @@ def joined(replies: Iterable[ToolReply | None]) -> ToolReply:
 
 
 def tool_output(event: str, reply: ToolReply) -> dict[str, Any]:
-    """Return the hook's output in the client's format. It is empty if there is nothing to report."""
+    """Return the hook's output in the client's format, or an empty string if there is nothing to report."""
     out: dict[str, Any] = {"additionalContext": reply.context} if reply.context else {}
     if event == "PreToolUse" and reply.decision in _NAMES:
         out |= {"permissionDecision": _NAMES[reply.decision], "permissionDecisionReason": reply.reason}

@@ -1,6 +1,6 @@
 """Randomised trial of memory on the user's own work: the arm and the measurements of each session.
 
-A session's arm is chosen once, at random, and stored, so that a resumed session keeps it. No text of a session is stored.
+A session's arm is chosen once, at random, and stored, so that a resumed session keeps it. No session text is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTE = "trial"
 
 
 class Arm(StrEnum):
-    """Arm of a trial: sessions with memory, or control sessions without it."""
+    """Arm of a trial: sessions with memory, or control sessions without."""
 
     MEMORY = "memory"
     CONTROL = "control"
@@ -28,7 +28,7 @@ class Arm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrialSession:
-    """One session of a trial. Until its log has been measured, `measures` is empty and `size` (in bytes) is 0."""
+    """A session in a trial. Until its log has been measured, `measures` is empty and `size` (in bytes) is 0."""
 
     session: str
     project: str
@@ -55,12 +55,12 @@ class Trial:
 
     @property
     def share(self) -> float:
-        """The share of new sessions that get no memory. It is 0 while no trial is running."""
+        """The share of new sessions without memory. It is 0 while no trial is running."""
         value = self._db.value("SELECT value FROM note WHERE name = ?", (_NOTE,))
         return float(value) if value else 0.0
 
     def start(self, share: float) -> None:
-        """Start the trial, or change its share. Sessions already assigned to an arm stay in it."""
+        """Start the trial, or change its share. Sessions keep their arm."""
         self._db.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (_NOTE, str(share)))
 
     def stop(self) -> None:
@@ -68,13 +68,13 @@ class Trial:
         self._db.execute("DELETE FROM note WHERE name = ?", (_NOTE,))
 
     def clear(self) -> int:
-        """Delete all measurements. Return the number of sessions deleted."""
+        """Delete all measurements. Return the number of deleted sessions."""
         with self._db.transaction():
             self._db.execute("DELETE FROM trial")
             return self._db.changes()
 
     def enter(self, session: str, project: str) -> Arm:
-        """Return the session's arm. A new session is assigned one at random; without a trial, every session gets memory."""
+        """Return the session's arm. New sessions get a random arm. Without a trial, every session gets memory."""
         share = self.share
         if not share:
             return Arm.MEMORY

@@ -11,19 +11,19 @@ from types import MappingProxyType
 from memoryd.core.checks import Check
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-USER_TAG = "by-user"  # a turn of an imported chat that the user wrote, rather than the assistant
-CONFIRMED_TAG = "confirmed"  # reviewed and kept by the user; only a person can set this
-AGREED_TAG = "agreed"  # written by the agent and accepted by the user
-HIDDEN_TAG = "hidden-by-model"  # hidden at a model's request; this binds models but not the user
-CHECK_TAG = "check"  # a file that the memory refers to is missing or has changed substantially
-# Prefix of tags that recall adds to its results, never to a file: they say how the cited code has changed.
+USER_TAG = "by-user"  # A turn in an imported chat written by the user rather than the assistant.
+CONFIRMED_TAG = "confirmed"  # Reviewed and kept by the user. Only a person can set this.
+AGREED_TAG = "agreed"  # Written by the agent and accepted by the user.
+HIDDEN_TAG = "hidden-by-model"  # Hidden at a model's request. This binds models but not the user.
+CHECK_TAG = "check"  # A file that the memory refers to is missing or has changed substantially.
+# Prefix of tags that describe how cited code has changed. Recall adds them to its results, never to a file.
 CODE_TAG = "code: "
 # Tags with a special meaning. Models can neither set nor remove them.
 RESERVED_TAGS = frozenset({USER_TAG, CONFIRMED_TAG, AGREED_TAG, HIDDEN_TAG, CHECK_TAG, "archived", "expired", "merged", "pinned"})
 
 
 class Kind(StrEnum):
-    """The kind of statement that a memory makes. `KINDS` holds the traits of each kind."""
+    """The kind of statement in a memory. `KINDS` defines the traits of each kind."""
 
     PREFERENCE = "preference"
     RULE = "rule"
@@ -38,12 +38,12 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KindTraits:
-    """Ranking and ageing of the memories of one kind.
+    """Ranking and ageing of memories of one kind.
 
     Args:
         weight: Importance relative to other kinds, from 0 to 1.
         half_life_days: Time after which the dream has halved the relevancy of an unused memory.
-        max_age_days: Age after which an unused memory is retired. None means that there is no limit.
+        max_age_days: Age after which an unused memory is retired. None means no limit.
     """
 
     weight: float
@@ -67,7 +67,7 @@ KINDS: Mapping[Kind, KindTraits] = MappingProxyType(
 
 
 class Polarity(StrEnum):
-    """Heading under which governance lists a memory."""
+    """Heading under which a memory is listed in the governance block."""
 
     KNOW = "know"
     DO = "do"
@@ -90,11 +90,11 @@ class Source(StrEnum):
     TOOL = "tool"
     RECONCILED = "reconciled"
     IMPORT = "import"
-    NOTE = "note"  # a file that was added to the vault without memoryd
+    NOTE = "note"  # A file added to the vault without memoryd.
 
 
 class Trust(StrEnum):
-    """How far a text is trusted. Only text of the level `INSTRUCTION` can become a rule."""
+    """How far a text is trusted. Only text with the level `INSTRUCTION` can become a rule."""
 
     INSTRUCTION = "instruction"
     STATEMENT = "statement"
@@ -104,7 +104,7 @@ class Trust(StrEnum):
 class Status(StrEnum):
     """Lifecycle state of a memory.
 
-    A candidate is an unconfirmed proposal: explicit searches return it, marked as such, but it is never injected into
+    A candidate is an unconfirmed proposal. Explicit searches return it, marked as such, but it is never injected into
     a session. Superseded and blacklisted memories remain available to `as_of` queries.
     """
 
@@ -125,7 +125,7 @@ class LinkType(StrEnum):
 
 
 class Backend(StrEnum):
-    """The index that answers a query."""
+    """The index used to answer a query."""
 
     MARKDOWN = "markdown"
     VECTOR = "vector"
@@ -152,7 +152,7 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
 )
 
 
-# Precedence of sources when two memories contradict each other. The higher number wins.
+# Precedence of sources when two memories contradict each other. Higher numbers win.
 AUTHORITY: Mapping[Source, int] = MappingProxyType(
     {Source.USER: 3, Source.IMPORT: 2, Source.NOTE: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
 )
@@ -160,7 +160,7 @@ AUTHORITY: Mapping[Source, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A typed edge to another memory (`mem_…`), or to an entity's name if the type is MENTIONS."""
+    """A typed edge to another memory (`mem_…`). MENTIONS links point to the name of an entity instead."""
 
     type: LinkType
     target: str
@@ -183,15 +183,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """Reference to the code that a memory is about, as of the time when the memory was learnt. Empty fields are unknown.
+    """Reference to code that a memory is about, as it was when the memory was learnt. Empty fields are unknown.
 
     Attributes:
-        path: Path of the file, relative to the top of the working tree, with `/`.
+        path: Path of the file with `/`, relative to the root of the working tree.
         commit: HEAD at that time. The file may have had uncommitted changes.
         blob: Git's id of the file's content at that time.
-        symbol: Function, class or constant named by the memory. If set, only its definition is compared.
+        symbol: Function, class or constant mentioned in the memory. If set, only its definition is compared.
         body: Digest of that definition.
-        text: A line, or part of one, quoted by the memory. If set, only this text is compared.
+        text: A line, or part of one, quoted in the memory. If set, only this text is compared.
         key: Key of a version or port in a configuration file, such as `engines.node`.
         value: Value of the key at that time.
     """
@@ -212,10 +212,10 @@ class MemoryItem:
 
     Attributes:
         id: Empty until the item is written, when the store assigns an id.
-        created_at: Start of transaction time (when memory held the statement); `expired_at` is its end.
-        valid_from: Start of valid time (when the statement was true); `valid_to` is its end. All times are aware UTC.
-        asked_as: Keys: questions or tasks to which the statement is relevant although they are worded differently. Searched
-            together with the statement, but never used as evidence and never injected.
+        created_at: Start of transaction time, during which memory contained the statement. `expired_at` is its end.
+        valid_from: Start of valid time, during which the statement was true. `valid_to` is its end. All times are aware UTC.
+        asked_as: Keys: questions or tasks to which the statement is relevant although they use different words. They
+            are searched together with the statement, but are never evidence and never injected.
         cites: The code that the statement is about. Recall compares it with the working tree.
         check: The part of a rule that can be decided from a tool call alone.
     """
@@ -248,12 +248,12 @@ class MemoryItem:
 
     @property
     def trust(self) -> Trust:
-        """Trust level, derived from the source so that a file can't promote itself."""
+        """Trust level, derived from the source, so that a file can't promote itself."""
         return TRUST_OF_SOURCE[self.source]
 
     @property
     def is_turn(self) -> bool:
-        """Whether the item is a turn of a conversation that was stored verbatim."""
+        """Whether the item is a conversation turn stored verbatim."""
         stored_as_said = self.kind is Kind.NOTE and self.source is Source.IMPORT
         return stored_as_said and bool(self.evidence.lines) and self.session != "manual"
 
@@ -263,7 +263,7 @@ class Query:
     """A search request. Empty filters match everything.
 
     Attributes:
-        as_of: Search what memory held at this time. When unset, only `statuses` are returned (active by default).
+        as_of: Search the memory as it was at this time. If unset, only `statuses` are returned (active by default).
         valid_at: Return statements that were true at this time, or at any time up to `valid_until`.
         project: Restrict to this project's memories and the user's own (scope `user`).
     """
@@ -292,8 +292,8 @@ class Hit:
     """One search result.
 
     Attributes:
-        score: Comparable within one result list only; the sum of `parts`.
-        relevancy: Calibrated estimate, 0 to 1, that the item answers the query; recall compares it with the floor.
+        score: Sum of `parts`. Comparable only within one result list.
+        relevancy: Calibrated estimate, from 0 to 1, that the item answers the query. Recall compares it with the floor.
     """
 
     item: MemoryItem
@@ -305,7 +305,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The router's choice, with the rule that led to it."""
+    """The router's choice, with the rule that determined it."""
 
     backend: Backend
     rule: str
@@ -313,7 +313,7 @@ class Route:
 
 
 class TurnKind(StrEnum):
-    """The actual speaker of a turn, who may differ from the role in the log line."""
+    """The actual speaker of a turn, which may differ from the role in the log line."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -328,14 +328,14 @@ class Turn:
     """One utterance or action in a session, without injected and system text.
 
     Attributes:
-        line: 1-based line number in the log; 0 if unknown.
-        via: Where user text was found: prompt, rejected_tool, answer or queue.
+        line: Line number in the log, starting at 1, or 0 if unknown.
+        via: Origin of user text: prompt, rejected_tool, answer or queue.
         tool: Name of the tool, for tool turns.
         detail: The tool's command or path.
         error: Whether the tool failed.
-        offered: The user selected this text, but the agent wrote it.
+        offered: Whether the user selected this text and the agent wrote it.
 
-    Text that the user pasted or quoted becomes a tool result of the tool `paste`, after the user's own words.
+    Text that the user pasted or quoted becomes a result of the tool `paste`, placed after the user's own words.
     """
 
     kind: TurnKind
@@ -356,9 +356,9 @@ class Passage:
     """Input of an extractor: new turns, preceded by a few earlier ones for context.
 
     Attributes:
-        given: Statements extracted from the session so far.
-        known: Memories that may be related; shown to the model.
-        ends: Nothing follows for now, so a reader that can should summarise the session.
+        given: Statements extracted from this session so far.
+        known: Possibly related memories, shown to the model.
+        ends: Whether this is the end for now, so that a capable reader should summarise the session.
     """
 
     turns: tuple[Turn, ...]
@@ -374,7 +374,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement that a reader proposes to keep.
+    """A statement proposed by a reader.
 
     Attributes:
         importance: 1 to 3.
@@ -412,9 +412,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Resources used by model calls.
+    """Resources used in model calls.
 
-    `cost_usd` is None when unknown, which is not the same as free. `cached_calls` were answered from a cache at no cost.
+    `cost_usd` is None if unknown, which is different from free. `cached_calls` were answered from a cache at no cost.
     """
 
     calls: int = 0
@@ -424,7 +424,7 @@ class Usage:
     cached_calls: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the sum. Its cost is unknown if either cost is unknown."""
+        """Return the sum. The cost is unknown if either cost is."""
         cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
         return Usage(
             self.calls + other.calls,
@@ -437,7 +437,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A statement that was considered and rejected. `line` is its line in the log, or 0 if that is unknown."""
+    """A statement that was considered and rejected. `line` is its line in the log, or 0 if unknown."""
 
     text: str
     reason: str
@@ -453,8 +453,8 @@ class Extraction:
     Attributes:
         skipped: Number of rejected statements by reason.
         refused: The rejected statements that came closest to being kept.
-        retractions: Sentences in which the assistant retracts a cause named earlier, which end memories of that cause.
-        handoff: Summary for whoever continues the work; empty if the reader can't write one or none was requested.
+        retractions: Sentences in which the assistant retracts a cause. Memories of that cause end.
+        handoff: Summary for whoever continues the work. Empty if none was requested or the reader can't write one.
     """
 
     candidates: tuple[Candidate, ...]
@@ -469,7 +469,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message. `role` is system, user or assistant."""
+    """A chat message. `role` is system, user or assistant."""
 
     role: str
     content: str
@@ -477,7 +477,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer with its usage, and its duration in seconds if that was measured."""
+    """A model's answer with its usage, and its duration in seconds if measured."""
 
     text: str
     model: str = ""
@@ -487,9 +487,9 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A stable project identity that all worktrees and clones of a repository share.
+    """A stable project identity, shared by all worktrees and clones of a repository.
 
-    `root` is the top of the working tree, for display; `common_dir` is the git common directory, empty without git.
+    `root` is the root of the working tree, for display. `common_dir` is the git common directory, or empty without git.
     """
 
     id: str
@@ -501,11 +501,11 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A memory reached through the graph.
+    """A memory found through the graph.
 
     Attributes:
-        score: 0 to 1; higher is closer.
-        path: Nodes from the start (a memory id or an entity name) to the item's id.
+        score: From 0 to 1. Higher is closer.
+        path: Nodes from the start (a memory id or entity name) to the item's id.
         via: Type of the last edge on the path.
     """
 

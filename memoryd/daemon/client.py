@@ -1,4 +1,4 @@
-"""Client of the daemon. Starts a daemon if necessary."""
+"""Client of the daemon, which it starts if necessary."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OUTPUT_NAME = "daemon.out"
 OUTPUT_BYTES = 1_000_000
 SHOWN_BYTES = 400
 CHUNK_BYTES = 65_536
-WRONG_SETTING = 2  # exit code of a daemon that would fail again if restarted
+WRONG_SETTING = 2  # Exit code of a daemon that would fail again if restarted.
 MIN_DISK_BYTES = 2**20
 START_FIX = "Start it with 'memoryd daemon' in another terminal, or run 'memoryd doctor'."
 _BROKEN = re.compile(r"(?P<path>.+):(?P<line>\d+): (?P<problem>.*)", re.DOTALL)
@@ -47,8 +47,8 @@ class Client:
         """Call a method and return its result.
 
         Raises:
-            MemorydError: The error raised in the daemon, of the same class.
-            DaemonUnavailable: No daemon answers.
+            MemorydError: The error from the daemon, with the same class.
+            DaemonUnavailable: No daemon responds.
         """
         request = json.dumps({"id": 1, "method": method, "params": dict(params or {})}, ensure_ascii=False)
         try:
@@ -60,7 +60,7 @@ class Client:
             answer = json.loads(line)
         except ValueError as error:
             raise DaemonError(
-                f"Invalid response of the daemon: {line[:SHOWN_BYTES].decode('utf-8', 'replace')!r}", fix=START_FIX
+                f"Invalid response from the daemon: {line[:SHOWN_BYTES].decode('utf-8', 'replace')!r}", fix=START_FIX
             ) from error
         if fault := answer.get("error"):
             raise error_from(fault.get("code", ""), fault.get("message", ""), fault.get("fix", ""))
@@ -72,17 +72,17 @@ class Client:
 
         Raises:
             DaemonUnavailable: No daemon is running.
-            DaemonError: The daemon is too slow, or another program listens there.
+            DaemonError: The daemon is too slow, or another program is listening at its address.
         """
         words = self._exchange(b"memoryd/1 ping\n", timeout).decode("utf-8", "replace").split()
         if len(words) != 3 or words[0] != "pong" or not words[2].isdecimal():
             raise DaemonError(
-                "The process that answers is not a memoryd daemon.", fix="Delete run/endpoint under memoryd's home and retry."
+                "The process that responded is not a memoryd daemon.", fix="Delete run/endpoint under memoryd's home and retry."
             )
         return words[1], int(words[2])
 
     def is_running(self) -> bool:
-        """Return whether a daemon answers."""
+        """Return whether a daemon responds."""
         try:
             self.ping()
         except DaemonError:
@@ -93,7 +93,7 @@ class Client:
         """Stop the daemon and wait until it exits. Return False if none was running.
 
         Raises:
-            DaemonError: It is still running after `timeout` seconds.
+            DaemonError: The daemon is still running after `timeout` seconds.
         """
         try:
             _, pid = self.ping()
@@ -106,7 +106,7 @@ class Client:
         deadline = time.monotonic() + timeout
         while _is_alive(self._paths):
             if time.monotonic() > deadline:
-                raise DaemonError(f"The daemon (pid {pid}) does not stop.", fix=f"Stop it with 'kill -9 {pid}'; no data is lost.")
+                raise DaemonError(f"The daemon (pid {pid}) did not stop.", fix=f"Stop it with 'kill -9 {pid}'; no data is lost.")
             time.sleep(PAUSE_SECONDS)
         return True
 
@@ -121,7 +121,7 @@ class Client:
                 connection.sendall(request)
                 return _read_line(connection, deadline)
             except TimeoutError as error:
-                raise DaemonError(f"The daemon did not answer within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
+                raise DaemonError(f"The daemon did not respond within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
             except OSError as error:
                 raise DaemonUnavailable(f"The daemon closed the connection: {error}", fix=START_FIX) from error
 
@@ -130,7 +130,7 @@ def _open(endpoint: Endpoint, timeout: float) -> socket.socket:
     try:
         return connect(endpoint, timeout)
     except TimeoutError as error:
-        raise DaemonError(f"The daemon did not answer within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
+        raise DaemonError(f"The daemon did not respond within {timeout:g} s.", fix="Run 'memoryd doctor'.") from error
     except OSError as error:
         raise DaemonUnavailable(f"No daemon is running ({error.strerror or error}).", fix=START_FIX) from error
 
@@ -149,7 +149,7 @@ def _read_line(connection: socket.socket, deadline: float) -> bytes:
 
 
 def _is_alive(paths: Paths) -> bool:
-    """Return whether the daemon still holds its lock. The process table is not reliable, since the process may be a zombie."""
+    """Return whether the daemon still holds its lock. The process table is unreliable because the process may be a zombie."""
     lock = try_lock(paths.daemon_lock)
     if lock is None:
         return True
@@ -158,13 +158,13 @@ def _is_alive(paths: Paths) -> bool:
 
 
 def _terminate(paths: Paths, pid: int) -> None:
-    """Send SIGTERM to an unresponsive daemon, unless it has exited and its id may have been reused."""
+    """Send SIGTERM to an unresponsive daemon, unless it has exited and its process id may have been reused."""
     if sys.platform != "win32" and pid == holder_pid(paths) and pid != os.getpid() and _is_alive(paths):
         os.kill(pid, signal.SIGTERM)
 
 
 def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
-    """Map error codes to classes. If classes share a code, the most general one is used, since it can represent all of them."""
+    """Map error codes to classes. If several classes share a code, use the most general one, which can represent all of them."""
     found: dict[str, type[MemorydError]] = {}
     for child in root.__subclasses__():
         found |= _classes(child)
@@ -172,7 +172,7 @@ def _classes(root: type[MemorydError]) -> dict[str, type[MemorydError]]:
 
 
 def error_from(code: str, message: str, fix: str) -> MemorydError:
-    """Recreate an error that was raised in the daemon. An unknown code becomes a MemorydError."""
+    """Recreate an error raised in the daemon. An unknown code becomes a MemorydError."""
     if code == BrokenFileError.code and (match := _BROKEN.fullmatch(message)):
         return BrokenFileError(match["path"], int(match["line"]), match["problem"], fix)
     kind = _classes(MemorydError).get(code, MemorydError)
@@ -180,7 +180,7 @@ def error_from(code: str, message: str, fix: str) -> MemorydError:
 
 
 def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: Sequence[str] = ()) -> None:
-    """Wait until a daemon answers, starting one if necessary.
+    """Wait until a daemon responds, starting one if necessary.
 
     The daemon runs detached. It outlives the caller, keeps none of its files open and does not inherit Claude Code's login.
 
@@ -190,7 +190,7 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
         command: Replaces `python -m memoryd.daemon`.
 
     Raises:
-        DaemonUnavailable: No daemon answers in time.
+        DaemonUnavailable: No daemon responds in time.
     """
     client = Client(settings.paths)
     deadline = time.monotonic() + timeout
@@ -199,13 +199,13 @@ def ensure_daemon(settings: Settings, timeout: float = START_SECONDS, command: S
         wrong = child is not None and child.poll() == WRONG_SETTING
         if wrong or time.monotonic() > deadline:
             raise _not_started(settings.paths, timeout)
-        if child is None or child.poll() is not None:  # the child has exited because another daemon was still about to stop
+        if child is None or child.poll() is not None:  # The child has exited because another daemon was still stopping.
             child = start_daemon(settings, command)
         time.sleep(PAUSE_SECONDS if child.poll() is None else 10 * PAUSE_SECONDS)
 
 
 def _is_fit(client: Client, timeout: float) -> bool:
-    """Return whether a daemon at least as new as this client answers. An older daemon left over from an update is stopped."""
+    """Return whether a daemon at least as new as this client responds. An older daemon left over from an update is stopped."""
     try:
         version, _ = client.ping()
     except DaemonError:
@@ -224,16 +224,16 @@ def _not_started(paths: Paths, timeout: float) -> DaemonUnavailable:
     pid = holder_pid(paths)
     if pid is not None and _is_alive(paths):
         return DaemonUnavailable(
-            f"A daemon (pid {pid}) is running but does not answer.", fix=f"Stop it with 'kill -9 {pid}'; no data is lost."
+            f"A daemon (pid {pid}) is running but does not respond.", fix=f"Stop it with 'kill -9 {pid}'; no data is lost."
         )
     if _disk_is_full(paths.home):
-        return DaemonUnavailable(f"The daemon can't start: the disk of {paths.home} is full.", fix="Free some space.")
+        return DaemonUnavailable(f"The daemon can't start: the disk with {paths.home} is full.", fix="Free some space.")
     return DaemonUnavailable(f"The daemon did not start within {timeout:g} s. {_last_output(paths)}".strip(), fix=START_FIX)
 
 
 def _disk_is_full(home: Path) -> bool:
-    """Return whether the disk has no room for a database. In that case the daemon's error output is missing as well."""
-    import shutil  # imported here because it is rarely needed and every command imports this module
+    """Return whether the disk is too full for a database. In that case, the daemon's error output is missing as well."""
+    import shutil  # Imported here because it is rarely needed and every command imports this module.
 
     try:
         return shutil.disk_usage(home).free < MIN_DISK_BYTES
@@ -244,7 +244,7 @@ def _disk_is_full(home: Path) -> bool:
 def start_daemon(
     settings: Settings, command: Sequence[str] = (), environment: Mapping[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
-    """Start a detached daemon with the permitted part of the environment, without waiting for it."""
+    """Start a detached daemon with the permitted part of the environment. Does not wait for it."""
     with _output(settings.paths) as output:
         child = subprocess.Popen(
             list(command) or [sys.executable, "-P", "-m", "memoryd.daemon"],
@@ -267,7 +267,7 @@ def _detached() -> dict[str, Any]:
 
 
 def _output(paths: Paths) -> IO[bytes]:
-    """Open the file that receives the daemon's output until its log is open. A large file is truncated."""
+    """Open the file for the daemon's output until its log is open. A large file is truncated."""
     path = paths.logs / OUTPUT_NAME
     mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     try:

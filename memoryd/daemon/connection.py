@@ -1,4 +1,4 @@
-"""A client's connection. Its first line states the request (docs/design/daemon-protocol.md)."""
+"""A client's connection. Its first line contains the request (docs/design/daemon-protocol.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GREETING_SECONDS = 5.0
 BODY_SECONDS = 10.0
 IDLE_SECONDS = 60.0
 WRITE_SECONDS = 10.0
-SETTLE_SECONDS = 0.05  # time for finished requests to send their responses
+SETTLE_SECONDS = 0.05  # Time for finished requests to send their responses.
 NOT_ASCII_FIX = "Send a first line such as 'memoryd/1 ping'."
 _HELLO = re.compile(rb"hello [0-9a-f]{32}")
 _logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Connections:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one client until it disconnects. No error caused by a client escapes."""
+        """Serve one client until it disconnects. Errors caused by a client never propagate."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -58,7 +58,7 @@ class Connections:
         try:
             await self._serve(Connection(self._core, Incoming(reader), writer))
         except (TimeoutError, ConnectionError) as error:
-            _logger.debug("a client was too slow or left: %s", type(error).__name__)
+            _logger.debug("a client was too slow or disconnected: %s", type(error).__name__)
         except Exception as error:
             _logger.exception("a connection failed")
             self._core.report_error("connection", error)
@@ -80,7 +80,7 @@ class Connections:
             await connection.send(f"error {error}\n".encode())
 
     async def _is_trusted(self, connection: Connection) -> bool:
-        """Prove to the client that we know the token, then require the same proof from it. The token itself is never sent."""
+        """Prove to the client that we know the token, then require the same proof in return. The token itself is never sent."""
         endpoint, nonce = self._endpoint, secrets.token_hex(NONCE_BYTES)
         hello = await connection.incoming.line(FIRST_LINE_BYTES, GREETING_SECONDS)
         if hello is None or not _HELLO.fullmatch(hello):
@@ -92,7 +92,7 @@ class Connections:
         return hmac.compare_digest(answer or b"", expected.encode())
 
     async def close(self, timeout: float) -> None:
-        """Let pending requests finish within `timeout` seconds, then close all connections."""
+        """Give pending requests `timeout` seconds to finish, then close all connections."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):
                 await self._core.quiet()
@@ -148,7 +148,7 @@ class Connection:
         self._core.poked.set()
 
     async def _hook(self, event: str, length: str) -> None:
-        """Handle a hook event. The response becomes the hook's standard output, so an error produces an empty response."""
+        """Handle a hook event. The response becomes the hook's standard output, so an error results in an empty response."""
         try:
             data = await self.incoming.exactly(_length(length, MAX_RECORD_BYTES), BODY_SECONDS)
             await self.send(await self._core.hook(event, data))
@@ -215,7 +215,7 @@ _CONTROLS: Mapping[str, Callable[[Core, dict[str, Any]], Awaitable[dict[str, Any
 
 
 def _dumped(answer: dict[str, Any]) -> bytes:
-    """Serialise as JSON, replacing text that is not valid Unicode."""
+    """Serialise as JSON, replacing invalid Unicode."""
     try:
         return orjson.dumps(answer, default=str)
     except TypeError:
@@ -223,7 +223,7 @@ def _dumped(answer: dict[str, Any]) -> bytes:
 
 
 def _load_mcp() -> None:
-    """Import the MCP library, which takes most of a second, outside the event loop."""
+    """Import the MCP library, which takes almost a second, outside the event loop."""
     from memoryd.mcp import server  # noqa: F401
 
 

@@ -10,10 +10,10 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Recurring work, which runs every `every_seconds` or daily at `daily_at` (local time, HH:MM).
+    """Recurring work that runs every `every_seconds`, or daily at `daily_at` (local time, HH:MM).
 
-    If `last_run` is given, work that was missed while no daemon was running is run once at start-up. Work runs in the
-    daemon's background thread, one item at a time.
+    If `last_run` is given, work missed while no daemon was running is run once at start-up. Work runs in the daemon's
+    background thread, one item at a time.
     """
 
     name: str
@@ -31,11 +31,11 @@ class ApiLike(Protocol):
         ...
 
     def hook(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> bytes:
-        """Return a hook's output, which may be empty. This must be fast and must never wait for a model."""
+        """Return a hook's output, which may be empty. Must be fast and must never wait for a model."""
         ...
 
     def warm(self) -> None:
-        """Load the heavy components. The daemon calls this once, in the background, after it has begun to listen."""
+        """Load heavy components. The daemon calls this once, in the background, after it has started listening."""
         ...
 
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
@@ -43,7 +43,7 @@ class ApiLike(Protocol):
         ...
 
     def tick(self) -> float | None:
-        """Do all background work that is due. Return the seconds until more is due, or None if there is none."""
+        """Do all background work that is due. Return the seconds until more is due, or None."""
         ...
 
     def slots(self) -> Sequence[Slot]:
@@ -55,13 +55,13 @@ class ApiLike(Protocol):
         ...
 
     def busy(self) -> bool:
-        """Return whether work is in progress that the end of the lease must not interrupt."""
+        """Return whether work is in progress that must not be interrupted when the lease ends."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error in the daemon, with its time (ISO), the component and the message."""
+    """An error in the daemon, with its time (ISO), component and message."""
 
     at: str
     where: str

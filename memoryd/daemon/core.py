@@ -1,4 +1,4 @@
-"""State shared by all connections: the API, the counters and the recent errors."""
+"""State shared by all connections: the API, counters and recent errors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from memoryd.daemon.spool import Spool
 from memoryd.daemon.threads import BackgroundWorker, in_thread
 
 if TYPE_CHECKING:
-    from memoryd.core.protocols import Clock  # imported late because it loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # Imported late because it loads numpy, which must not delay the start.
 
 T = TypeVar("T")
 KEPT_FAULTS = 20
 FAULT_CHARACTERS = 300
 CALLS_AT_ONCE = 32
 QUIET_POLL_SECONDS = 0.005
-UNEXPECTED_FIX = "This is a fault of memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
+UNEXPECTED_FIX = "This is a bug in memoryd: see logs/daemon.log under its home, and 'memoryd doctor'."
 OpenConsole = Callable[[str, str], Awaitable[dict[str, Any]]]
 _logger = logging.getLogger(__name__)
 
@@ -54,13 +54,13 @@ def rss_bytes() -> int:
 class Core:
     """Dispatches requests. All methods but `report`, `info` and `drain_one` must run on the event loop.
 
-    Calls wait until the API exists. Either `set_api` or `fail_api` must be called, and only once.
+    Calls wait until the API exists. Exactly one of `set_api` and `fail_api` must be called, once.
 
     Args:
         settings: Settings.
         clock: Clock.
-        stop: Requests a shutdown, with a reason.
-        owns_home: Whether the home folder is still the same folder as at the daemon's start.
+        stop: Requests a shutdown, given a reason.
+        owns_home: Returns whether the home folder is still the one from the daemon's start.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class Core:
         self._api.set_result(api)
 
     def fail_api(self, error: MemorydError) -> None:
-        """Make all calls fail with this error, because the API could not be created."""
+        """Make all calls fail with this error because the API could not be created."""
         self._api.set_exception(error)
-        self._api.exception()  # retrieve the exception, or asyncio would report it as unhandled
+        self._api.exception()  # Retrieve the exception so that asyncio does not report it as unhandled.
 
     async def api(self) -> ApiLike:
         """Return the API once it exists. Raises MemorydError if it could not be created."""
@@ -106,7 +106,7 @@ class Core:
 
     @property
     def api_or_none(self) -> ApiLike | None:
-        """The API, if it exists already."""
+        """The API, if it exists yet."""
         return self._ready
 
     def touch(self) -> None:
@@ -138,7 +138,7 @@ class Core:
                 self.touch()
 
     def guarded(self, where: str, work: Callable[[], T]) -> T:
-        """Run `work`, logging an unexpected exception and converting it to a DaemonError."""
+        """Run `work`, logging unexpected exceptions and converting them to DaemonError."""
         try:
             return work()
         except MemorydError as error:
@@ -150,7 +150,7 @@ class Core:
             raise DaemonError(f"{where} failed unexpectedly ({type(error).__name__}).", fix=UNEXPECTED_FIX) from error
 
     async def call(self, method: str, params: Mapping[str, Any], *, use: bool = True) -> dict[str, Any]:
-        """Call an API method in a thread. Raises only MemorydError. With `use=False` the lease is not renewed."""
+        """Call an API method in a thread. Raises only MemorydError. With `use=False`, the lease is not renewed."""
         with self._working(use):
             self._calls += 1
             api = await self.api()
@@ -177,7 +177,7 @@ class Core:
         api = self._ready
         if api is None:
             raise DaemonError("The daemon is not ready yet.")
-        if not self._owns_home():  # the record belongs to another daemon, which serves the home folder now
+        if not self._owns_home():  # The record belongs to another daemon, which now serves the home folder.
             raise DaemonError("The home folder was replaced.")
         self.guarded(f"spooled {event}", lambda: api.drain_spool_record(event, record.payload, record.options))
 
@@ -185,7 +185,7 @@ class Core:
         return None if self._ready is None else self._ready.tick()
 
     def info(self) -> dict[str, Any]:
-        """Return the daemon's health as plain values. This is thread-safe and reads the spool's folder."""
+        """Return the daemon's health as plain values. Thread-safe. Reads the spool folder."""
         found = DaemonInfo(
             pid=os.getpid(),
             version=__version__,

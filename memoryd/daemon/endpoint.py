@@ -1,6 +1,6 @@
 """The address on which the daemon listens: a Unix socket, or a loopback port with a token.
 
-The endpoint file is written after the socket listens, so a client that reads it can connect.
+The endpoint file is written after the socket starts listening, so that a client that reads it can connect.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memoryd.core.paths import Paths
 from memoryd.core.text import digest
 
 SOCKET_NAME = "daemon.sock"
-MAX_SOCKET_PATH_BYTES = 100  # the limit is 104 bytes on macOS and 108 on Linux, including the final zero byte
+MAX_SOCKET_PATH_BYTES = 100  # The limit is 104 bytes on macOS and 108 on Linux, including the terminating zero byte.
 LOOPBACK = "127.0.0.1"
 NONCE_BYTES = 16
 MAX_PROOF_BYTES = 256
 _MODULES = frozenset({b"memoryd.daemon", b"memoryd.server"})
-BACKLOG = 1024  # large enough for a burst of hooks
+BACKLOG = 1024  # Large enough for a burst of hooks.
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def read_endpoint(paths: Paths) -> Endpoint | None:
 def proof(token: str, side: str, port: int, ours: str, theirs: str) -> str:
     """Compute the proof that `side` ("daemon" or "client") knows the token. Used over TCP, where the token itself is never sent.
 
-    `ours` and `theirs` are the nonces of client and daemon. hooks/proof.py computes the same proof on bytes.
+    `ours` and `theirs` are the nonces of the client and the daemon. hooks/proof.py computes the same proof on bytes.
     """
     message = f"memoryd/1 {side} {port} {ours} {theirs}"
     return hmac.new(token.encode(), message.encode(), hashlib.sha256).hexdigest()
@@ -120,11 +120,11 @@ def _prove(connection: socket.socket, endpoint: Endpoint, deadline: float) -> No
 
 
 def listen(paths: Paths, *, tcp: bool) -> tuple[socket.socket, Endpoint]:
-    """Open a listening socket, replacing one left by a killed daemon. The caller holds the daemon's lock. Raises OSError."""
+    """Open a listening socket, replacing one left by a killed daemon. The caller must hold the daemon's lock. Raises OSError."""
     if tcp or sys.platform == "win32":
         return _listen_tcp()
     path = _socket_path(paths)
-    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # still too long
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH_BYTES:  # Still too long.
         return _listen_tcp()
     return _listen_unix(path)
 
@@ -138,7 +138,7 @@ def _listen_unix(path: Path) -> tuple[socket.socket, Endpoint]:
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        listener.bind(str(path))  # the folder has mode 0700, so nobody else can connect before the chmod
+        listener.bind(str(path))  # The folder has mode 0700, so nobody else can connect before the chmod.
         path.chmod(0o600)
         listener.listen(BACKLOG)
     except OSError:
@@ -157,7 +157,7 @@ def _socket_path(paths: Paths) -> Path:
 
 
 def _private_temporary(paths: Paths) -> Path:
-    """Return a private folder whose name depends only on the home folder. If another user owns that folder, create a new one."""
+    """Return a private folder whose name depends only on the home folder. If another user owns it, create a new one."""
     folder = Path(tempfile.gettempdir()) / f"memoryd-{os.getuid()}-{digest(str(paths.home))[:12]}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -173,7 +173,7 @@ def publish(paths: Paths, endpoint: Endpoint) -> None:
 
 
 def withdraw(paths: Paths, endpoint: Endpoint) -> None:
-    """Remove the endpoint file and the socket if they are still ours."""
+    """Remove the endpoint file and the socket if they still belong to this daemon."""
     with contextlib.suppress(OSError, DaemonError):
         if read_endpoint(paths) == endpoint:
             paths.endpoint.unlink(missing_ok=True)
@@ -211,7 +211,7 @@ def daemons_of(paths: Paths) -> list[int] | None:
             if _runs_daemon(words) and home in (folder / "environ").read_bytes().split(b"\0"):
                 out.append(int(folder.name))
         except OSError:
-            continue  # it has exited, or belongs to another user
+            continue  # The process has exited or belongs to another user.
     return out
 
 

@@ -1,4 +1,4 @@
-"""The event records that hooks pass through the socket or the spool (docs/design/daemon-protocol.md)."""
+"""Event records passed by hooks through the socket or the spool (docs/design/daemon-protocol.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memoryd.daemon.wire import read_json
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
 MAX_OPTIONS_BYTES = 64 * 1024
-FIX = "Hooks and daemon may have different versions: update the plugin and restart the daemon."
+FIX = "The hooks and the daemon may have different versions: update the plugin and restart the daemon."
 EVENT_NAME = re.compile(r"[A-Za-z]{1,40}")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
@@ -32,7 +32,7 @@ def check_event(name: str) -> str:
 
 
 def parse_record(data: bytes) -> HookRecord:
-    """Parse a record. Raises InputError with a message that never contains the payload."""
+    """Parse a record. Raises InputError. The message never contains the payload."""
     if len(data) > MAX_RECORD_BYTES:
         raise InputError(f"An event record of {len(data)} bytes is over the limit of {MAX_RECORD_BYTES}.", fix=FIX)
     head, body = _split(data)

@@ -1,4 +1,4 @@
-"""Reading from a client with size and time limits."""
+"""Read from a client with size and time limits."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ MAX_SKIPPED = 1 << 30
 
 
 class LineTooLongError(InputError):
-    """A line exceeded the limit and was skipped. The error keeps its first and last bytes."""
+    """Raised when a line exceeds the limit and was skipped. Contains the line's first and last bytes."""
 
     def __init__(self, limit: int, head: bytes, tail: bytes) -> None:
-        super().__init__(f"A line is over the limit of {limit} bytes.", fix="Send less at once.")
+        super().__init__(f"A line exceeds the limit of {limit} bytes.", fix="Send less at once.")
         self.head = head
         self.tail = tail
 
 
 class Incoming:
-    """The input from a client: lines that may be followed by a body of known length.
+    """Input from a client: lines, each of which may be followed by a body of known length.
 
     At most one line or body and one further chunk are buffered.
     """
@@ -37,7 +37,7 @@ class Incoming:
         Args:
             limit: Maximum length in bytes.
             timeout: Seconds until the line must be complete, or None to wait forever.
-            rest_seconds: Time for skipping the rest of a line that is too long, so that the next one can be read.
+            rest_seconds: Time for skipping the rest of an overlong line, so that the next one can be read.
 
         Raises:
             InputError: The line is too long (LineTooLongError if it was skipped).
@@ -53,11 +53,11 @@ class Incoming:
         if end > limit or (end < 0 and len(self._buffer) > limit):
             if rest_seconds:
                 await self._skip(limit, rest_seconds)
-            raise InputError(f"A line is over the limit of {limit} bytes.", fix="Send less at once.")
+            raise InputError(f"A line exceeds the limit of {limit} bytes.", fix="Send less at once.")
         return self._cut(end)
 
     async def _skip(self, limit: int, seconds: float) -> None:
-        """Skip the current line. Raise LineTooLongError once its end is found."""
+        """Skip the current line. Raises LineTooLongError once its end is found."""
         head, skipped, tail = bytes(self._buffer[:HEAD_BYTES]), 0, b""
         async with asyncio.timeout(seconds):
             while (end := self._buffer.find(b"\n")) < 0 and not self._ended and skipped < MAX_SKIPPED:

@@ -18,7 +18,7 @@ from memoryd.core.files import make_private_dir
 
 LIMIT_BYTES = 1_000_000
 KEPT_FILES = 3
-# Maximum number of lines of a kind per interval. Further lines are only counted, so that they don't crowd out the rest.
+# Maximum number of similar lines per interval. Further ones are only counted, so that they don't crowd out the rest.
 FLOOD_LINES = 20
 FLOOD_SECONDS = 60.0
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -54,7 +54,7 @@ class PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
 
 
 class LogRateLimiter(logging.Filter):
-    """Limits the lines with the same logger and message template to FLOOD_LINES per FLOOD_SECONDS.
+    """Limits lines with the same logger and message template to FLOOD_LINES per FLOOD_SECONDS.
 
     The number of skipped lines is reported afterwards.
     """

@@ -1,7 +1,7 @@
-"""The daemon process. There is one per home folder, and it keeps memory loaded for hooks, MCP and the CLI.
+"""The daemon process. One per home folder, which keeps memory loaded for hooks, MCP and the CLI.
 
-It listens before it loads, so a client that starts it is accepted within a fraction of a second. It shuts down after being idle
-for longer than the lease.
+It listens before it loads, so the client that started it can connect within a fraction of a second. It shuts down
+when idle for longer than the lease.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memoryd.daemon.threads import in_thread
 
 if TYPE_CHECKING:
     from memoryd.console.server import ConsoleServer
-    from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # Loads numpy, which must not delay the start.
 
 LOG_NAME = "daemon.log"
 SPOOL_POLL_SECONDS = 3.0
@@ -45,13 +45,13 @@ LEASE_CHECK_SECONDS = 30.0
 GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
 FIRST_ANSWERS_SECONDS = 0.25
-SWITCH_SECONDS = 0.001  # makes computing threads yield to hooks sooner (the default is 0.005)
+SWITCH_SECONDS = 0.001  # Makes computing threads yield to hooks sooner (the default is 0.005).
 HOME_CHECK_SECONDS = 1.0
 PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
 PAUSE_SECONDS = 0.02
 SHORTAGE_SECONDS = 5.0
-NOTHING_TO_RETRY = 2  # same as for an invalid setting, since another start would fail in the same way
-MIN_FILES = 64  # an idle daemon has about 30 files open
+NOTHING_TO_RETRY = 2  # Same as for an invalid setting, because another start would fail in the same way.
+MIN_FILES = 64  # An idle daemon has about 30 files open.
 MANY_FILES = 4_096
 # Models and libraries are memory-mapped. An idle daemon maps 1,400 MB, of which 200 MB are resident.
 MIN_SPACE = 1_600 * 2**20
@@ -59,23 +59,23 @@ _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, 
 _FULL = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 _logger = logging.getLogger(__name__)
 
-# A function that takes the settings and a function that returns the health of the process.
+# Takes the settings and a function that returns the health of the process.
 MakeApi = Callable[[Settings, Callable[[], Mapping[str, Any]]], ApiLike]
 
 
 def run_daemon(settings: Settings, make_api: MakeApi, clock: Clock, ready: Callable[[], None] | None = None) -> int:
     """Serve until stopped or idle for longer than the lease.
 
-    If a daemon is already running for this home, a message on standard error says so, and the exit code is 0.
+    If a daemon is already running for this home, print a message to standard error and return 0.
 
     Args:
         settings: Settings.
-        make_api: Creates the API, in the background after the socket listens.
+        make_api: Creates the API, in the background after the socket starts listening.
         clock: Clock.
-        ready: Called when clients can connect.
+        ready: Called once clients can connect.
 
     Returns:
-        The exit code, which is 1 if the API can't be created or the daemon can't listen, and 2 if system limits are too low.
+        The exit code: 1 if the API can't be created or the daemon can't listen, 2 if system limits are too low.
     """
     paths = settings.paths
     try:
@@ -115,7 +115,7 @@ def _run_locked(settings: Settings, make_api: MakeApi, clock: Clock, ready: Call
 
 
 def _await_predecessors(paths: Paths) -> None:
-    """Wait until daemons of a deleted and recreated home have exited. They hold a lock on the deleted file, not on ours."""
+    """Wait until daemons of a deleted and recreated home have exited. They lock the deleted file, not the new one."""
     deadline = time.monotonic() + PREDECESSOR_SECONDS
     while set(daemons_of(paths) or ()) - {os.getpid()} and time.monotonic() < deadline:
         time.sleep(PAUSE_SECONDS)
@@ -153,7 +153,7 @@ class _Daemon:
         publish(self._paths, endpoint)
         self._core.listening = endpoint.public()
         self._catch_signals()
-        _logger.info("memoryd %s listens on %s (pid %d)", __version__, endpoint.public(), os.getpid())
+        _logger.info("memoryd %s is listening on %s (pid %d)", __version__, endpoint.public(), os.getpid())
         if ready is not None:
             ready()
         jobs = (self._prepare, self._watch_spool, self._watch_lease, self._watch_home)
@@ -164,7 +164,7 @@ class _Daemon:
         return self._code
 
     async def _open_console(self, cwd: str, results: str) -> dict[str, Any]:
-        """Open the console. The first request imports its libraries outside the event loop."""
+        """Open the console. The first request imports its libraries, outside the event loop."""
         async with self._opening:
             if self._console is None:
                 console = await in_thread(lambda: self._core.guarded("console", _load_console), "load console")
@@ -192,7 +192,7 @@ class _Daemon:
     async def _guard(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a task of the daemon. If it fails, shut down, so that the next client starts a new daemon.
 
-        A task that only ran out of file descriptors, memory or threads is restarted.
+        If a task only ran out of file descriptors, memory or threads, it is restarted.
         """
         while True:
             try:
@@ -209,7 +209,7 @@ class _Daemon:
                 return
 
     async def _prepare(self) -> None:
-        """Create the API, then load heavy components."""
+        """Create the API, then load the heavy components."""
         core = self._core
         try:
             api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings, core.info)), "start")
@@ -219,7 +219,7 @@ class _Daemon:
         core.set_api(api)
         core.poked.set()
         core.worker.start()
-        with contextlib.suppress(TimeoutError):  # answer waiting calls before loading the rest
+        with contextlib.suppress(TimeoutError):  # Answer waiting calls before loading the rest.
             async with asyncio.timeout(FIRST_ANSWERS_SECONDS):
                 await core.quiet()
         await in_thread(lambda: self._warm(api), "warm")
@@ -234,7 +234,7 @@ class _Daemon:
         self._stop("the API could not be created")
 
     def _warm(self, api: ApiLike) -> None:
-        """Load the heavy components. Errors are only reported, since the first call that needs a component tries again."""
+        """Load the heavy components. Errors are only reported, because the first call that needs a component tries again."""
         from memoryd.mcp import server  # noqa: F401 - takes most of a second
 
         with contextlib.suppress(DaemonError, MemorydError):
@@ -259,7 +259,7 @@ class _Daemon:
             self._scheduler.every(slot.every_seconds, hand_over, slot.name)
 
     async def _watch_spool(self) -> None:
-        """Drain the spool when a hook signals a new record. The folder is also checked regularly, in case a signal was lost."""
+        """Drain the spool when a hook signals a new record. The folder is also checked regularly in case a signal was lost."""
         core = self._core
         with contextlib.suppress(MemorydError):
             await core.api()
@@ -301,12 +301,12 @@ class _Daemon:
         self._stop(why)
 
     def _why_displaced(self) -> str:
-        """Return the reason why this daemon must stop, or "". Its lock is valid only while the path leads to the locked file."""
+        """Return why this daemon must stop, or "". Its lock is valid only while the path leads to the locked file."""
         try:
             ours, there = os.fstat(self._lock.fileno()), self._paths.daemon_lock.stat()
         except FileNotFoundError:
             return "its home folder was deleted"
-        except (OSError, ValueError):  # too many open files, or the lock is closed during shutdown
+        except (OSError, ValueError):  # Too many open files, or the lock was closed during shutdown.
             return ""
         if (ours.st_dev, ours.st_ino) != (there.st_dev, there.st_ino):
             return "its home folder was deleted and recreated"
@@ -345,7 +345,7 @@ class _Daemon:
         _logger.info("stopped")
 
     async def _end_displaced(self, connections: Connections, tasks: list[asyncio.Task[None]]) -> None:
-        """Shut down without writing or deleting anything, because our paths belong to another daemon now."""
+        """Shut down without writing or deleting anything, because the paths now belong to another daemon."""
         if self._console is not None:
             await self._console.close()
         await connections.close(0.0)
@@ -369,7 +369,7 @@ def _is_shortage(error: Exception) -> bool:
 
 
 def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log a lack of file descriptors as one line, since asyncio reports it every second. Leave other errors to asyncio."""
+    """Log a shortage of file descriptors as one line, because asyncio reports it every second. Leave other errors to asyncio."""
     error = context.get("exception")
     if isinstance(error, Exception) and _is_shortage(error):
         _logger.warning("can't accept connections for now: %s", error)
@@ -378,9 +378,9 @@ def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
 
 
 def too_little() -> str:
-    """Return a message about a resource limit that is too low, with a fix, or an empty string.
+    """Return a message with a fix if a resource limit is too low, or an empty string.
 
-    The limit on open files is first raised as far as allowed, up to MANY_FILES.
+    The limit on open files is raised first, as far as allowed and up to MANY_FILES.
     """
     if sys.platform == "win32":
         return ""

@@ -1,4 +1,4 @@
-"""Relay standard input and output to the daemon, for hooks and MCP clients that run `memoryd` themselves."""
+"""Relay standard input and output to the daemon, for hooks and for MCP clients that run `memoryd` themselves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def send_hook(paths: Paths, event: str, payload: bytes) -> bytes:
             while chunk := connection.recv(CHUNK):
                 answer += chunk
         except OSError as error:
-            raise DaemonUnavailable(f"The daemon did not answer the hook: {error}", fix="Run 'memoryd doctor'.") from error
+            raise DaemonUnavailable(f"The daemon did not respond to the hook: {error}", fix="Run 'memoryd doctor'.") from error
     return answer
 
 

@@ -1,7 +1,7 @@
-"""Run recurring work at fixed times with APScheduler, which is idle in between.
+"""Run recurring work at fixed times with APScheduler, which idles in between.
 
-Work that became due while the machine slept runs once on wake-up. Work that became due while no daemon was running runs once at
-the next start, based on the time of its last run as passed by the caller.
+Work that became due while the machine was asleep runs once on wake-up. Work that became due while no daemon was
+running runs once at the next start. The caller provides the time of the last run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from memoryd.core.clock import SKEW
 from memoryd.core.errors import InputError
 
 if TYPE_CHECKING:
-    from memoryd.core.protocols import Clock  # loads numpy, which must not delay the start
+    from memoryd.core.protocols import Clock  # Loads numpy, which must not delay the start.
 
 Work = Callable[[], object]
 
@@ -43,13 +43,13 @@ def _at(day: datetime, at: time, zone: tzinfo | None) -> datetime:
 def was_missed(now: datetime, at: time, last_run: datetime | None, zone: tzinfo | None = None) -> bool:
     """Return whether the latest slot passed without a run. Work that has never run waits for its first slot.
 
-    If the last run lies in the future, it was recorded while the clock was wrong, and the latest slot counts as missed.
+    If the last run is in the future, it was recorded while the clock was wrong, and the latest slot counts as missed.
     """
     return last_run is not None and (last_run > now + SKEW or last_run < previous_slot(now, at, zone))
 
 
 class Scheduler:
-    """Runs work at intervals or daily. The work must be quick, or move itself to another thread."""
+    """Runs work at intervals or daily. The work must be quick or move itself to another thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class Scheduler:
         self._offset = self._clock_offset()
 
     def every(self, seconds: float, work: Work, name: str) -> None:
-        """Run the work at this interval."""
+        """Run the work at a regular interval."""
 
         def add(scheduler: Any) -> None:
             scheduler.add_job(work, "interval", seconds=seconds, id=name, name=name, replace_existing=True)
@@ -83,7 +83,7 @@ class Scheduler:
             add(self._scheduler)
 
     def start(self) -> None:
-        """Start scheduling. Intervals are counted from now. The library is only imported here."""
+        """Start scheduling. Intervals start now. The library is imported only here."""
         from apscheduler.schedulers.background import BackgroundScheduler
 
         defaults = {"coalesce": True, "misfire_grace_time": None, "max_instances": 1}
@@ -97,9 +97,9 @@ class Scheduler:
         return timedelta(seconds=self._clock.now().timestamp() - time_passed())
 
     def follow_clock(self) -> bool:
-        """Reschedule everything if the clock was changed since the last call, and return whether it was.
+        """Reschedule everything if the clock has changed since the last call, and return whether it has.
 
-        Without this, times that were scheduled while the clock was ahead could be years away.
+        Otherwise, work scheduled while the clock was ahead might not run for years.
         """
         offset = self._clock_offset()
         if abs(offset - self._offset) < SKEW:
@@ -114,7 +114,7 @@ class Scheduler:
         return sorted({job.name for job in self._scheduler.get_jobs()}) if self._scheduler else []
 
     def stop(self) -> None:
-        """Stop scheduling without waiting for running work. It is safe to call this twice."""
+        """Stop scheduling without waiting for running work. Safe to call twice."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None

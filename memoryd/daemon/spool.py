@@ -1,8 +1,8 @@
-"""The spool: events that hooks wrote to disk for the daemon.
+"""The spool: events written to disk by hooks for the daemon.
 
-A record's file is deleted only after the event was recorded durably. Records that can't be parsed or fail too often are moved
-to `spool/bad/`, so that they neither block other records nor get lost. Only the event and its session are kept there; prompts
-and answers are removed.
+A record's file is deleted only after the event has been recorded durably. Records that can't be parsed or fail too
+often are moved to `spool/bad/`, so that they neither block others nor get lost. Only the event and its session are
+kept there. Prompts and answers are removed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _HARMLESS = frozenset({"session_id", "transcript_path", "cwd", "hook_event_name"
 MAX_ATTEMPTS = 10
 RETRY_SECONDS = 30.0
 STALE_SECONDS = 3600.0
-# Hooks write their records within milliseconds. A hook that is still running after this long may be waiting for the disk.
+# Hooks write their records within milliseconds. A hook still running after this long may be waiting for the disk.
 LEFT_SECONDS = 5.0
 HANGING_SECONDS = 60.0
-_NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # the time in ns, the process id and the event
+_NAME = re.compile(r"\d{20}-\d{1,10}\.[A-Za-z]{1,40}")  # The time in ns, the process id and the event.
 _logger = logging.getLogger(__name__)
 
 Handle = Callable[[str, HookRecord], None]
@@ -42,10 +42,10 @@ Report = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class Spool:
-    """The folder of waiting records.
+    """The folder of pending records.
 
-    `handle` records one event durably. If it raises MemorydError because it can't do so now, it is retried after `pause` seconds.
-    `report(where, what)` is called with errors.
+    `handle` records one event durably. If it can't do so now, it raises MemorydError and is retried after `pause`
+    seconds. `report(where, what)` is called with errors.
     """
 
     folder: Path
@@ -60,14 +60,14 @@ class Spool:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def waiting(self) -> list[Path]:
-        """Return the waiting records, oldest first. Other files are ignored."""
+        """Return the pending records, oldest first. Other files are ignored."""
         try:
             return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name))
         except FileNotFoundError:
             return []
 
     def bad_count(self) -> int:
-        """Return the total number of records ever moved to `bad/`."""
+        """Return the number of records ever moved to `bad/`."""
         try:
             return sum(1 for _ in (self.folder / BAD).iterdir())
         except FileNotFoundError:
@@ -85,11 +85,11 @@ class Spool:
             return 0
 
     def drain(self) -> int:
-        """Handle all waiting records, oldest first, and return how many succeeded. Concurrent calls are serialised."""
+        """Handle all pending records, oldest first, and return how many succeeded. Concurrent calls are serialised."""
         with self._lock:
             self._rescue()
             done, total = 1, 0
-            while done:  # another pass handles the records that arrived during this one
+            while done:  # Another pass handles the records that arrived during this one.
                 stamp = self._stamp()
                 done = sum(self._take(path) for path in self.waiting())
                 total += done
@@ -97,7 +97,7 @@ class Spool:
             return total
 
     def _rescue(self) -> None:
-        """Adopt complete records that killed hooks did not publish, and later delete incomplete records."""
+        """Adopt complete records left unpublished by killed hooks. Incomplete records are deleted later."""
         now = time.time()
         young = 0
         for path in self._unpublished():
@@ -107,11 +107,11 @@ class Spool:
                     young += 1
                 elif _read(path) is not None:
                     path.rename(path.with_name(path.name[1:]))
-                    _logger.info("adopted the record %s of a killed hook", path.name)
-            except InputError:  # the record is incomplete
+                    _logger.info("adopted the record %s from a killed hook", path.name)
+            except InputError:  # The record is incomplete.
                 if age > STALE_SECONDS:
                     path.unlink(missing_ok=True)
-                    _logger.info("removed the half-written record %s", path.name)
+                    _logger.info("removed the incomplete record %s", path.name)
             except OSError as error:
                 _logger.info("can't read the record %s: %s", path.name, error)
         self._look_again = time.monotonic() + LEFT_SECONDS if young else math.inf
@@ -158,19 +158,19 @@ class Spool:
             path.replace(make_private_dir(self.folder / BAD) / path.name)
 
     def sweep(self, now: float | None = None) -> None:
-        """Delete incomplete records that killed hooks left more than an hour ago."""
+        """Delete incomplete records left by killed hooks more than an hour ago."""
         limit = (time.time() if now is None else now) - STALE_SECONDS
         with contextlib.suppress(FileNotFoundError):
             for path in self.folder.iterdir():
                 with contextlib.suppress(OSError):
                     if path.name.startswith(".") and path.is_file() and path.stat().st_mtime < limit:
                         path.unlink()
-                        _logger.info("removed the half-written record %s", path.name)
+                        _logger.info("removed the incomplete record %s", path.name)
 
 
 def _is_running(path: Path) -> bool:
-    """Return whether the process that writes the record is still running. The file name contains its id."""
-    if os.name == "nt":  # on Windows, os.kill would terminate the process
+    """Return whether the process writing the record is still running. The file name contains its id."""
+    if os.name == "nt":  # On Windows, os.kill would terminate the process.
         return True
     try:
         os.kill(int(path.name.rpartition("-")[2].partition(".")[0]), 0)
@@ -182,7 +182,7 @@ def _is_running(path: Path) -> bool:
 
 
 def _without_words(path: Path) -> bytes:
-    """Return the part of a bad record that may be kept: the origin of the event, or the record's length if it is unreadable."""
+    """Return the part of a bad record that may be kept: the origin of the event, or only the length if it is unreadable."""
     try:
         record = _read(path)
     except (InputError, OSError):
@@ -196,10 +196,10 @@ def _read(path: Path) -> HookRecord | None:
     """Return the record, or None if its file is gone. Raises InputError and OSError."""
     try:
         seen = path.lstat()
-        if not stat.S_ISREG(seen.st_mode):  # reading a pipe would block, and a device might never end
+        if not stat.S_ISREG(seen.st_mode):  # Reading from a pipe would block, and a device might never end.
             raise InputError("not a regular file")
         if seen.st_size > MAX_RECORD_BYTES:
-            raise InputError(f"the record is over {MAX_RECORD_BYTES} bytes")
+            raise InputError(f"the record exceeds {MAX_RECORD_BYTES} bytes")
         return parse_record(path.read_bytes())
     except FileNotFoundError:
         return None

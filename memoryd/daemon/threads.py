@@ -1,6 +1,6 @@
-"""Threads of the daemon: one per request, so that no request waits for slow work, and one for background work.
+"""Threads of the daemon. Each request has its own, so that none waits for slow work. One more does background work.
 
-They are daemon threads, so hanging work can't keep the process alive.
+They are daemon threads, so that hanging work can't keep the process alive.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def in_thread(work: Callable[[], T], name: str) -> T:
 
 
 def lower_priority() -> None:
-    """Lower the priority of this thread. This is only supported on Linux."""
+    """Lower the priority of this thread. Supported only on Linux."""
     if sys.platform == "linux":
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
@@ -49,7 +49,7 @@ def lower_priority() -> None:
 class BackgroundWorker:
     """Calls `tick` when due and runs submitted work, one at a time, at low priority.
 
-    `tick` returns the seconds until it is next due, or None. An error is reported, and `tick` is retried after a minute.
+    `tick` returns the seconds until it is due again, or None. Errors are reported, and `tick` is retried after a minute.
     """
 
     def __init__(self, tick: Callable[[], float | None], report: Callable[[str, BaseException], None]) -> None:
@@ -64,7 +64,7 @@ class BackgroundWorker:
         self._thread = threading.Thread(target=self._loop, name="background", daemon=True)
 
     def start(self) -> None:
-        """Start the thread, which calls `tick` first."""
+        """Start the thread. It calls `tick` first."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -85,11 +85,11 @@ class BackgroundWorker:
             return self._running or self._woken or bool(self._submitted)
 
     def next_due(self) -> float | None:
-        """Return the seconds until the next tick, as reported by the last one, or None."""
+        """Return the seconds until the next tick, as returned by the last one, or None."""
         return self._next
 
     def stop(self, timeout: float) -> bool:
-        """Stop without starting any more work. Return whether the thread ended in time."""
+        """Stop without starting further work. Return whether the thread ended in time."""
         with self._condition:
             self._stopping = True
             self._condition.notify()

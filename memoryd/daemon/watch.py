@@ -1,4 +1,4 @@
-"""Detect manual edits by collecting and debouncing the file events of a folder."""
+"""Detect manual edits by collecting and debouncing file events in a folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemoryWatcher:
         self._lost = threading.Event()
 
     def start(self) -> None:
-        """Start watching. It is safe to call this twice. On return, events are being received if the folder exists."""
+        """Start watching. Safe to call twice. If the folder exists, events are being received when this returns."""
         if self._thread is not None:
             return
         self._stopping.clear()
@@ -53,7 +53,7 @@ class MemoryWatcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop watching and drop pending events. It is safe to call this twice."""
+        """Stop watching and drop pending events. Safe to call twice."""
         self._stopping.set()
         with self._arrived:
             self._arrived.notify_all()
@@ -63,14 +63,14 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Renew the watch if necessary. Return whether the folder appeared or vanished, because events may then be missing."""
+        """Renew the watch if necessary. Return whether the folder appeared or vanished, in which case events may be missing."""
         identity = _identity(self._folder)
         if identity == self._watched and not self._lost.is_set():
             return False
         was_watched = self._watched != (0, 0)
         self._unwatch()
         if identity == (0, 0):
-            return was_watched  # the event of the deletion may not have arrived yet, and is lost when the watch is removed
+            return was_watched  # The deletion event may not have arrived yet. It is lost when the watch is removed.
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
@@ -80,9 +80,9 @@ class MemoryWatcher:
         try:
             observer.schedule(handler, str(self._folder), recursive=True, event_filter=_wanted_events())
             observer.start()
-        except OSError as error:  # such as the limit of inotify watches
-            log.warning("Can't watch %s: %s. Edits are found by the next full sync.", self._folder, error.strerror)
-            self._watched = identity  # one warning is enough
+        except OSError as error:  # For example, the limit of inotify watches was reached.
+            log.warning("Can't watch %s: %s. Edits are found in the next full sync.", self._folder, error.strerror)
+            self._watched = identity  # One warning is enough.
             return False
         self._observer, self._watched = observer, identity
         return True
@@ -99,9 +99,9 @@ class MemoryWatcher:
             return
         paths = [Path(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path]
         if event.event_type in ("deleted", "moved") and paths[0] == self._folder:
-            self._lost.set()  # a new folder may have the same inode, but would produce no events
+            self._lost.set()  # A new folder may have the same inode but would produce no events.
         wanted = [path for path in paths if not path.name.startswith(TEMPORARY_PREFIX)]
-        # Ignore modified folders, since each changed file has its own event.
+        # Ignore modified folders, because each changed file has its own event.
         if event.is_directory and event.event_type == "modified" or not wanted:
             return
         self._add(*wanted)
@@ -141,7 +141,7 @@ class MemoryWatcher:
 
 
 def _wanted_events() -> list[type[FileSystemEvent]]:
-    """Return all event types except opening and reading, whose events would overflow the queue in a scan of 10,000 folders."""
+    """Return all event types except opening and reading. A scan of 10,000 folders would overflow the queue with those."""
     from watchdog import events
 
     files = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]

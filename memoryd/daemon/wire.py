@@ -1,4 +1,4 @@
-"""Parse JSON from clients tolerantly. A malformed value must not lose the message, or the id required for the reply."""
+"""Parse JSON from clients leniently. A malformed value must not lose the message, or the id required for the reply."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TAIL_BYTES = 300
 
 
 def read_json(data: bytes) -> Any:
-    """Parse JSON, replacing lone surrogates and invalid UTF-8. Raises InputError if the text is invalid in any other way."""
+    """Parse JSON, replacing lone surrogates and invalid UTF-8. Raises InputError for any other error."""
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
     try:
         value = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e400 parses as infinity, which JSON can't express
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)  # 1e400 parses as infinity, which JSON can't represent.
         return orjson.loads(well_formed(text))
     except (ValueError, RecursionError) as error:
         raise InputError("That is not JSON.", fix="Send one JSON value on one line.") from error
@@ -40,7 +40,7 @@ def well_formed(text: str) -> str:
 
 
 def id_of(data: bytes) -> str | int | None:
-    """Extract the id of a JSON-RPC message that can't be parsed as a whole. Return None if the message has no id."""
+    """Extract the id of a JSON-RPC message that can't be parsed as a whole. Return None if it has no id."""
     depth = 0
     for token in _TOKEN.finditer(data):
         sign = token[0][:1]
@@ -54,7 +54,7 @@ def id_of(data: bytes) -> str | int | None:
 
 
 def id_at_end(data: bytes) -> str | int | None:
-    """Extract the id from the end of a message, where some clients write it."""
+    """Extract the id from the end of a message, where some clients put it."""
     last = _LAST.search(data[-_TAIL_BYTES:])
     return _plain_id(last[1]) if last else None
 

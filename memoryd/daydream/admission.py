@@ -1,4 +1,4 @@
-"""Check what may be read and written, regardless of who proposed it."""
+"""Decide what may be read and written, regardless of which reader proposed it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ from memoryd.daydream.redact import redact
 from memoryd.daydream.transcript import LogChunk
 from memoryd.llm import extractor_folder, is_internal_text
 
-# Statements worded by the agent and only confirmed by the user. They become decisions marked as agreed to, never the user's
-# rules.
+# Statements worded by the agent and merely confirmed by the user. They become decisions marked as agreed, never user rules.
 
 # A turn this short ("yes, do that", "option 2", an option's label) can't contain the statement that cites it.
 FEW_WORDS = 8
-# Words that a reader may add itself ("uses", "project"). More additional words mean that the statement is not in the user's
-# wording.
+# Words that a reader may add ("uses", "project"). More additions mean that the statement is not in the user's words.
 SPARE_WORDS = 2
 
 
 def as_agreed(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
-    """Mark the candidate as agreed to if it attributes words to the user that the cited turns don't contain.
+    """Mark the candidate as agreed if it attributes words to the user that the cited turns don't contain.
 
-    Only chosen options, answers to the agent's questions and very short turns are considered.
+    This only affects chosen options, answers to the agent's questions and very short turns.
     """
     if candidate.source is not Source.USER:
         return candidate
@@ -60,13 +58,13 @@ def _is_cited(turn: Turn, candidate: Candidate) -> bool:
     return (turn.uuid in candidate.uuids) if turn.uuid and candidate.uuids else turn.line in candidate.lines
 
 
-# The limit applies to each turn of the user, so that reading a log late yields as much as reading it turn by turn.
+# Limit per user turn, so that reading a log late yields as much as reading it turn by turn.
 MAX_CANDIDATES = 25
 MAX_CONTENT = 1_000
 
 
 def is_excluded(settings: Settings, folder: str) -> bool:
-    """Return whether the folder is inside one that the user excluded."""
+    """Return whether the folder is inside a folder excluded by the user."""
     if not folder or not settings.exclude:
         return False
     paths = spellings(folder)
@@ -76,7 +74,7 @@ def is_excluded(settings: Settings, folder: str) -> bool:
 def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
     """Return whether the log belongs to one of memoryd's own model runs.
 
-    Such a run is recognised by its folder or by the marker in its prompt.
+    It is recognised by its folder or by the marker in its prompt.
     """
     folder = extractor_folder(settings)
     if cwd and folder in (Path(cwd), *Path(cwd).parents):
@@ -87,7 +85,7 @@ def is_own_run(settings: Settings, cwd: str, piece: LogChunk) -> bool:
 def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Candidate], list[Refused]]:
     """Split the candidates into admissible and refused ones.
 
-    A candidate is refused if it contains secrets, is a rule that does not come from the user, or exceeds the limit.
+    Candidates are refused if they contain secrets, are rules from anyone but the user, or exceed the limit.
     """
     out: list[Refused] = []
     good: list[Candidate] = []
@@ -104,7 +102,7 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
 
 
 def _as_asked(candidate: Candidate) -> Candidate:
-    """Downgrade questions and suppositions of the user, so that they are not binding."""
+    """Downgrade the user's questions and suppositions so that they are not binding."""
     binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
     if candidate.source is not Source.USER or not binds or asserted(candidate.content):
         return candidate
@@ -122,7 +120,7 @@ def _problem(candidate: Candidate) -> str:
 
 
 def summed(*counts: Mapping[str, int]) -> dict[str, int]:
-    """Add up the counts by reason and omit zeros."""
+    """Sum the counts by reason, omitting zeros."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

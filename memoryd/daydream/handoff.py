@@ -1,6 +1,6 @@
 """Handoffs: summaries of where a session left off.
 
-For readers without a model, they are derived from the session's log. Pure functions.
+Readers without a model derive them from the session's log. Pure functions.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MAX_FILES = 6
 MAX_TODOS = 3
 PART_CHARS = 160
 _TASK_CHARS = 2_000
-# When a memory is forgotten, dropping too many sentences of a handoff is better than dropping too few. A third of the memory's
-# words is enough, or half the words of a clause, since the end of a long memory may be cut off. A single common word is not
-# enough, as it occurs in nearly every text.
+# When a memory is forgotten, dropping too many sentences from a handoff is better than dropping too few. A third of
+# the memory's words is enough, or half the words in a clause, because the end of a long memory may be cut off. A
+# single common word is not enough, because it occurs in almost every text.
 HELD_SHARE = 1 / 3
 CLAUSE_SHARE = 0.5
 MIN_HELD = 2
@@ -36,7 +36,7 @@ _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?
 
 
 class SessionOutline:
-    """Builds an outline of a session from the turns of its log, piece by piece."""
+    """Builds an outline of a session from the turns in its log, chunk by chunk."""
 
     def __init__(self) -> None:
         self._asked = ""
@@ -87,7 +87,7 @@ def is_test_run(turn: Turn) -> bool:
 def holds(handoff: str, memory: str) -> bool:
     """Return whether a handoff may contain a memory's content.
 
-    A shared name or value, enough of the memory's words, or half the words of one clause of the handoff is sufficient.
+    It does if they share a name or value, enough of the memory's words, or half the words in one clause of the handoff.
     """
     if not rare_tokens(memory).isdisjoint(rare_tokens(handoff)):
         return True
@@ -104,14 +104,14 @@ def _is_of(clause: str, memory: frozenset[str]) -> bool:
 
 
 def rare_tokens(text: str) -> set[str]:
-    """Return names and values that are unlikely to occur by chance, since they contain a digit or have several parts."""
+    """Return names and values that are unlikely to match by chance, because they contain a digit or have several parts."""
     return {match[0].casefold() for match in _RARE.finditer(text)}
 
 
 def _task(text: str) -> str:
     """Return the text without lasting rules and preferences.
 
-    Those are memories of their own and may be retracted or forgotten.
+    Those become separate memories, which may be retracted or forgotten.
     """
     return " ".join(part for part in _SENTENCE.split(text[:_TASK_CHARS]) if not says_it_lasts(part))
 

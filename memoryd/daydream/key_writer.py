@@ -1,7 +1,7 @@
-"""Write search keys for memories that have none: a model paraphrases them as questions and tasks that help to find them.
+"""Write search keys for memories that have none. A model paraphrases them as questions and tasks that help to find them.
 
-Only redacted statements leave the machine, and only to the model that also reads sessions. The answer is checked for format and
-secrets, and is used only for search. Keys that a memory received in the meantime are kept.
+Only redacted statements leave the machine, and only to the model that also reads sessions. The answer is checked for
+format and secrets, and is used only for search. Keys added to a memory in the meantime are kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class KeyBatch:
-    """Result of one call: the number of memories that received keys, and of those still without any.
+    """Result of one call: how many memories received keys, and how many still have none.
 
     `stopped` gives the reason if no model was asked.
     """
@@ -77,7 +77,7 @@ class KeyWriter:
     def missing(self, after: str = "") -> list[MemoryItem]:
         """Return the active memories after this id that need keys, ordered by id.
 
-        Chat turns and memories of projects where memory is off are omitted.
+        Chat turns and memories of projects with memory off are omitted.
         """
         return [item for item in self._service.all() if item.id > after and self._wants_keys(item)]
 
@@ -92,7 +92,7 @@ class KeyWriter:
             return KeyBatch(0, 0)
         if self._spent() >= self._settings.daily_token_budget:
             budget = self._settings.daily_token_budget
-            reason = f"The daily token budget of {budget} is used up; run it again tomorrow, or raise it."
+            reason = f"The daily token budget of {budget} is used up; run this again tomorrow, or raise the budget."
             return KeyBatch(0, len(waiting), reason)
         keys, completion = ask_keys(self._llm, batch)
         written = sum(self._keep(item, own) for item, own in zip(batch, keys or (), strict=False))
@@ -118,7 +118,7 @@ class KeyWriter:
 
 
 def ask_keys(llm: LLM, batch: Sequence[MemoryItem]) -> tuple[list[tuple[str, ...]] | None, Completion]:
-    """Return the keys of these memories in order, and the model's answer.
+    """Return the keys of these memories, in order, and the model's answer.
 
     The keys are None if the answer is unusable. Raises ModelError.
     """
@@ -139,11 +139,11 @@ def with_keys(llm: LLM, items: Sequence[MemoryItem]) -> list[MemoryItem]:
 
 
 def _unusable(llm: LLM, batch: Sequence[MemoryItem]) -> ModelError:
-    return ModelError(f"{llm.name} gave no keys for {len(batch)} memories.", fix="Try again, or use another model.")
+    return ModelError(f"{llm.name} returned no keys for {len(batch)} memories.", fix="Try again, or use another model.")
 
 
 def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
-    """Return the messages for the model: constant instructions, and the redacted statements as data."""
+    """Return the messages for the model: fixed instructions, and the redacted statements as data."""
     statements = [
         {"n": place, "kind": item.kind.value, "statement": redact(one_line(item.content)[:MAX_STATEMENT]).text}
         for place, item in enumerate(batch, start=1)

@@ -1,6 +1,6 @@
 """Measure a session from its log.
 
-The results are numbers only, no text. Trials use them to compare sessions with and without memory.
+Results are only numbers, no text. Trials use them to compare sessions with and without memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from memoryd.daydream.handoff import is_test_run
 from memoryd.daydream.transcript import ReadLimits, read_all, read_lines
 from memoryd.language.cues import opens_as_correction
 
-MAX_EDITS = 2_000  # per session, for detecting reverted edits
+MAX_EDITS = 2_000  # Per session, for detecting reverted edits.
 _TOKENS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _REJECTED = "User rejected tool use"
 _REVERTS = re.compile(r"\bgit\s{1,4}(?:checkout\s{1,4}(?:\S{1,200}\s{1,4}){0,3}--\s|restore\s|revert\s|reset\s{1,4}--hard)")
@@ -53,7 +53,7 @@ class SessionMeasures:
 
 
 def measure(path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = lambda cwd: False) -> SessionMeasures:
-    """Measure a whole log. Prompts in folders for which `apart` is true are not counted. Raises TranscriptError."""
+    """Measure a whole log. Prompts are not counted in folders for which `apart` is true. Raises TranscriptError."""
     found = SessionMeasures()
     _count_turns(found, (turn for piece in read_all(path, limits=limits, apart=apart) for turn in piece.turns))
     edits = _Edits()
@@ -64,7 +64,7 @@ def measure(path: Path, *, limits: ReadLimits | None = None, apart: Callable[[st
         if entry.get("type") != "assistant" or not isinstance(message, dict):
             continue
         if isinstance(usage := message.get("usage"), dict):
-            # The client repeats a message's usage on the line of each of its parts; the last one is complete.
+            # The client repeats a message's usage on the line of each of its parts. The last one is complete.
             costs[str(message.get("id"))] = _tokens(usage)
         for call in _calls(message):
             found.steps += 1
@@ -101,7 +101,7 @@ def _entries(path: Path, limits: ReadLimits) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_rejection(entry: Mapping[str, Any]) -> bool:
-    """Return whether the user rejected a tool call. A tool imitating this would only inflate a count, so no proof is needed."""
+    """Return whether the user rejected a tool call. No proof is needed, because an imitation would only inflate a count."""
     return entry.get("type") == "user" and str(entry.get("toolUseResult", "")).strip() == _REJECTED
 
 
@@ -118,10 +118,10 @@ def _tokens(usage: Mapping[str, Any]) -> int:
 
 
 class _Edits:
-    """Previous edits of a session, used to detect edits that undo them."""
+    """Previous edits in a session, for detecting edits that undo them."""
 
     def __init__(self) -> None:
-        self._done: set[tuple[str, int, int]] = set()  # path, and hashes of the text before and after
+        self._done: set[tuple[str, int, int]] = set()  # Path, and hashes of the text before and after.
 
     def reverts(self, call: Mapping[str, Any]) -> bool:
         """Return whether a tool call undoes earlier changes."""

@@ -22,8 +22,8 @@ from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
 from memoryd.language import language, lexicon, read
 from memoryd.language.stems import root, roots
 
-# Render a passage for a model. The known memories come first, followed by numbered turns. Tool output is cut first. Pure
-# functions.
+# Pure functions that render a passage for a model. The known memories come first, then numbered turns. Tool output is
+# cut first.
 
 SPEAKER = {
     TurnKind.USER: "USER",
@@ -44,14 +44,14 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Maximum number of characters per turn for each speaker."""
+    """Maximum characters per turn, by speaker."""
 
     user: int
     assistant: int
     tool: int
 
 
-# These are tried in order until the piece fits. Tool output is cut first, the user's text last.
+# Tried in order until the chunk fits. Tool output is cut first, and the user's text last.
 STEPS = (
     Limits(8_000, 3_000, 500),
     Limits(8_000, 2_000, 200),
@@ -64,9 +64,9 @@ STEPS = (
 
 
 def middle_cut(text: str, limit: int) -> str:
-    """Shorten a text to about `limit` characters by cutting out its middle.
+    """Shorten a text to about `limit` characters by cutting out the middle.
 
-    Errors and conclusions are usually at the end, so both head and tail are kept.
+    Errors and conclusions are often at the end, so both head and tail are kept.
     """
     if len(text) <= limit:
         return text
@@ -84,7 +84,7 @@ def render(passage: Passage, budget_tokens: int) -> str:
 
 
 def alias(position: int) -> str:
-    """Return the alias of the known memory at a position (from 0) in the prompt. It does not depend on the store's ids."""
+    """Return the alias for the known memory at this position (from 0) in the prompt. It is independent of the store's ids."""
     return f"m{position + 1}"
 
 
@@ -113,7 +113,7 @@ def _harmless(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """Indent all lines of a text except the first, so that they can't pass for separate turns."""
+    """Indent all lines of a text except the first, so that they can't be mistaken for separate turns."""
     return CONTINUED.join(line.rstrip() for line in _harmless(text).splitlines())
 
 
@@ -156,15 +156,15 @@ MAX_CANDIDATES = 40
 MAX_HANDOFF = 1_200
 MAX_KEYS = 8
 MAX_KEY_CHARS = 200
-# Minimum share of a statement's keywords in its evidence. Paraphrases reach a third, inventions nearly nothing.
+# Minimum share of a statement's keywords in its evidence. Paraphrases reach a third, fabrications almost nothing.
 MIN_SUPPORT = 0.25
-# For a statement to count as the user's own words, at least half of it must be in the user's turns.
+# Minimum share of a statement in the user's turns for it to count as the user's own words.
 ESSENTIAL, USEFUL = 3, 2
 SURE = 0.75
 MIN_USER_SUPPORT = 0.5
 # With a smaller share, the statement may still be the user's in other words or another language, but some of it must match.
 MIN_REWORDED = 0.2
-# A line of tool output containing this share of a statement is its origin, unless the user said at least as much of it.
+# A line of tool output that contains this share of a statement is its origin, unless the user said at least as much of it.
 MIN_TOOL_SUPPORT = 0.6
 LONGEST_READ = 24_000
 
@@ -205,13 +205,13 @@ _CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
 
 
-# Words that a reader may add itself. Names of things that can be chosen, such as tools, are not included.
+# Words that a reader may add. Names of things that can be chosen, such as tools, are not included.
 _PLAIN_WORDS = (
     BARE_WORDS | META_WORDS | OPENERS | frozenset(f"{lexicon.SYNONYMS} {lexicon.LIGHT} {lexicon.WEAK}".replace("-", " ").split())
 ) - frozenset(lexicon.CHOICES.split())
 
 
-# Endings of ordinary words in languages without a word list.
+# Common word endings in languages without a word list.
 _INFLECTED = {
     "de": ("en", "ern", "eln", "st", "t", "e", "em", "er", "es", "ung", "heit", "keit", "lich", "ig", "isch"),
     "fr": ("er", "ez", "e", "es", "ent", "tion", "ment", "oir", "ir", "s"),
@@ -221,12 +221,12 @@ _INFLECTED = {
 
 
 class InvalidAnswerError(ValueError):
-    """The answer violates the schema. The error message says where."""
+    """Raised when the answer violates the schema. The message says where."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedMemory:
-    """An entry of a valid answer.
+    """An entry in a valid answer.
 
     `evidence` contains turn numbers, starting at 1. `repeats`, `replaces` and `closes` are ids as given in the prompt. `check` is
     not validated.
@@ -248,14 +248,14 @@ class ProposedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A valid answer: the proposals, and a session summary to use as a handoff."""
+    """A valid answer: the proposals, and a session summary for use as a handoff."""
 
     proposals: tuple[ProposedMemory, ...]
     handoff: str = ""
 
 
 def parse_answer(text: str) -> ModelAnswer:
-    """Parse a model's answer. Raises InvalidAnswerError, which names the position of the error.
+    """Parse a model's answer. Raises InvalidAnswerError with the position of the error.
 
     Any unknown key makes the answer invalid, so that an invented format is not mistaken for an answer without proposals.
     """
@@ -332,7 +332,7 @@ def _texts(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 def _keys(entry: Mapping[str, Any], where: str) -> tuple[str, ...]:
     """Return the valid keys.
 
-    Keys only help search and are no evidence, so invalid ones don't justify asking the model again.
+    Keys only help search and are not evidence, so invalid ones don't justify asking the model again.
     """
     return tuple(text for text in _texts(entry, "asked_as", where) if len(text) <= MAX_KEY_CHARS)[:MAX_KEYS]
 
@@ -345,7 +345,7 @@ def _number(entry: Mapping[str, Any], key: str, where: str, low: float, high: fl
 
 
 def support(content: str, evidence: str) -> float:
-    """Return the share (0..1) of the content's keywords found in the evidence."""
+    """Return the share (0 to 1) of the content's keywords found in the evidence."""
     return containment(roots(content), roots(evidence))
 
 
@@ -376,14 +376,13 @@ def ground(proposals: Sequence[ProposedMemory], passage: Passage) -> tuple[list[
     return [candidate for candidate in ordered if candidate not in echoes], refused
 
 
-# The same answer also attributes the sentence to the user. Kept alongside, this copy would contradict or replace the user's
-# statement.
-_ECHO = "repeats what the user said"
+# The same answer also attributes the sentence to the user. Keeping this copy would contradict or replace the user's statement.
+_ECHO = "repeats the user's statement"
 _TO_AVOID = "To avoid: "
 
 
 def _echoes(content: str, said: Set[str]) -> bool:
-    """Return whether another speaker's statement repeats, literally contains, or advises against one of the user's."""
+    """Return whether another speaker's statement repeats, contains or advises against one of the user's."""
     bare = content.removeprefix(_TO_AVOID)
     return any(normalise(piece) in said for piece in (bare, *_PIECES.split(bare)) if piece.strip())
 
@@ -405,14 +404,14 @@ def _problem(proposal: ProposedMemory, turns: Sequence[Turn], everything: str) -
     if support(proposal.content, " ".join(_words(turn) for turn in turns)) < MIN_SUPPORT:
         return "not supported by its evidence"
     if not all(re.search(rf"(?<!\d){re.escape(number)}(?!\d)", everything) for number in _NUMBER.findall(proposal.content)):
-        return "holds a number that nobody said"
+        return "contains a number that nobody mentioned"
     return ""
 
 
 def source_of(turn: Turn) -> Source:
     """Return the speaker of a turn.
 
-    Prompts of subagents and options that the user chose count as the agent's words, not the user's.
+    Prompts of subagents and options chosen by the user count as the agent's words, not the user's.
     """
     if turn.kind is TurnKind.TOOL_RESULT:
         return Source.TOOL
@@ -422,7 +421,7 @@ def source_of(turn: Turn) -> Source:
 def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -> Source:
     """Return the speaker of the statement.
 
-    This is the user only if the user's own turns say all of it and no tool output matches better.
+    This is the user only if the user's turns contain the whole statement and no tool output matches better.
     """
     if is_users(proposal.content, proposal.polarity, turns, passage):
         return Source.USER
@@ -435,10 +434,10 @@ def _source(proposal: ProposedMemory, turns: Sequence[Turn], passage: Passage) -
 
 
 def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: Passage) -> bool:
-    """Return whether the user's own turns among `turns` contain the statement, and nothing else in the passage matches better.
+    """Return whether the user's own turns contain the statement and nothing else in the passage matches better.
 
-    Names, hosts, commands, flags, numbers and negations must all occur; everything else may be in other words. Questions and
-    suppositions of the user don't count.
+    Names, hosts, commands, flags, numbers and negations must all occur in them. Everything else may be in other
+    words. The user's questions and suppositions don't count.
     """
     own = [turn for turn in turns if source_of(turn) is Source.USER]
     said = said_by_user(own)
@@ -454,7 +453,7 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
 
 
 def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
-    """Return whether the statement contains an uncommon word that another speaker used and the user did not."""
+    """Return whether the statement contains an uncommon word used by another speaker but not by the user."""
     code = language(content)
     missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said)
     if not missing:
@@ -475,7 +474,7 @@ def _may_be_a_name(word: str, code: str) -> bool:
 def _foreign_texts(turn: Turn) -> tuple[str, ...]:
     """Return the parts of a turn that are not the user's words.
 
-    This is the whole turn, or only the question if the user answers one.
+    For an answer to a question, this is the question. Otherwise, it is the whole turn.
     """
     return (turn.detail[:LONGEST_READ],) if source_of(turn) is Source.USER else (_words(turn)[:LONGEST_READ],)
 
@@ -488,7 +487,10 @@ def _said_before(own: Sequence[Turn], passage: Passage) -> list[str]:
 
 
 def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -> bool:
-    """Return whether the user made the same statement in other words or another language. Only statements count."""
+    """Return whether the user made the same statement in other words or another language.
+
+    Only statements count, not questions.
+    """
     if _best_line(content, before) > max(share, MIN_USER_SUPPORT):
         return False
     words, code = roots(content), language(content)
@@ -502,7 +504,7 @@ def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -
 def _folder(passage: Passage) -> str:
     """Return the name of the project's folder.
 
-    A self-contained statement may add it to the user's words.
+    A self-contained statement may add this name to the user's words.
     """
     return passage.cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
@@ -521,7 +523,7 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
 
 
 def _is_exact(token: str) -> bool:
-    """Return whether a token must occur literally, because it contains a digit, a code character or inner capitals."""
+    """Return whether a token must match literally because it contains a digit, a code character or inner capitals."""
     return (
         any(sign.isdigit() for sign in token)
         or re.search(r"\w[./_@:\\=]\w|\A-{1,2}\w|\A[~/.]{1,3}\w", token) is not None
@@ -542,9 +544,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
-    """Return whether exactly one of the statement and the user's sentence forbids or denies something."""
+    """Return whether exactly one of the statement and the user's sentence prohibits or negates something."""
     denies = polarity is Polarity.DONT or _denies(content)
-    if denies:  # check each line, since the language may change within a session
+    if denies:  # Check each line, because the language may change within a session.
         return not any(_denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
@@ -566,12 +568,12 @@ def _best_line(content: str, lines: Sequence[str]) -> float:
 
 
 def initial_status(importance: int, confidence: float, source: Source, refers: bool = False) -> Status:
-    """Return the initial status of a model's statement: active, or a candidate found only by search.
+    """Return the initial status of a model's statement: active, or a candidate found only in searches.
 
-    In a blind review (docs/quality.md), these shares were worth keeping: 94 % of statements that a model rated essential (3), 74
-    % of those rated useful (2) with confidence, 51 % of other useful ones, and 38 % of minor ones. The user's own statements are
-    never held back. Neither are statements that replace, close or confirm a known memory (`refers`), as the outdated memory would
-    otherwise remain.
+    In a blind review (docs/quality.md), these shares were worth keeping: 94 % of statements that a model rated
+    essential (3), 74 % of those rated useful (2) with confidence, 51 % of other useful ones, and 38 % of minor ones.
+    The user's own statements are never held back. Neither are statements that replace, close or confirm a known
+    memory (`refers`), because the outdated memory would otherwise remain.
     """
     sure = importance >= ESSENTIAL or (importance >= USEFUL and confidence >= SURE)
     return Status.ACTIVE if sure or refers or source is Source.USER else Status.CANDIDATE
@@ -617,7 +619,7 @@ def said_by_user(turns: Sequence[Turn]) -> str:
 def restrain(candidate: Candidate) -> Candidate:
     """Restrict a candidate that does not come from the user.
 
-    Only the user can make rules, so rules by others become facts. Tool output never gives instructions.
+    Only the user can make rules, so rules from others become facts. Tool output never gives instructions.
     """
     if candidate.source is Source.USER:
         return candidate
@@ -627,7 +629,7 @@ def restrain(candidate: Candidate) -> Candidate:
     if candidate.source is Source.TOOL:
         changes["polarity"] = Polarity.KNOW
     if changes and candidate.polarity is Polarity.DONT and not read(candidate.content).negations:
-        # Listed under "don't", the text "use emojis" would mean the opposite.
+        # Under the heading "don't", the text "use emojis" would mean the opposite.
         changes["content"] = f"{_TO_AVOID}{candidate.content}"
     if candidate.scope is Scope.USER:
         changes["scope"] = Scope.PROJECT

@@ -1,4 +1,4 @@
-"""An extractor that asks a language model. Its prompt is a versioned file next to this module."""
+"""An extractor that uses a language model. Its prompt is a versioned file next to this module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from memoryd.daydream.model_answer import SCHEMA, InvalidAnswerError, ground, mi
 from memoryd.daydream.reconcile import counts, refused
 from memoryd.daydream.redact import redact, redacted_passage
 
-# Decide which pieces are worth a call, and which known memories to show to the model.
+# Decide which chunks are worth a call, and which known memories to show the model.
 
 MAX_RELATED = 12
 MAX_TODOS = 4
@@ -40,13 +40,13 @@ _SAYS = frozenset({TurnKind.USER, TurnKind.ASSISTANT})
 _KNOWN = (Status.ACTIVE, Status.CANDIDATE)
 
 
-# A shorter prompt is only "ok" or "go on". An assistant's text of this length may contain a finding.
+# A shorter prompt is only "ok" or "go on". An assistant text of this length may contain a finding.
 MIN_USER_WORDS = 3
 MIN_ANSWER_WORDS = 25
 
 
 def is_searchable(passage: Passage) -> bool:
-    """Return whether the passage has a prompt of several words, or an answer long enough to contain a finding."""
+    """Return whether the passage has a prompt of several words, or an answer long enough for a finding."""
     return any(_says_something(turn) for turn in passage.turns)
 
 
@@ -57,7 +57,7 @@ def _says_something(turn: Turn) -> bool:
 
 
 def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]:
-    """Return at most MAX_RELATED memories of the project and the user.
+    """Return up to MAX_RELATED memories of the project and the user.
 
     They come from the same lines, resemble the passage, or are open todos.
     """
@@ -73,7 +73,7 @@ def find_related(store: MemoryStore, passage: Passage) -> tuple[MemoryItem, ...]
 
 
 def choose_related(items: Iterable[MemoryItem], passage: Passage) -> tuple[MemoryItem, ...]:
-    """Make the same choice from a few items without a store, measuring similarity by shared words."""
+    """Choose like `find_related`, but from a list instead of a store. Similarity is based on shared words."""
     near = set(keywords(" ".join(_queries(passage.turns))))
 
     def shared(item: MemoryItem) -> float:
@@ -121,12 +121,12 @@ class Closable(Protocol):
 
 
 class UnusableAnswerError(ModelError):
-    """The model gave two invalid answers in a row. `usage` covers both requests."""
+    """Raised when the model gave two invalid answers in a row. `usage` covers both requests."""
 
     def __init__(self, message: str, usage: Usage) -> None:
         super().__init__(
             message,
-            fix="It is tried again later; if it stays so, choose another model or reader = session.",
+            fix="It will be retried later; if the problem persists, choose another model or reader = session.",
             transient=True,
         )
         self.usage = usage
@@ -138,10 +138,10 @@ def load_prompt(version: str = PROMPT_VERSION) -> str:
 
 
 class ModelExtractor:
-    """An extractor that works with any LLM.
+    """An extractor based on any LLM.
 
-    Requests are redacted. Answers are checked against the schema and their evidence. An answer that is still invalid after one
-    repair is an error, never an empty success.
+    Requests are redacted. Answers are validated against the schema and their evidence. If an answer is still invalid
+    after one repair, an error is raised; it never counts as an empty success.
     """
 
     def __init__(self, llm: LLM, settings: Settings, name: str = ENDPOINT) -> None:
@@ -156,7 +156,7 @@ class ModelExtractor:
 
     @property
     def version(self) -> str:
-        """The prompt's version, recorded with the results."""
+        """The prompt's version, recorded with results."""
         return PROMPT_VERSION
 
     def extract(self, passage: Passage) -> Extraction:
@@ -172,7 +172,7 @@ class ModelExtractor:
             try:
                 answer = parse_answer(completion.text)
             except InvalidAnswerError as again:
-                raise UnusableAnswerError(f"{self._llm.name} gave an unusable answer: {again}.", usage) from again
+                raise UnusableAnswerError(f"{self._llm.name} returned an unusable answer: {again}.", usage) from again
         candidates, unfounded = ground(answer.proposals, passage)
         clean, secret = _without_secrets(candidates)
         left_out = (*unfounded, *secret)
@@ -184,7 +184,7 @@ class ModelExtractor:
     def close(self) -> None:
         """Stop a running model process.
 
-        May be called from any thread. HTTP requests end by their timeout.
+        Can be called from any thread. HTTP requests end when they time out.
         """
         if isinstance(self._llm, Closable):
             self._llm.close()
@@ -199,7 +199,7 @@ class ModelExtractor:
 
 
 def messages_for(passage: Passage, budget_tokens: int) -> list[Message]:
-    """Return the constant instructions and the redacted passage, as data within the budget. Tool output is cut first."""
+    """Return the fixed instructions, and the redacted passage as data, within the budget. Tool output is cut first."""
     return [Message("system", load_prompt()), Message("user", redact(render(redacted_passage(passage), budget_tokens)).text)]
 
 
@@ -214,7 +214,7 @@ def _repair(messages: list[Message], answer: str, problem: str) -> list[Message]
 
 
 def _without_secrets(candidates: list[Candidate]) -> tuple[tuple[Candidate, ...], list[Refused]]:
-    """Drop statements containing a secret. Without it, they say little."""
+    """Drop statements that contain a secret. Without the secret, they are rarely useful."""
     kept = tuple(candidate for candidate in candidates if not _holds_secret(candidate))
     return kept, [refused(candidate, "holds a secret") for candidate in candidates if candidate not in kept]
 

@@ -1,7 +1,7 @@
-"""The day dream: read the new part of a log, extract statements, compare them with known ones, write, and advance the cursor.
+"""The day dream: read the new part of a log, extract statements, compare them with known ones, store them and advance the cursor.
 
-The cursor only advances after all results of a piece are durable. If the process is killed, the piece is repeated. This changes
-nothing, since known statements are not written again.
+The cursor only advances once all results of a chunk are durable. If the process is killed, the chunk is repeated.
+This changes nothing, because known statements are not written again.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ GIVEN_WITHIN = timedelta(seconds=10)
 
 
 def echoed(turns: Iterable[Turn], given: Iterable[MemoryItem]) -> list[str]:
-    """Return the memories with names or values that the agent was the first to use in these turns.
+    """Return the memories whose names or values the agent was the first to use in these turns.
 
     Names and values that the user or a tool had already mentioned in these turns prove nothing.
     """
@@ -104,7 +104,7 @@ def echoed(turns: Iterable[Turn], given: Iterable[MemoryItem]) -> list[str]:
 
 
 def followed_by_correction(turns: Iterable[Turn], given: Mapping[str, str]) -> list[str]:
-    """Return the memories injected with a prompt that was followed by a correction. `given` maps ids to injection times."""
+    """Return memories injected with a prompt that was followed by a correction. `given` maps ids to injection times."""
     prompts = [turn for turn in turns if turn.kind is TurnKind.USER and turn.via == "prompt" and not turn.sidechain and turn.at]
     times = {id: from_iso(at) for id, at in given.items()}
     out: dict[str, None] = {}
@@ -116,13 +116,13 @@ def followed_by_correction(turns: Iterable[Turn], given: Mapping[str, str]) -> l
 
 
 def cited(turns: Iterable[Turn]) -> list[str]:
-    """Return the ids of the memories that the assistant cited, in the order of first mention."""
+    """Return the ids of memories cited by the assistant, in the order of first mention."""
     said = (turn.text for turn in turns if turn.kind is TurnKind.ASSISTANT and not turn.sidechain)
     return list(dict.fromkeys(id for text in said for id in _CITED.findall(text)))
 
 
 def contradicted(candidate: Candidate, outcome: Outcome, store: KeepingStore) -> list[str]:
-    """Return the memories that a statement of the user replaced or contradicted."""
+    """Return the memories replaced or contradicted by a statement of the user."""
     if candidate.source is not Source.USER:
         return []
     if outcome.action is KeepAction.SUPERSEDES:
@@ -151,12 +151,12 @@ log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
 LIVE_CURSORS = 64
 UNUSABLE_ATTEMPTS = 6
-# After these events, nothing more is written to the log, so a last line without a line end may be complete.
+# Nothing is written to the log after these events, so a last line without a line end may be complete.
 FINAL_REASONS = frozenset({"SessionEnd", "import"})
 
 
 class _NextStep(Enum):
-    """The next step: another piece, the end of the job, or waiting for more text."""
+    """What to do next: read another chunk, end the job, or wait for more text."""
 
     CONTINUE = auto()
     END = auto()
@@ -165,7 +165,7 @@ class _NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The session and project of a piece."""
+    """The session and project of a chunk."""
 
     session: str
     project: str
@@ -173,7 +173,7 @@ class _Place:
 
 
 class _Live:
-    """A cache of cursors for the most recent logs. It includes their texts, which are not stored in the state."""
+    """A cache of cursors for the most recent logs. It includes their text, which is not stored in the state."""
 
     def __init__(self) -> None:
         self._cursors: OrderedDict[str, Cursor] = OrderedDict()
@@ -184,7 +184,7 @@ class _Live:
         return held if held == stored else stored
 
     def put(self, cursor: Cursor) -> None:
-        """Cache a cursor. The oldest one is dropped if there are too many."""
+        """Cache a cursor. The oldest one is dropped if the cache is full."""
         self._cursors.pop(cursor.transcript, None)
         self._cursors[cursor.transcript] = cursor
         while len(self._cursors) > LIVE_CURSORS:
@@ -192,9 +192,9 @@ class _Live:
 
 
 class DayDream:
-    """Processes day dream jobs one at a time. Not thread-safe.
+    """Processes day dream jobs, one at a time. Not thread-safe.
 
-    While a session continues, a model is only asked about full pieces (see `gather`). Rules read each turn immediately.
+    While a session continues, a model is only asked about full chunks (see `gather`). Rules read each turn immediately.
     """
 
     def __init__(
@@ -229,13 +229,13 @@ class DayDream:
     # Jobs
 
     def run_job(self, job: Job, stop: Callable[[], bool] = lambda: False) -> list[Run]:
-        """Read the job's log to its end, piece by piece.
+        """Read the job's log to its end, chunk by chunk.
 
         Errors are recorded rather than raised, and the job is postponed.
 
         Args:
             job: The job.
-            stop: Called between pieces; returns whether to stop. A stopped job remains due.
+            stop: Called between chunks. Returns whether to stop. A stopped job remains due.
 
         Returns:
             The recorded runs, in order.
@@ -300,7 +300,7 @@ class DayDream:
         return run, _NextStep.CONTINUE if piece.more and piece.cursor.offset != piece.start else _NextStep.END
 
     def _read(self, job: Job, cursor: Cursor) -> LogChunk:
-        """Return the next piece.
+        """Return the next chunk.
 
         After a crash, the log is read line by line. A line that causes another crash is skipped.
         """
@@ -320,9 +320,9 @@ class DayDream:
         return piece
 
     def _why_not_opened(self, job: Job) -> str:
-        """Return the reason not to open this log, or an empty string if it may be opened.
+        """Return why this log must not be opened, or an empty string if it may be.
 
-        Only information available without opening the log is considered.
+        Uses only information that is available without opening the log.
         """
         record = self._state.session(job.session)
         if record is not None and record.off:
@@ -336,7 +336,7 @@ class DayDream:
         return "project off" if any(self._state.is_off(project, folder) for project, folder in places) else ""
 
     def _is_apart(self, cwd: str) -> bool:
-        """Return whether the user excluded this folder from reading. Sessions may enter such a folder midway."""
+        """Return whether the user excluded this folder. A session may enter such a folder midway."""
         if is_excluded(self._settings, cwd):
             return True
         return self._state.switches.any_off() and self._state.is_off(self._projects.known_project(cwd), cwd)
@@ -344,7 +344,7 @@ class DayDream:
     def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
         """Move the cursor to the end of a log that must not be opened.
 
-        Its text then remains unread when memory is turned on again.
+        This keeps the text unread when memory is turned on again.
         """
         moved = cursor_at_end(job.transcript, job.session)
         if moved is None or moved.offset <= cursor.offset:
@@ -367,7 +367,7 @@ class DayDream:
         return ""
 
     def _place(self, job: Job, piece: LogChunk, cwd: str, named: bool) -> _Place:
-        """Return the session and project of a piece.
+        """Return the session and project of a chunk.
 
         If `named` is false, the folder must not even be added to the list of projects.
         """
@@ -378,7 +378,7 @@ class DayDream:
         return _Place(session, self._projects.resolve(cwd or Path(job.transcript).parent).id if named else "", cwd)
 
     def _why_not(self, place: _Place) -> str:
-        """Return the reason not to read this text, or an empty string if it may be read."""
+        """Return why this text must not be read, or an empty string if it may be."""
         if self._state.is_off(place.project, place.cwd):
             return "project off"
         record = self._state.session(place.session)
@@ -401,7 +401,7 @@ class DayDream:
     def _digest(self, job: Job, place: _Place, piece: LogChunk, run: Run, begin: Cursor) -> tuple[Run, list[LoggedDecision]]:
         """Extract statements and write them. Return the run and the decisions to record.
 
-        If no model is available, rules read the piece. Its text from `begin` on is then kept for the model.
+        If no model is available, rules read the chunk, and its text from `begin` on is kept for the model.
         """
         passage = self._passage(place, piece, job.transcript)
         if not self._readers.has_model or self._state.is_held(job.transcript):
@@ -410,7 +410,7 @@ class DayDream:
             return self._keep(passage, piece, run, Extraction((), {"nothing said": len(piece.turns)}, self._readers.chosen))
         ends = not piece.more and job.reason not in CONTINUING_EVENTS
         known = find_related(self._store, passage)
-        self._reading.is_done()  # models may be slow
+        self._reading.is_done()  # Models may be slow.
         try:
             answer = self._readers.ask(replace(passage, known=known, ends=ends))
         except UnusableAnswerError as error:
@@ -431,7 +431,7 @@ class DayDream:
         return replace(passage, given=self._given(place.session))
 
     def _keep(self, passage: Passage, piece: LogChunk, run: Run, extraction: Extraction) -> tuple[Run, list[LoggedDecision]]:
-        """Keep the statements proposed by a reader."""
+        """Store the statements proposed by a reader."""
         if extraction.handoff and passage.session and passage.project:
             self._state.save_handoff(passage.session, passage.project, extraction.handoff)
             self._handed_off = passage.session
@@ -461,7 +461,7 @@ class DayDream:
         return run, decided(outcomes, [*refused, *extraction.refused], piece.turns)
 
     def _given(self, session: str) -> tuple[str, ...]:
-        """Return the session's earlier statements as their memories word them now."""
+        """Return the session's earlier statements in the current wording of their memories."""
         ids = dict.fromkeys(v.memory for v in self._state.verdicts(session) if v.outcome != REFUSED and v.memory)
         items = (self._store.get(id) for id in ids)
         return tuple(item.content for item in items if item is not None and item.status is not Status.BLACKLISTED)
@@ -471,7 +471,7 @@ class DayDream:
         return candidate.status is Status.CANDIDATE and self._state.offers.is_settled(candidate.uuids, candidate.content)
 
     def _was_read_whole(self, job: Job) -> bool:
-        """Return whether memory was on all the time. Otherwise, the log contains text that must remain unread."""
+        """Return whether memory was on the whole time. Otherwise, the log contains text that must remain unread."""
         at = 0
         for run in reversed(self._state.runs(job.session, 1_000)):
             if run.transcript == job.transcript and run.stop > run.start:
@@ -483,7 +483,7 @@ class DayDream:
         return True
 
     def _hand_off(self, job: Job) -> None:
-        """Store where a session left off at its end. A model's summary takes precedence over one derived from the log alone."""
+        """Store where a session left off when it ends. A model's summary takes precedence over one derived from the log."""
         record = self._state.session(job.session)
         if (
             job.reason in CONTINUING_EVENTS
@@ -507,24 +507,24 @@ class DayDream:
             self._state.save_handoff(job.session, record.project, text)
 
     def _measure(self, job: Job) -> None:
-        """Measure a finished session of a trial right away, since the client deletes old logs."""
+        """Measure a finished trial session right away, because the client deletes old logs."""
         if job.reason not in FINAL_REASONS or not self._state.trial.has(job.session) or self._why_not_opened(job):
             return
         path = Path(job.transcript)
         self._state.trial.save(job.session, log_status(path).size, measure(path, apart=self._is_apart).as_dict())
 
-    # Pieces waiting for a model
+    # Chunks waiting for a model
 
     def read_held(self) -> Run | None:
-        """Let a model read the next waiting piece, and return the recorded run.
+        """Let a model read the next waiting chunk, and return the recorded run.
 
-        Does nothing if no piece is waiting or no model is available.
+        Does nothing if no chunk is waiting or no model is available.
         """
         held = self._state.next_held()
         if held is None:
             return None
         if not self._readers.has_model:
-            self._state.finish_held(held, None)  # the user disabled models, and rules have already read the piece
+            self._state.finish_held(held, None)  # The user has disabled models, and rules have already read the chunk.
             return None
         if not self._readers.can_ask():
             self._state.postpone_held(held, self._readers.problem(), self._readers.next_try())
@@ -534,7 +534,7 @@ class DayDream:
         except UnusableAnswerError as error:
             return self._on_unusable(held, error)
         except MemorydError as error:
-            log.warning("a piece of %s that waits for a model can't be read: %s", held.job.transcript, error)
+            log.warning("a chunk of %s that waits for a model can't be read: %s", held.job.transcript, error)
             if isinstance(error, TranscriptError) and held.job.attempts + 1 >= MISSING_FILE_ATTEMPTS:
                 self._state.finish_held(held, None)
             else:
@@ -563,7 +563,7 @@ class DayDream:
         if isinstance(answer, Waiting):
             self._state.postpone_held(held, answer.problem, answer.until)
             return None
-        # Bytes and turns were already recorded when the rules read the piece.
+        # Bytes and turns were already recorded when the rules read the chunk.
         run = replace(self._blank_run(job, place, piece), stop=piece.start, turns=0, skipped={})
         run, verdicts = self._keep(passage, replace(piece, skipped={}), run, answer)
         self._state.finish_held(held, piece.cursor, run, verdicts)
@@ -583,7 +583,7 @@ class DayDream:
         self._noted = problem
 
     def _on_unusable(self, held: Held, error: UnusableAnswerError) -> Run:
-        """Skip a piece for which no attempt gave a valid answer."""
+        """Skip a chunk for which no attempt returned a valid answer."""
         if held.job.attempts + 1 < UNUSABLE_ATTEMPTS:
             self._state.postpone_held(held, str(error), self._retry_at(held))
             return self._record_error(held.job, str(error), error.usage)
@@ -596,15 +596,15 @@ class DayDream:
 
     def _on_failure(self, job: Job, error: MemorydError) -> list[Run]:
         delay = self._state.postpone_job(job, str(error))
-        log.warning("day dream of %s failed, retrying in %.0f s: %s", job.transcript, delay, error)
+        log.warning("day dream of %s failed; retrying in %.0f s: %s", job.transcript, delay, error)
         return [self._record_error(job, str(error))]
 
     def _on_unreadable(self, job: Job, error: TranscriptError) -> Run:
-        """Retry, since a log may appear late. After a few attempts, end the job and record the reason."""
+        """Retry, because a log may appear late. After a few attempts, end the job and record the reason."""
         if job.attempts + 1 < MISSING_FILE_ATTEMPTS:
             self._state.postpone_job(job, str(error))
         else:
-            log.error("day dream of %s is dropped: %s", job.transcript, error)
+            log.error("giving up on the day dream of %s: %s", job.transcript, error)
             self._state.finish_job(job)
         return self._record_error(job, str(error))
 
@@ -637,7 +637,7 @@ def _passage(piece: LogChunk, place: _Place, transcript: str) -> Passage:
 
 
 def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime) -> dict[str, Any]:
-    """Perform a dry run as described in `DayDream.dry_run`. Raises TranscriptError and ModelError."""
+    """Perform a dry run like `DayDream.dry_run`. Raises TranscriptError and ModelError."""
     draft = _LogDraft(now)
     skipped: Counter[str] = Counter()
     usage, model, handoff = Usage(), "", ""
@@ -672,12 +672,12 @@ def dry_run(path: Path, extractor: Extractor, settings: Settings, now: datetime)
 
 
 def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor | None = None) -> Iterator[list[Message]]:
-    """Yield the exact requests that a model would receive for the log, piece by piece.
+    """Yield the exact requests that a model would receive for the log, chunk by chunk.
 
-    The results of each piece are included as known memories in later requests, so these depend on the model's answers. An
-    `extractor` that replays answers provides them; iteration ends at the first request without an answer. Without an extractor,
-    later requests contain no earlier results. A real run would also return an invalid answer to the model once, together with the
-    error.
+    The results of each chunk are included as known memories in later requests, which therefore depend on the model's
+    answers. An `extractor` that replays answers provides them. Iteration ends at the first request without an answer.
+    Without an extractor, later requests contain no earlier results. A real run would also return an invalid answer to
+    the model once, together with the error.
 
     Raises:
         TranscriptError: The log can't be read.
@@ -696,14 +696,14 @@ def requests(path: Path, settings: Settings, now: datetime, extractor: Extractor
 
 
 def _draft_passage(piece: LogChunk, path: Path, draft: _LogDraft) -> Passage:
-    """Return the piece with the earlier results from the same log. Nothing from other sources is known."""
+    """Return the chunk with earlier results from the same log. Nothing else is known."""
     passage = redacted_passage(Passage(piece.turns, piece.context, piece.session, "", piece.cwd, str(path), ends=not piece.more))
     given = tuple(candidate.content for candidate in draft.candidates())
     return replace(passage, given=given, known=choose_related(draft.items(), passage))
 
 
 class _LogDraft:
-    """The candidates of one log, reconciled with each other."""
+    """The candidates from one log, reconciled with each other."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -741,5 +741,5 @@ class _LogDraft:
         return [item for _, item in self._items.values()]
 
     def candidates(self) -> list[Candidate]:
-        """Return the remaining candidates in the order of the log."""
+        """Return the remaining candidates in log order."""
         return [candidate for candidate, _ in self._items.values()]

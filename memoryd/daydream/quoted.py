@@ -1,8 +1,8 @@
-"""Separate the user's own text in a turn from pasted and quoted text. Pure functions that take linear time.
+"""Separate the user's own text in a turn from pasted and quoted text. Pure functions that run in linear time.
 
-A prompt may contain issues, logs, mails and whole instruction files. Their sentences are data, and only the turn's own prose may
-become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted. A rule lost this way will be repeated
-by the user, but a foreign rule that slips in would be obeyed in every later session.
+A prompt may contain issues, logs, emails and whole instruction files. Their sentences are data, and only the turn's
+own prose may become a rule. If the end of a paste is unclear, the rest of the turn is treated as pasted. A rule lost
+this way will be repeated by the user, but a foreign rule that slips in would be followed in every later session.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ from memoryd.daydream.quoted_signs import (
     YOURS,
 )
 
-# The project's own instruction files, which the client reads itself. If their sentences are pasted into a prompt, they are data.
+# The project's own instruction files, which the client reads itself. Their sentences are data if pasted into a prompt.
 
 NAMES = (
     "CLAUDE.md",
@@ -169,7 +169,7 @@ NAMES = (
     ".github/copilot-instructions.md",
 )
 FOLDERS = (".cursor/rules", ".claude/rules", ".github/instructions", ".clinerules")
-# Limits on file size in bytes, files in a rules folder, and parent folders.
+# Limits on the file size in bytes, the files in a rules folder, and the parent folders.
 FILE_BYTES, FOLDER_FILES, PARENTS = 200_000, 40, 12
 MIN_WORDS = 3
 _MARKS = re.compile(r"[\s*_`#>\"'“”‘’.,;:!?()\[\]。，；：！？-]+")
@@ -179,7 +179,7 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 class Instructions:
-    """The sentences of the instruction files in a folder and its parents, up to the root of the repository.
+    """Sentences of the instruction files in a folder and its parents, up to the root of the repository.
 
     Each folder's files are read once, on first use.
     """
@@ -212,7 +212,7 @@ def _sentences(folder: Path) -> Iterator[str]:
             yield _plain(line)
             for sentence in _ENDS.split(line):
                 yield _plain(sentence)
-        for paragraph in text.split("\n\n"):  # lines may be wrapped
+        for paragraph in text.split("\n\n"):  # Lines may be wrapped.
             for sentence in _ENDS.split(" ".join(paragraph.split())):
                 yield _plain(sentence)
 
@@ -226,7 +226,7 @@ def _files(folder: Path) -> Iterator[Path]:
         try:
             if (place / ".git").exists():
                 return
-        except (OSError, ValueError):  # the name is too long or contains a NUL
+        except (OSError, ValueError):  # The name is too long or contains a NUL.
             return
 
 
@@ -241,7 +241,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        if not path.is_file():  # reading from a pipe would block
+        if not path.is_file():  # Reading from a pipe would block.
             return ""
         with path.open("rb") as stream:
             return stream.read(FILE_BYTES).decode("utf-8", "replace")
@@ -264,7 +264,7 @@ class _Removed:
     quoted: list[str] = field(default_factory=list)
 
     def take(self, text: str) -> str:
-        """Record the text as quoted and return its replacement mark."""
+        """Record the text as quoted and return the mark that replaces it."""
         if text.strip():
             self.quoted.append(text.strip("\n"))
         return GAP
@@ -275,9 +275,9 @@ def _nothing_known(_line: str) -> bool:
 
 
 def own_words(text: str, is_instruction: Callable[[str], bool] = _nothing_known, deadline: Deadline = NEVER) -> OwnProse:
-    """Split a user turn into own prose and quotations.
+    """Split a user turn into the user's own prose and quotations.
 
-    `is_instruction` recognises sentences of the project's instruction files. Raises TooSlowError.
+    `is_instruction` recognises sentences from the project's instruction files. Raises TooSlowError.
     """
     parts = _Removed()
     if _is_guidance(text):
@@ -367,7 +367,8 @@ def _without_regions(text: str, parts: _Removed) -> str:
 def _without_fences(text: str, parts: _Removed) -> str:
     """Remove code blocks.
 
-    Everything from the first to the last fence is removed, as a paste may contain fences. An unclosed block extends to the end.
+    Everything from the first to the last fence is removed, because a paste may contain fences. An unclosed block
+    extends to the end.
     """
     lines = text.split("\n")
     marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
@@ -387,7 +388,7 @@ def _closes_itself(match: re.Match[str]) -> bool:
 def _without_comments(text: str, parts: _Removed) -> str:
     for opening, closing in COMMENTS:
         start = text.find(opening)
-        if start < 0 or (opening == "/*" and closing not in text):  # a glob such as src/* is not an opening mark
+        if start < 0 or (opening == "/*" and closing not in text):  # A glob such as src/* is not an opening mark.
             continue
         end = text.rfind(closing)
         end = end + len(closing) if end > start else len(text)
@@ -416,7 +417,7 @@ def _tags_out(text: str, pattern: re.Pattern[str], parts: _Removed) -> str:
             continue
         name = match["name"].lower()
         if match["close"]:
-            if name not in opened:  # the start of the paste was cut off, so everything before this point is part of it
+            if name not in opened:  # The start of the paste was cut off, so everything before this point is part of it.
                 gap = parts.take("".join(out) + text[at : match.end()])
                 out, at = [gap], match.end()
             continue
@@ -474,9 +475,9 @@ def _quotations(text: str) -> list[tuple[int, int]]:
 
 
 def _typographic(text: str) -> Iterator[tuple[int, int]]:
-    """Yield quotations with different opening and closing marks. Marks may be nested.
+    """Yield quotations with different opening and closing marks, which may be nested.
 
-    A stray closing mark belongs to the preceding quotation.
+    A stray closing mark belongs to the previous quotation.
     """
     depth, start = 0, -1
     last: tuple[int, int] | None = None
@@ -510,9 +511,9 @@ def _is_apostrophe(text: str, place: int) -> bool:
 
 
 def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
-    """Yield quotations in straight marks, which are recognised by adjacent characters.
+    """Yield quotations in straight marks, based on adjacent characters.
 
-    A stray closing mark belongs to the preceding quotation.
+    A stray closing mark belongs to the previous quotation.
     """
     depth, start = 0, -1
     last: tuple[int, int] | None = None
@@ -539,7 +540,7 @@ def _straight(text: str, sign: str) -> Iterator[tuple[int, int]]:
 
 
 def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
-    """Return whether a mark may open and whether it may close a quotation, judging by the adjacent characters."""
+    """Return whether a mark may open and whether it may close a quotation, based on adjacent characters."""
     before = text[place - 1] if place else " "
     after = text[place + 1] if place + 1 < len(text) else " "
     opens = (before in OPENS_AFTER or _is_cjk(before)) and not after.isspace()
@@ -549,7 +550,7 @@ def _sides(text: str, place: int, sign: str) -> tuple[bool, bool]:
 def _ends_paste(text: str, place: int, sign: str) -> bool:
     """Return whether a stray mark closes a quotation.
 
-    Marks for units (inches or feet) and for a genitive before a word don't.
+    Unit marks (inches or feet) and genitive marks before a word don't.
     """
     before = text[place - 1]
     if before.isdigit():
@@ -563,7 +564,7 @@ def _is_cjk(sign: str) -> bool:
 
 
 def _ticks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield code between backticks on one line."""
+    """Yield code in backticks on one line."""
     start = -1
     for match in re.finditer(r"[`\n]", text):
         if match[0] == "\n":
@@ -620,7 +621,7 @@ def _without_code_over_lines(text: str, parts: _Removed) -> str:
 NEAR_FOOT, FOOT_CHARS = 4, 2_000
 
 
-# Texts shown for discussion, recognised by the user's remarks about them.
+# Texts shown for discussion, recognised by the user's remarks about them
 
 
 def _without_shown(text: str, parts: _Removed) -> str:
@@ -654,7 +655,7 @@ def _binds(text: str) -> bool:
 def is_about_text(line: str) -> bool:
     """Return whether a short line only asks about a text elsewhere or requests work on it.
 
-    All its words concern work on texts, their parts and kinds, or opinions on them, as in "typos?" and "make this a table".
+    All its words are about work on texts, parts and kinds of texts, or opinions on them, as in "typos?" and "make this a table".
     """
     if len(line) > NEAR_CHARS * 2:
         return False
@@ -722,7 +723,7 @@ def _is_output(line: str) -> bool:
 
 
 class _Lines:
-    """One pass over the lines of a turn."""
+    """A single pass over the lines of a turn."""
 
     def __init__(self, lines: list[str], parts: _Removed) -> None:
         self._lines = lines
@@ -744,14 +745,14 @@ class _Lines:
         self._rule = (marks[0], marks[-1] if len(marks) > 1 else len(lines)) if marks else (len(lines), len(lines))
 
     def _underlines(self, number: int) -> bool:
-        """Return whether a line underlines a title and so does not separate texts. A title itself marks a paste."""
+        """Return whether a line underlines a title and therefore does not separate texts. A title itself marks a paste."""
         return number > 0 and bool(SETEXT.match(self._lines[number])) and bool(self._lines[number - 1].strip())
 
     def _end_of_quote(self, last: int) -> int:
         """Return the last line of a quotation whose last quote mark is on line `last`.
 
-        Without marks, the quotation continues up to an empty line. A reply typed directly below it is recognised by its opening
-        or by the quotation being the agent's.
+        Without marks, the quotation continues to the next empty line. A reply typed directly below it is recognised
+        by its opening, or if the agent is being quoted.
         """
         end = last
         for number in range(last + 1, len(self._lines)):
@@ -850,13 +851,13 @@ class _Lines:
         return bool(WROTE.match(line)) and more and not self._next_is_delimited(number)
 
     def _is_odd(self, number: int, line: str) -> bool:
-        """Return whether a line above others is a title, label or name, and does not start like a line of the user."""
+        """Return whether a line above others is a title, label or name that does not start like a user's line."""
         if TITLE.match(line) and self._lines[number + 1].strip():
             return True
         words = WORD.findall(line[:HEAD_CHARS])
         if QUOTE_LINE.match(line):
             return False
-        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # a wrapped line of a paragraph
+        if len(words) > HEADLINE_WORDS and number and self._lines[number - 1].strip():  # A wrapped line of a paragraph.
             return False
         if not words or CJK_SIGN.search(line) or GAP in line or BULLET.match(line) or ORDER.search(line):
             return False
@@ -921,7 +922,7 @@ class _Lines:
         return line
 
     def _announces(self, line: str) -> bool:
-        """Return whether the line announces a text without a colon, such as "Here is the issue text" or "Proofread this"."""
+        """Return whether the line announces a text without a colon, as in "Here is the issue text" or "Proofread this"."""
         if is_about_text(line) or ASKED_TITLE.match(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
             return True
         if _words(line) <= GENERIC_WORDS * 3 and (
@@ -934,7 +935,7 @@ class _Lines:
         return short and bool(PRESENTS_ALONE.search(line) and HAS_NOUN.search(line)) and not ORDER.search(line)
 
     def _names_text(self, line: str) -> bool:
-        """Return whether an incomplete line names a text or must be followed by one, as in "the readme opens with"."""
+        """Return whether an incomplete line refers to a text or must be followed by one, as in "the readme opens with"."""
         plain = line.casefold().replace("please", "").replace("rule", "")
         if ORDER.search(plain) or line.rstrip()[-1] in ".!?:;,。！？：" or BULLET.match(line):
             return False
@@ -963,7 +964,7 @@ def _last_sentence(text: str) -> str:
 
 
 def introduces(head: str) -> bool:
-    """Return whether the text before a colon introduces another person's text."""
+    """Return whether the text before a colon introduces someone else's text."""
     noun = bool(HAS_NOUN.search(head))
     presents = bool(PRESENTS.search(head))
     if presents and noun:
@@ -980,7 +981,7 @@ def introduces(head: str) -> bool:
         return True
     if OWN_LABEL.search(head):
         return False
-    if _words(head) >= GENERIC_WORDS:  # too long for a topic, and nothing marks it as the user's own
+    if _words(head) >= GENERIC_WORDS:  # Too long for a topic, and nothing marks it as the user's own.
         return True
     return bool(YOURS.search(head)) or (not STATES.search(head) and bool(LABEL.search(head)))
 
@@ -1004,7 +1005,7 @@ def _without_links(text: str, parts: _Removed) -> str:
 
 
 def _without_reports(text: str, parts: _Removed) -> str:
-    """Remove text that the user only reports from a page, a file or a mail.
+    """Remove text that the user merely reports from a page, file or email.
 
     The removed part ends where the user's own words continue.
     """
@@ -1065,7 +1066,7 @@ def _own_of_line(line: str, parts: _Removed) -> str:
         foreign = shown or RETRACTS.match(following) or _is_hearsay(sentence)
         if not foreign or BINDING.search(sentence) is None:
             out.append(sentence)
-        elif shown:  # the text in question extends to the end of the line
+        elif shown:  # The text in question extends to the end of the line.
             out.append(parts.take(" ".join(sentences[number:])))
             break
         else:
@@ -1074,7 +1075,7 @@ def _own_of_line(line: str, parts: _Removed) -> str:
 
 
 def _is_hearsay(sentence: str) -> bool:
-    """Return whether the sentence closely attributes a requirement to a source other than the user."""
+    """Return whether the sentence attributes a requirement to a nearby source other than the user."""
     if HEARSAY_STARTS.isdisjoint(word[:4] for word in WORD.findall(sentence.casefold())):
         return False
     for binding in islice(BINDING.finditer(sentence), MAX_BINDINGS):
@@ -1085,7 +1086,7 @@ def _is_hearsay(sentence: str) -> bool:
     return False
 
 
-# Maximum distance between a source and a requirement, and number of requirements examined per sentence
+# Maximum distance between a source and a requirement, and the number of requirements examined per sentence.
 SOURCE_CHARS, MAX_BINDINGS = 240, 12
 
 

@@ -8,7 +8,7 @@ from memoryd.language.patterns import later
 
 GAP = "[…]"
 
-# A statement with one of these words requests something lasting, in the languages of the offline reader.
+# Words that make a statement a request for something lasting, in the languages of the offline reader.
 ORDER_SOURCE = (
     r"\b(?:always|never|from now on|going forward|in future|must(?:n't)?|should(?:n't)?|shall|need to|have to|don'?t|do not|"
     r"prefers?|remember|make sure|ensure|please|rule|every|each|whenever|only|avoid|"
@@ -86,7 +86,7 @@ OWN_LABEL = later(
     r"правил\w+|всегда|никогда|впредь|запомни|для|когда|перед)\b|规则|约定|重要|注意|我们|我的|记住|以后|永远|总是|每次",
     re.IGNORECASE,
 )
-# Labels that name the text below them. They are not topics of the user, as in "Docs: always in German".
+# Labels for the text below them, unlike a user's topic such as "Docs: always in German".
 LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
@@ -216,7 +216,7 @@ CHECKED = later(
     re.IGNORECASE,
 )
 GENERIC_WORDS = 4
-# For every kind of quotation mark: the characters of its opening mark, the mark itself, and the closing mark.
+# For each kind of quotation mark: the characters of its opening mark, the mark itself and the closing mark.
 REGIONS = (
     (("<<", "{{{", "[[["), later(r"<{2,5}(?=\S)|\{{3}|\[{3}"), later(r">{2,5}|\}{3}|\]{3}")),
     (("\\begin{",), later(r"\\begin\{\w{1,40}\}"), later(r"\\end\{\w{1,40}\}")),
@@ -224,7 +224,7 @@ REGIONS = (
 )
 PASTED_ALONE = later(r"\b(?:pasted?|below|attached|copied|forwarded|quoted|fyi)\b", re.IGNORECASE)
 HEADLINE_WORDS = 6
-# A line containing its author's name or avatar, and the text after it.
+# A line with its author's name or avatar, and the text after it.
 NAMED = later(
     r"^\s*(?:\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]\s|(?:From|Von|De|От) [A-Z\u00c0-\u042f]\w{1,30}(?: [A-Z]\w{1,30})?\s{0,3}[-–—:]\s)"
 )
@@ -248,7 +248,7 @@ PRINTED = later(
     r"[A-Z]\w{1,30},? \d{1,2}:\d{2}\b|\(?(?i:begin|start|end) (?:of )?(?i:quote|quotation|mail|file|text|message|document|paste)\b|"
     r"(?:Act as|You(?:['’]re) an?) |(?i:copyright|permission is hereby|this (?:pr|pull request|issue|mail|message|file) (?:was|is) (?:auto\w*|generated|created|sent|opened))\b"
 )
-# Form labels and file names on a line of their own above other lines.
+# Form labels and file names on a separate line above other lines.
 PART_OF_FORM = later(
     r"^\s*(?:(?i:description|details|summary|background|context|motivation|acceptance criteria|steps to reproduce|expected(?: behaviou?r| result)?|"
     r"actual(?: behaviou?r| result)?|environment|beschreibung|akzeptanzkriterien|hintergrund)\s?:?|[\w./-]{0,80}\.(?:md|mdc|txt|rst|\w{0,20}rules)\s?:?|"
@@ -256,7 +256,7 @@ PART_OF_FORM = later(
 )
 # Two or three capitalised words alone on a line are a title or a name.
 TITLE = later(r"^\s*[A-ZÄÖÜ][\w'’-]{1,30}(?: [A-ZÄÖÜ][\w'’-]{1,30}){1,3}\s*$")
-# Endings of a text that is shown: a signature with a name, the source of the text, or the footer of a page.
+# Endings of a text shown to the agent: a signature with a name, the source of the text, or a page footer.
 FOOT = later(
     r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
     r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
@@ -270,7 +270,7 @@ _TEXT_WORK = (
 )
 _SHOWN = r"this|that|these|those|it|he|she|they|above|following|below|sentence|paragraph|das|dies\w*|den|folgende\w*|satz|er|ça|cela|esto|eso|это|предложение"
 _ASKS = r"^\W*(?:and |now |so )?(?:(?:can|could|would|will) you |please |pls |bitte |por favor )?"
-# A request to work on a text, on its own line. It contains a word that refers to the text, or stands alone.
+# A request to work on a text, on its own line. It refers to the text, or is the only line.
 WORK_ON_TEXT = later(
     rf"{_ASKS}(?:(?:{_TEXT_WORK})\b(?:[^\n]{{0,60}}\b(?:{_SHOWN})\b|(?: \w{{1,20}})?\W*$| for me\b)|(?:convert|turn)\b[^\n]{{0,40}}\b(?:to|into)\b|"
     r"(?:use|put|insert|add) (?:this|these|the following)\b|(?:tl;?dr|spell-?check|grammar check)\b|(?:expected|actual) (?:output|result|text)\s*$|add an? (?:tooltip|label|banner|hint|note|comment|heading)\s*$|(?:translate|shorten|proofread|rephrase|paraphrase|reword|übersetze?|kürze)\b(?! (?:the|my|our)\b)[^\n]{0,30}$|"
@@ -312,7 +312,7 @@ CITES = later(
     r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
     re.IGNORECASE,
 )
-# Before a colon: introductions of forwarded texts and of texts to give an opinion on.
+# Before a colon: introductions of forwarded texts, and of texts on which an opinion is wanted.
 PASSED_ON = later(
     r"^\W*(?:fwd?|forwarded|weitergeleitet|transféré|reenviado)\b|\b(?:what do you (?:think|make)|your (?:opinion|thoughts|take)|any thoughts|was (?:hältst|meinst|denkst) du|"
     r"qu'en penses-tu|que penses-tu|qué (?:opinas|piensas|te parece)|что (?:думаешь|скажешь))\b|你(?:怎么看|觉得)",
@@ -327,7 +327,7 @@ ARTIFACT_LABEL = later(
     r"sentence|string|quote) (?:for|of|on|in) )[^:\n]{0,80}$",
     re.IGNORECASE,
 )
-# Statements on the origin of a text above them, and a question or task that ends by referring to the text below it.
+# Remarks on the origin of the text above, and a question or task that ends by referring to the text below.
 NAMES_ORIGIN = later(
     r"^\W*(?:(?:that|this|these|das|ça|eso) (?:is|was|are|were|ist|war|steht|est|es) (?:what|from|how|in|part|quoted|copied|was|aus|so)\b|"
     r"\((?:quoted |copied |taken )?(?:from|aus|de)\b|i (?:found|got|copied|saw|read) (?:this|that|it)\b)",
@@ -370,7 +370,7 @@ OPENERS = frozenset(
     "а без в все всегда вот впредь где давай да для если запусти запомни и исправь используй как когда мы на не нет никогда но ну ок отлично отныне пока пожалуйста после почему "
     "при привет проверь с сделай спасибо так теперь то у удали что это я".split()
 )
-# Before a colon: introductions of texts to be written or tested, of a task for another person, or of a question.
+# Before a colon: introductions of texts to be written or tested, of a task for someone else, or of a question.
 WANTED_TEXT = later(
     r"^\W*(?:(?:i want|i need|add|set|create|show|give|display|print|write|test|sample|example|prompt|expected|actual)\b[^\n]{0,60}\b(?:messages?|prompt|input|label|tooltip|"
     r"banner|title|caption|heading|string|sample|fixture|placeholder|output|text|copy|agent|model|bot)(?: (?:for|of|to|in) [^\n]{1,40})?|"
@@ -378,7 +378,7 @@ WANTED_TEXT = later(
     re.IGNORECASE,
 )
 
-# Vocabulary for discussing a text: words for work on texts, for their kinds, parts and forms, and for opinions on them.
+# Vocabulary for discussing a text: words for work on texts, for their kinds, parts and forms, and for opinions.
 META_WORDS = frozenset(
     "translate translation summarise summarize summary shorten rephrase rewrite reword phrase wording proofread polish paraphrase analyse analyze "
     "compare convert format reformat alphabetically alphabetical indent indentation lint validate parse escape unescape decode encode minify prettify "
@@ -395,8 +395,8 @@ META_WORDS = frozenset(
     "traduci riassumi frase testo inglese tedesco "
     "переведи перевод перевести резюмируй сократи перефразируй сравни текст фраза предложение английский русский немецкий думаешь мнение значит означает".split()
 )
-# These words are part of that vocabulary, too, but on their own they may refer to the work: opinions, requested with a question
-# mark, and plain verbs.
+# These words are also part of that vocabulary, but on their own they may refer to the work: opinions requested with a
+# question mark, and plain verbs.
 OPINION_WORDS = frozenset(
     "valid correct right wrong true false accurate legit sensible reasonable fine clear unclear proper formal formally friendly friendlier shorter longer better nicer simpler "
     "current missing new changed different same differ difference enough harsh rude long short good bad sense agree disagree decided decides decide charge responsible still yet matter matters apply applies hold holds "
@@ -422,7 +422,7 @@ META_CJK = later(
     r"^\s*(?:请|請|把|帮我|幫我|这|這|上面|下面|以下|以上|上の|下の|次の|これ|この|文|を|的|段|句|话|話|文字|文本){0,6}(?:翻译|翻譯|译|總結|总结|概括|摘要|润色|潤色|校对|校對|改写|改寫|缩短|縮短|解释|解釋|"
     r"英訳|和訳|翻訳|要約|添削|校正|訳|説明|번역|요약|교정)(?:[^\n。，,]{0,12})\s*[。？?！!]?\s*$"
 )
-# The end of a line that continues below: a preposition or a verb of speech with nothing after it.
+# End of a line that continues below: a preposition or a verb of speech with nothing after it.
 UNFINISHED = later(
     r"\b(?:with|of|like|by|as|from|says?|said|reads?|states?|stated|shows?|showed|prints?|printed|writes?|wrote|returns?|returned|gives?|gave|contains?|has|had|was|were|is|are|lautet|steht|sagt|sagte|schreibt|"
     r"schrieb|mit|von|wie|dit|écrit|comme|avec|dice|dijo|como|con|пишет|гласит|написано|"
@@ -445,7 +445,7 @@ _SOURCE = (
     rf"(?:{NOUN}|check ?lists?|principles|guidelines?|polic(?:y|ies)|handbook|slides?|tweets?|lyrics|recipes?|posters?|contracts?|terms|paragraphs?|sentences?|sections?|chapters?|clauses?|"
     r"release notes|stack ?overflow|reddit|hacker ?news|twitter|forum|newsletter|config(?:uration)?|yaml|json|rules? files?|system prompt|job advert|advert|leaflet|menu|sign)"
 )
-# An incomplete line that names a text, which follows below the line.
+# An incomplete line that refers to a text below it.
 NAMES_TEXT = later(
     rf"^\W*(?:(?:the|an?|our|their|his|her|its|some|from|this is|that is|these are|in|on|via|old|new|current|my|error|upstream)\s+|[\w.-]{{1,30}}['’]s\s+)?(?:[\w./#'’-]{{1,30}}\s+){{0,3}}?{_SOURCE}"
     r"(?:\s+(?:of|from|in|on|by|at|for)\s+[^\n.!?]{1,50}|\s+v?\d[\d.]{0,10})?\s*$",
@@ -456,7 +456,7 @@ OWN_VOICE = later(
     r"^\W*(?:anyway|also|besides|by the way|btw|apart from that|and from now on|übrigens|außerdem|au fait|además|кстати)\b",
     re.IGNORECASE,
 )
-# Openings of a reply typed directly below one quoted line. Other words there continue the quotation.
+# Openings of a reply typed directly below one quoted line. Other openings continue the quotation.
 REPLIES = later(
     r"^\W*(?:no|nope|yes|yep|yeah|that|this|ok|okay|i|we|but|not|agreed?|disagree|wrong|right|here|in this|my|our|thanks|sure|nein|ja|das|ich|wir|aber|non|oui|je|nous|mais|sí|yo|pero|нет|да|я|мы|но)\b|^\s*(?:不|是|对|我|这)",
     re.IGNORECASE,
@@ -512,7 +512,7 @@ MY_RULES = later(
 )
 KEY = later(r"^\s*[\w.-]{1,40}:\s*$")
 INNER_KEY = later(r"^\s{1,8}[\w.-]{1,40}:(?:\s|$)")
-# Every such sentence contains one of these words, or one of the words for reporting.
+# Every such sentence contains one of these words or a word for reporting.
 WANT_WORDS = frozenset(
     "say write writes claim answered replied texted pinged messaged told wrote posted mailed schrieb schreibt meldet mailte escribió написал message dm mail email text ticket note comment post memo nachricht says said claims quote quoted copied according want wants wanted asked tells told begs begged expects expected insisted thinks thought believes believed said claimed wrote demanded suggested recommended "
     "argues argued states stated decreed reckons apparently supposedly allegedly proposed written angeblich apparemment parecer якобы указано говорится пишут говорят "
@@ -532,7 +532,7 @@ SUPPOSES = later(
     r"angenommen|stell dir vor|nehmen wir an|gesetzt den fall|supposons|imagine|imagina|supongamos|pongamos|допустим|представь|предположим)\b|^\W*(?:假设|假如|如果我说|想象)",
     re.IGNORECASE,
 )
-# A sentence that mentions a rule only to deny it, to abolish it, to ask about it, or to report it as hearsay.
+# A sentence that mentions a rule only to deny it, abolish it, ask about it, or report it as hearsay.
 DISCLAIMS = later(
     r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree (?:that|with|to)|see why|say|said|ask(?:ed)?|tell|told|mean|meant|"
     r"(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|policy|convention|claim)|this (?:rule|idea|policy)))\b|"
@@ -552,18 +552,18 @@ YET = later(
     r"[:;—–]\s|, (?:here|hier|ici|aquí|qui|здесь|tutaj)\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是",
     re.IGNORECASE,
 )
-# The attribution that follows a quotation.
+# The attribution after a quotation.
 SAID_AFTER = later(
     r"(?:,\s*|\s[–—-]\s|\s)(?:(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
     r"[—–] ?[A-Z]\w{1,30}(?:,? \d{1,2}:\d{2})?|\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
 )
-# The start of a line in a conversation. The speaker's name is in marks or before a sign.
+# The start of a line in a conversation, with the speaker's name in marks or before a sign.
 DIALOG = later(
     r"^\s*(?:[(\[<*_]{1,2}[\w. -]{2,25}[)\]>*_]{1,2}:?\s+\S|[\w.-]{2,20}(?: [\w.-]{2,20})?\s(?:→|\||—|–|>|»|:{2,4})\s+\S|@[\w-]{2,30}\s+\S)"
 )
 # A single word on a line. Several such lines indicate names.
 LONE = later(r"^\s*[^\W\d_][\w.-]{1,20}:?\s*$")
-# Lines within program output: an indented line, an exception with its message, or a changed line of a diff.
+# Lines within program output: an indented line, an exception with its message, or a changed line in a diff.
 OUTPUT_TAIL = later(r"^(?:\s{2,}\S|[\w.]{1,60}(?:Error|Exception|Warning|Interrupt)\b|[+-](?:\s|\S)|TS\d{3,5}: )")
 # A remark typed directly after the last line of an output, in another script.
 LAST_REMARK = later(r"(?<=[!-~])\s{1,4}[\u3400-\u9fff\u3040-\u30ff][^!-~]{3,200}$")
@@ -583,7 +583,7 @@ BINDING_WORDS = frozenset(
     "zawsze nigdy teraz należy trzeba musi musimy musisz muszą pamiętaj powinno agora deve devem devemos tem bisogna occorre avanti altijd nooit voortaan moet moeten vždy nikdy teď "
     "musí musíme musíš alltid aldrig måste altid skal aina koskaan zaman asla mindig soha întotdeauna niciodată завжди ніколи".split()
 )
-# The first letters of the rarest word in each match of HEARSAY
+# The first letters of the rarest word in each match of HEARSAY.
 HEARSAY_STARTS = frozenset(
     "acco laut gemä selo aprè segú segu seco wedł podl volg iføl enli согл слов dett deci dire appa supp alle repo rumo they ange verm sagt heiß soi para parl dit on dice pare apar dize quan podo rzek pono prý údaj якоб гово мол каже schi blij naar tydl kuul állí söyl "
     "othe anot old form prev last diff ande alt alte früh ehem vori letz autr anci préc dern otr otra otro ante anti últi outr altr prec vecc inny inne popr star jin jiné jiný minu друг прош стар пред oud oude vor- year back days jahr dama sein year époq autr hace aque antg anni volt temp kied dawn "

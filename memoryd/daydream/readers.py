@@ -1,4 +1,4 @@
-"""Readers in the order in which they are tried, with the state of those that are currently unavailable.
+"""Readers in the order in which they are tried, and the state of those currently unavailable.
 
 A reader that fails is paused, for longer each time. Meanwhile, the next one in the list is used, and finally the rules.
 """
@@ -35,12 +35,12 @@ from memoryd.llm.claude import Logins
 # After these events, the session continues. After all others, the available text is read.
 CONTINUING_EVENTS = frozenset({"Stop", "SubagentStop"})
 SILENT_SECONDS = 900.0
-# A log has at least this many bytes per token of text, so a smaller log can't fill a piece.
+# A log has at least this many bytes per token of text, so a smaller log can't fill a chunk.
 MIN_BYTES_PER_TOKEN = 4
 
 
 class BatchPolicy:
-    """Decides whether a job waits for more text. Handles one job at a time and keeps its notes about a log in the state."""
+    """Decides whether a job waits for more text. Handles one job at a time, and stores its notes about a log in the state."""
 
     def __init__(self, state: State, settings: Settings, reader: str) -> None:
         self._state = state
@@ -55,12 +55,12 @@ class BatchPolicy:
         if not self._on or job.reason not in CONTINUING_EVENTS or self._is_off(job.session):
             return False
         size = -1
-        with suppress(OSError):  # the reader reports the error
+        with suppress(OSError):  # The reader reports the error.
             size = log_status(Path(job.transcript)).size
         return 0 <= size - cursor.offset < self._least_bytes(cursor)
 
     def is_small(self, job: Job, piece: LogChunk) -> bool:
-        """Return whether a piece is too small for a call.
+        """Return whether a chunk is too small for a call.
 
         If so, the log is checked again when it has twice as much new text. All checks together thus read at most twice the new
         text.
@@ -71,7 +71,7 @@ class BatchPolicy:
         return True
 
     def hold(self, job: Job) -> None:
-        """Postpone the job until the session is idle. Another event makes the job due immediately."""
+        """Postpone the job until the session is idle. Any other event makes the job due immediately."""
         self._state.defer_job(job, GATHERING, SILENT_SECONDS)
 
     def _least_bytes(self, cursor: Cursor) -> int:
@@ -105,7 +105,7 @@ def choose(settings: Settings) -> str:
 
 
 def models_of(settings: Settings) -> tuple[str, ...]:
-    """Return the models that may be asked, in order.
+    """Return the models to ask, in order.
 
     `auto` falls back from the endpoint to Claude if the user has agreed.
     """
@@ -116,10 +116,10 @@ def models_of(settings: Settings) -> tuple[str, ...]:
 
 
 def limits_for(settings: Settings, reader: str) -> ReadLimits:
-    """Return the limits on the part of a log that a reader receives at once.
+    """Return the limits on the part of a log passed to a reader at once.
 
-    The size of a model's pieces is limited by the cost of a call. Rules cost nothing and judge better with more context, as
-    measured on whole logs against chunks of 6,000 tokens.
+    For a model, the limit balances the cost of calls. Rules cost nothing and judge better with more context, as
+    measured on whole logs compared with chunks of 6,000 tokens.
     """
     return ReadLimits(tokens=WHOLE_LOG_TOKENS if reader in READS_BY_RULES else max(1, settings.chunk_tokens))
 
@@ -130,7 +130,9 @@ def make_llm(settings: Settings, name: str, environ: Mapping[str, str] | None = 
     Raises ConfigError if a key is missing, and InputError for other readers.
     """
     if name not in ASKS_A_MODEL:
-        raise InputError(f"The {name} reader asks no model.", fix="Use an endpoint or claude as reader: memoryd setup.")
+        raise InputError(
+            f"The {name} reader does not use a model.", fix="Choose endpoint or claude as the reader: memoryd setup."
+        )
     from memoryd.llm import ClaudeLLM, OpenAILLM
 
     return OpenAILLM(settings, environ) if name == ENDPOINT else ClaudeLLM(settings, environ, logins=logins)
@@ -172,10 +174,10 @@ def make_extractor(
 
     Args:
         settings: The settings.
-        environ: Environment variables with keys.
+        environ: Environment variables, including keys.
         record: A folder in which to store a model's answers.
-        replay: A folder from which to take answers instead of asking the model.
-        name: The reader's name. The default is the chosen reader.
+        replay: A folder of answers to use instead of asking the model.
+        name: The reader's name. The default is the configured reader.
         logins: The sessions' logins.
         embedder: The bundled embedder. With it, the rules are stricter.
 
@@ -186,7 +188,7 @@ def make_extractor(
     name = name or choose(settings)
     if name not in ASKS_A_MODEL:
         if record or replay:
-            raise InputError(f"The {name} reader asks no model.", fix="Add --reader endpoint or --reader claude.")
+            raise InputError(f"The {name} reader does not use a model.", fix="Add --reader endpoint or --reader claude.")
         return OfflineReader(name, embedder)
     from memoryd.daydream.model_reader import ModelExtractor
     from memoryd.llm import RecordingLLM, ReplayLLM
@@ -204,14 +206,14 @@ PROBLEM, PROBLEM_SHOWN = "reader problem", "reader problem told"
 
 
 class BudgetReached(MemorydError):
-    """The daily budget of model tokens is used up."""
+    """Raised when the daily budget of model tokens is used up."""
 
     code = "budget"
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """No model is available. Holds the reason and the time of the next attempt (in seconds since 1970)."""
+    """The result when no model is available: the reason, and the time of the next attempt (in seconds since 1970)."""
 
     problem: str
     until: float
@@ -257,13 +259,13 @@ class Readers:
         return self._rules
 
     def can_ask(self) -> bool:
-        """Return whether any model may be asked now. Configuration errors are already reported here."""
+        """Return whether any model may be asked now. Configuration errors are raised here."""
         return any(self._ready(name) is not None for name in self._models)
 
     def ask(self, passage: Passage) -> Extraction | Waiting:
         """Return the answer of the first available model, or Waiting if there is none.
 
-        Raises UnusableAnswerError, and any error raised while closing.
+        Raises UnusableAnswerError, and any error raised on close.
         """
         if self._logins is not None:
             self._logins.select(passage.session)
@@ -285,14 +287,14 @@ class Readers:
         return Waiting(self.problem(), self.next_try())
 
     def close(self) -> None:
-        """Stop a running model process. This can be called from any thread."""
+        """Stop a running model process. Can be called from any thread."""
         self._closing = True
         for reader in list(self._made.values()):
             if isinstance(reader, Closable):
                 reader.close()
 
     def problem(self) -> str:
-        """Return the reason why the last model is unavailable, or an empty string if it is available."""
+        """Return why the last model is unavailable, or an empty string if it is available."""
         return self._state.note(PROBLEM)
 
     def next_try(self) -> float:
@@ -315,7 +317,7 @@ class Readers:
         budget = self._settings.daily_token_budget
         if self._state.tokens_since(to_iso(local_midnight(self._clock.now()))) >= budget:
             raise BudgetReached(
-                f"The daily token budget of {budget} is used up; the remaining text is read tomorrow.",
+                f"The daily token budget of {budget} is used up; the remaining text will be read tomorrow.",
                 fix="Raise daily_token_budget to read it today.",
             )
 
@@ -337,13 +339,13 @@ class Readers:
 
 
 def _rest_of(state: State, name: str) -> tuple[float, int]:
-    """Return the time until which a reader is paused, and its number of failures."""
+    """Return when a reader's pause ends, and how often it has failed."""
     until, _, attempts = state.note(f"rest {name}").partition(":")
     return (float(until), int(attempts)) if attempts else (0.0, 0)
 
 
 def wake(state: State) -> None:
-    """Reset failures, so that models may be asked immediately and waiting pieces become due."""
+    """Reset failures, so that models can be asked immediately and waiting chunks become due."""
     for name in ASKS_A_MODEL:
         state.set_note(f"rest {name}", "")
     state.set_note(PROBLEM, "")
@@ -359,7 +361,7 @@ def at_work(settings: Settings, state: State) -> str:
 
 
 def unreported_problem(state: State) -> str:
-    """Return the reason why no model is available, unless the user has already been notified."""
+    """Return why no model is available, unless the user has already been notified."""
     problem = state.note(PROBLEM)
     if not problem or state.note(PROBLEM_SHOWN) == problem:
         return ""
@@ -392,7 +394,7 @@ def _dollars(cost_usd: float | None) -> str:
 
 
 def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "") -> str:
-    """Describe the reader in use, its costs and how to change it, in one line. `spent` is the result of `spending`."""
+    """Describe the current reader, its costs and how to change it, in one line. `spent` is the result of `spending`."""
     name = choose(settings)
     if name == OFFLINE:
         description = "rules decide what is kept, at no cost and without sending anything"
@@ -406,5 +408,5 @@ def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "")
             f"{where}; today {spent['tokens_today']:,.0f} of {settings.daily_token_budget:,} tokens "
             f"({_dollars(spent['usd_today'])}), this month {spent['tokens_month']:,.0f} ({_dollars(spent['usd_month'])})"
         )
-    resting = f". It can't answer now, rules are used instead: {problem}" if problem else ""
+    resting = f". It is unavailable, so rules are used instead: {problem}" if problem else ""
     return f"{name}: {description}{resting}. Change it: memoryd setup"

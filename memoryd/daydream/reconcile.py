@@ -1,7 +1,7 @@
 """Decide what to do with a candidate, given the known memories. Pure functions.
 
-When in doubt, both statements are kept and linked. A wrong supersession loses a memory, while the dream can still find a missing
-one.
+When in doubt, both statements are kept and linked. A wrong supersession loses a memory, whereas the dream can still
+find a missing one.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, 
 from memoryd.language.entities import find_entities
 from memoryd.language.stems import roots
 
-# HEAD is read together with the log, so for an older statement it would be a later commit.
+# HEAD is read together with the log, so for an older statement it might be a later commit.
 FRESH = timedelta(hours=1)
 
 
 def commit_for(cwd: str, said_at: datetime | None, now: datetime) -> str:
-    """Return the commit to record for a statement made at that time, or an empty string if it is unknown."""
+    """Return the commit to record for a statement made at that time, or an empty string if unknown."""
     return head_commit(cwd) if _is_fresh(said_at, now) else ""
 
 
@@ -83,9 +83,9 @@ class Decision:
     """An action, the memory it applies to (empty for NEW), and the reason in words.
 
     Attributes:
-        also: Further memories that the candidate replaces.
+        also: Further memories replaced by the candidate.
         opposed: Memories that it contradicts without replacing them.
-        refined: A memory that it adds details to.
+        refined: A memory to which it adds details.
     """
 
     action: KeepAction
@@ -120,7 +120,7 @@ def reconcile(
 
 
 def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Decision | None:
-    """Decide about a candidate that repeats an earlier candidate.
+    """Decide about a candidate that repeats an earlier one.
 
     The earlier one becomes active if the statement is explicit or comes from a second session.
     """
@@ -134,7 +134,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
             if same or _rephrases(item, candidate, REPHRASED_SIMILARITY):
                 return Decision(KeepAction.KNOWN, item.id, "proposed already")
         elif same:
-            # A momentary instruction may recur in many sessions, but that does not make it a memory.
+            # A momentary instruction may recur in many sessions without being a memory.
             lasting = not (binds(candidate.content) or asks(candidate.content))
             action = KeepAction.CONFIRMS if lasting else KeepAction.KNOWN
             return Decision(action, item.id, "said in a second session" if lasting else "proposed already")
@@ -142,7 +142,7 @@ def _waiting(candidate: Candidate, found: Iterable[Found], session: str) -> Deci
 
 
 def said(statement: MemoryItem | Candidate) -> Assertion:
-    """Convert a memory or candidate to the form used by comparisons."""
+    """Convert a memory or candidate to the form used in comparisons."""
     at = statement.valid_from if isinstance(statement, MemoryItem) else statement.at
     return Assertion(statement.content, statement.polarity is Polarity.DONT, statement.source is Source.USER, at)
 
@@ -161,7 +161,7 @@ def _refused(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
         if item.status is Status.BLACKLISTED and (
             comparison.relation is Relation.SAME or _rephrases(item, candidate, TOMBSTONE_SIMILARITY)
         ):
-            return Decision(KeepAction.REFUSED, item.id, "the user had this forgotten")
+            return Decision(KeepAction.REFUSED, item.id, "forgotten at the user's request")
     return None
 
 
@@ -177,7 +177,7 @@ def _known(candidate: Candidate, found: Iterable[Found]) -> Decision | None:
         reread = bool(set(candidate.uuids) & set(item.evidence.lines))
         if item.status is Status.SUPERSEDED:
             if same and (reread or _was_said_before_its_end(candidate, item)):
-                return Decision(KeepAction.KNOWN, item.id, "known, and replaced since")
+                return Decision(KeepAction.KNOWN, item.id, "known, and since replaced")
         elif (same and not raises(candidate, item)) or (reread and _rephrases(item, candidate, REPHRASED_SIMILARITY)):
             return Decision(KeepAction.KNOWN, item.id, "known")
     return None
@@ -257,13 +257,13 @@ def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Dec
     wider = (
         candidate.source is Source.USER and item.source in (Source.IMPORT, Source.NOTE) and not item.pinned and not found.doubtful
     )
-    return Decision(KeepAction.SUPERSEDES, item.id, "the user's own words, which say more") if wider else beside
+    return Decision(KeepAction.SUPERSEDES, item.id, "more detailed, in the user's own words") if wider else beside
 
 
 def is_older(candidate: Candidate, item: MemoryItem) -> bool:
     """Return whether the candidate is older than the memory.
 
-    Statements from a log read late must not override later statements.
+    Statements from a log that is read late must not override later statements.
     """
     if candidate.source is Source.USER and item.source is not Source.USER:
         return False
@@ -337,11 +337,10 @@ class References:
     """Resolved references.
 
     Attributes:
-        decision: The decision, or None if the comparison must decide.
+        decision: The decision, or None to leave it to the comparison.
         ended: Memories to close.
         disputed: Memories to link as contradicted.
-        only_closes: Whether the statement only says that a todo is done and need not be kept itself.
-
+        only_closes: Whether the statement only reports that a todo is done and need not be stored itself.
     """
 
     decision: Decision | None = None
@@ -372,7 +371,7 @@ def _living(ids: Iterable[str], known: Mapping[str, MemoryItem]) -> list[MemoryI
 def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
     """Find a memory with the same content.
 
-    Active ones are checked first, as they make confirming a candidate unnecessary.
+    Active memories are checked first, because they make it unnecessary to confirm a candidate.
     """
     for item in sorted(items, key=lambda item: item.status is not Status.ACTIVE):
         if item.status is Status.CANDIDATE:
@@ -387,15 +386,15 @@ def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | No
 
 NEIGHBOURS = 8
 MAX_OF_SESSION = 1_000
-TAKEN_BACK = "taken back by the assistant"
+TAKEN_BACK = "retracted by the assistant"
 SHARED_WITH_RETRACTION = 2
 
 
 class KeepingStore(MemoryStore, Protocol):
-    """The Reconciler's requirements for the service: a store that finds similar memories and closes replaced ones."""
+    """The service interface required by Reconciler: find similar memories, and close replaced ones."""
 
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
-        """Return memories that may say the same or the opposite, nearest first. They may have any status."""
+        """Return memories that may have the same or the opposite meaning, nearest first. They may have any status."""
         ...
 
     def compare(self, old: Assertion, new: Assertion) -> Comparison:
@@ -419,7 +418,7 @@ class KeepingStore(MemoryStore, Protocol):
         ...
 
     def make_room(self, project: str) -> None:
-        """Remove the least promising candidates of a project that has too many."""
+        """Remove the least promising candidates if a project has too many."""
         ...
 
 
@@ -427,7 +426,7 @@ class KeepingStore(MemoryStore, Protocol):
 class Outcome:
     """The outcome for a candidate.
 
-    `id` is the memory that now contains the statement, or the one that caused it to be refused.
+    `id` is the memory that now contains the statement, or the one that caused its refusal.
     """
 
     action: KeepAction
@@ -450,11 +449,11 @@ class Reconciler:
             candidate: The candidate.
             passage: The passage it comes from.
             pinned: Whether to pin the memory.
-            id: The id of the new memory, so that a candidate that becomes a memory keeps its file.
+            id: The id of the new memory. A candidate that becomes a memory keeps its file this way.
         """
         latest = self._clock.now() + SKEW
         ahead = candidate.at is not None and candidate.at > latest
-        if ahead:  # the clock was wrong, so the time of the statement is unknown
+        if ahead:  # The clock was wrong, so the time of the statement is unknown.
             candidate = replace(candidate, at=None)
         near = self._store.near(candidate.content, project=passage.project, k=NEIGHBOURS)
         others = [_believed(item, latest) for item in near if not self._is_said_anew(candidate, passage, item)]
@@ -493,7 +492,7 @@ class Reconciler:
     def _write(self, item: MemoryItem, decision: Decision, references: References) -> Outcome:
         """Write the memory and close the ones it ends.
 
-        One of them is recorded as the superseded memory; the others are linked.
+        One of them is recorded as the superseded memory. The others are linked.
         """
         ended = list(references.ended)
         if decision.action is KeepAction.SUPERSEDES:
@@ -509,24 +508,25 @@ class Reconciler:
             return Outcome(action, written, reason=decision.reason or ("disputed" if references.disputed else ""))
         id = self._store.supersede(ended[0], item)
         self._close(ended[1:])
-        return Outcome(KeepAction.SUPERSEDES, id, ended[0], decision.reason or "replaced, as the reader says")
+        return Outcome(KeepAction.SUPERSEDES, id, ended[0], decision.reason or "replaced, according to the reader")
 
     def _revision(self, candidate: Candidate, passage: Passage) -> Decision | None:
-        """Find the statement of this session that its speaker retracts, whatever the wording, and supersede it."""
+        """Find the statement of this session that its speaker retracts, however it is worded, and supersede it."""
         by_user = candidate.source is Source.USER
         for text in candidate.revises:
             head = text.rstrip("…")
             for item in self._store.near(text, project=passage.project, k=NEIGHBOURS):
                 ours = item.session == (passage.session or UNKNOWN_SESSION) and (item.source is Source.USER) == by_user
                 if ours and item.status is Status.ACTIVE and not item.pinned and item.content.startswith(head):
-                    return Decision(KeepAction.SUPERSEDES, item.id, "taken back in the same session")
+                    return Decision(KeepAction.SUPERSEDES, item.id, "retracted in the same session")
         return None
 
     def retract(self, retraction: Candidate, passage: Passage, found: Collection[str] = ()) -> Outcome | None:
         """End the memories of a cause that the assistant now calls wrong, whichever session they come from.
 
-        Memories that the user stated or pinned are never ended. They are replaced by the memory in `found` about the same
-        subject, or else by the retraction itself as a candidate, so that their lineage shows why they ended.
+        Memories that the user stated or pinned are never ended. They are replaced by the memory in `found` on the
+        same subject. If there is none, the retraction itself replaces them as a candidate, so that their lineage
+        shows why they ended.
         """
         near = self._store.near(retraction.content, project=passage.project, k=NEIGHBOURS)
         wrong = [item for item in near if item.id not in found and _is_retracted(item, retraction, passage)]
@@ -548,7 +548,7 @@ class Reconciler:
         return Outcome(KeepAction.SUPERSEDES, id, wrong[0].id, TAKEN_BACK)
 
     def _confirm(self, id: str, item: MemoryItem, *, outright: bool) -> None:
-        """Turn a candidate file into a memory. If the new statement is explicit, use its wording."""
+        """Turn a candidate file into a memory. If the new statement is explicit, its wording is used."""
         old = self._store.get(id)
         if not outright:
             self._store.update(id, status=Status.ACTIVE)
@@ -575,9 +575,9 @@ class Reconciler:
             self._store.update(id, status=Status.SUPERSEDED, expired_at=now, valid_to=now)
 
     def take_back(self, session: str, left: Collection[str]) -> list[str]:
-        """Close the memories from lines that the user rewound. `left` holds the short hashes of their uuids.
+        """Close the memories from lines that the user rewound. `left` contains the short hashes of the lines' uuids.
 
-        These memories were never valid, so they end when they began. The memories that they replaced become active again.
+        These memories were never valid, so their end equals their beginning. The memories they replaced become active again.
 
         Returns:
             The ids of the closed memories.
@@ -594,11 +594,11 @@ class Reconciler:
         return [item.id for item in gone]
 
     def _is_said_anew(self, candidate: Candidate, passage: Passage, item: MemoryItem) -> bool:
-        """Return whether the user repeated a statement after it was forgotten. Until then, it remains refused.
+        """Return whether the user repeated a statement after it was forgotten. Until then, it is refused.
 
-        Statements forgotten by a model are refused only when models propose them. For the user, only the forgotten lines
-        themselves are refused, since these may be read again. A line without a time may be old. A statement entered by hand
-        counts as made now.
+        Statements forgotten by a model are refused only when models propose them. For the user, only the forgotten
+        lines themselves are refused, because these may be read again. A line without a time may be old. A statement
+        entered by hand counts as made now.
         """
         if item.status is not Status.BLACKLISTED or candidate.source is not Source.USER:
             return False
@@ -617,7 +617,7 @@ class Reconciler:
 
 
 def _is_retracted(item: MemoryItem, retraction: Candidate, passage: Passage) -> bool:
-    """Return whether a memory of the agent names the retracted cause. In another session, more words must match."""
+    """Return whether a memory of the agent mentions the retracted cause. In another session, more words must match."""
     if item.status not in _LIVING or item.pinned or item.source is Source.USER or item.scope is Scope.USER:
         return False
     if AUTHORITY[retraction.source] < AUTHORITY[item.source] or is_older(retraction, item):
@@ -638,15 +638,15 @@ def _believed(item: MemoryItem, latest: datetime) -> MemoryItem:
     return replace(item, valid_from=None, valid_to=None)
 
 
-# Record a day dream's decisions on individual statements. The record is limited in size and does not contain their text.
+# Record a day dream's decisions on individual statements. The record has a limited size and does not contain their text.
 
-# Maximum number of refused statements to record per piece. The counts by reason include all of them.
+# Maximum number of refused statements to record per chunk. The counts by reason include all of them.
 MAX_REFUSED = 60
 _OUTCOMES: Mapping[KeepAction, str] = {KeepAction.KNOWN: decision_log.KNOWN, KeepAction.REFUSED: decision_log.REFUSED}
 
 
 def refused(candidate: Candidate, reason: str) -> Refused:
-    """Return the record of a candidate that was refused and is not written."""
+    """Return the record of a refused candidate, which is not written."""
     line = candidate.lines[0] if candidate.lines else 0
     return Refused(candidate.content, reason, candidate.source, line, candidate.at)
 
@@ -659,7 +659,7 @@ def counts(entries: Iterable[Refused]) -> dict[str, int]:
 def decided(
     outcomes: Sequence[tuple[Candidate, Outcome]], left_out: Sequence[Refused], turns: Sequence[Turn] = ()
 ) -> list[LoggedDecision]:
-    """Return records of the candidates compared with the store, and of the first few refused before that.
+    """Return records of the candidates compared with the store, and of the first few that were refused before.
 
     A record contains the statement's position in these turns instead of its text.
     """
@@ -679,7 +679,7 @@ def _placed(verdict: LoggedDecision, statement: str, texts: Sequence[str]) -> Lo
 
 
 def shown_text(verdict: LoggedDecision, turns: Sequence[Turn]) -> str:
-    """Return the text that a recorded decision refers to, from the turns of its line.
+    """Return the text that a recorded decision refers to, given the turns of its line.
 
     If the statement does not occur there literally, return the start of the turn.
     """

@@ -1,12 +1,13 @@
 """Remove secrets from a text before any of it is stored or sent.
 
-Eight detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private keys, our
-own patterns (`secret_rules`), hints by nearby words (`secret_words`), values of named credentials (`secret_walk`), the detectors
-of detect-secrets, values that look like secrets (`secret_context`), and a trained network (`secret_network`). A single pass
-(`secret_values.Anchors`) determines which detectors could find anything in the text. The entropy, keyword and IP detectors of
-detect-secrets are off, as they mistake git hashes, identifiers and addresses for secrets.
+Eight detectors run in this order: split keys (by line ends, concatenation or invisible characters), blocks of private
+keys, our own patterns (`secret_rules`), hints from nearby words (`secret_words`), values of named credentials
+(`secret_walk`), the detectors of detect-secrets, values that look like secrets (`secret_context`), and a trained
+network (`secret_network`). A single pass (`secret_values.Anchors`) determines which detectors could find anything in
+the text. The entropy, keyword and IP detectors of detect-secrets are off because they mistake git hashes, identifiers
+and addresses for secrets.
 
-Every detector takes linear time. Nothing here logs or verifies what it finds.
+All detectors run in linear time. They never log or verify what they find.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A text without secrets, and the number of secrets of each kind (never the secrets themselves)."""
+    """A text without secrets, and the number of secrets by kind (never the secrets themselves)."""
 
     text: str
     found: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -48,7 +49,7 @@ class Redacted:
 def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
     """Replace each secret in the text with `[redacted:<kind>]`.
 
-    The function is idempotent. Raises TooSlowError.
+    Idempotent. Raises TooSlowError.
     """
     clean = _clean()
     if clean.has(text):
@@ -74,7 +75,7 @@ _PRINTING = "$ pass show it\n"
 class _Clean:
     """Remembers, by hash, which recent texts contain no secret.
 
-    This saves time, since each turn is checked twice: when it is read and before it is stored or sent.
+    This saves time because each turn is checked twice: when it is read, and before it is stored or sent.
     """
 
     def __init__(self) -> None:
@@ -95,16 +96,16 @@ def _clean() -> _Clean:
 
 
 def storable_text(text: str) -> Redacted:
-    """Return the storable part of a statement. Secrets and closed private blocks are removed."""
+    """Return the storable part of a statement, without secrets and closed private blocks."""
     public = strip_whole_private(text)
     safe = redact(public)
     return safe if public == text else Redacted(safe.text.strip(), MappingProxyType({**safe.found, "private": 1}))
 
 
 def left_out(found: Mapping[str, int]) -> dict[str, str]:
-    """Return a notice for the provider of a text with secrets.
+    """Return a notice for whoever provided a text with secrets.
 
-    The result is empty if the text had none.
+    Returns an empty string if the text had none.
     """
     if not found:
         return {}
@@ -154,7 +155,7 @@ def scan(text: str) -> ScannedText:
 
 @lru_cache(maxsize=1)
 def _anchors() -> Anchors:
-    """Return the anchors of all detectors, to be searched for in a single pass."""
+    """Return the anchors of all detectors, for a single search pass."""
     literals = {*_KEY_WORDS, *_BLOCK_WORDS, *ANCHORS, *NAMES, *LOOKS, *ACCESS_WORDS}
     for rule in RULES:
         literals.update(*rule.needs, rule.stems.parts if rule.stems else ())
@@ -219,7 +220,7 @@ def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[
     return "".join([*out, text[at:]]) if out else text
 
 
-# Keys that are split into parts
+# Keys split into parts
 
 _KEY_WORDS = frozenset(PREFIX_WORDS.split())
 # Zero-width characters and soft hyphens between the characters of a key.
@@ -229,7 +230,7 @@ _QUOTES_BETWEEN = (
     r"[\"'];?\s{0,3}\n\s{0,12}[\w.$]{1,40}\s{0,3}\+=\s{0,3}[\"']|"
     r"[\"']\s{0,3},\s{0,3}[\"']"
 )
-# A line end, with additions before and after it by editors, terminals, quotes and diffs.
+# A line end, with the characters that editors, terminals, quotes and diffs add around it.
 _LINE_BETWEEN = (
     r"=?[ \t]{0,4}[│|]?\r?\n(?:[ \t]{0,8}\d{1,5}[\t:|→ ]{1,4})?[ \t>|│+#*]{0,12}"
     r"(?=[\w+/=.-]{4,200}[\"'`,;.)]{0,3}[ \t]{0,3}[│|]?(?:\r?\n|$))"
@@ -244,7 +245,7 @@ _ANOTHER = re.compile(KEY_START)
 def _without_hidden(text: str) -> str:
     """Remove invisible characters inside a run of characters.
 
-    They result from copying, or serve to hide a key.
+    They result from copying or are meant to hide a key.
     """
     return text if text.isascii() else _HIDDEN.sub("", text)
 
@@ -254,7 +255,7 @@ def _split_keys(text: str) -> list[Span]:
 
 
 def _is_split_key(text: str) -> bool:
-    """Return whether the parts form a key to which the last part belongs.
+    """Return whether the parts form a key that includes the last part.
 
     The last part may also be a separate word on the next line.
     """
@@ -318,7 +319,7 @@ def _start_of_tail(text: str, end: int, least: int) -> int:
     while run := _last_run(text, least, _without_gap(text, start, least)):
         if len(run[0]) < shortest:
             at_line = run.start() == least or text[run.start() - 1] in "\n]"
-            return (run.start() if at_line else start) if seen else end  # half a line, where the text was cut
+            return (run.start() if at_line else start) if seen else end  # Half a line, where the text was cut.
         start, shortest, seen = run.start(), _FULL_RUN, seen or len(run[0]) >= _FULL_RUN
     return start if seen else end
 
@@ -342,9 +343,9 @@ def _bare_lines(text: str) -> list[Span]:
 
 
 def _is_bare_key(text: str, match: re.Match[str]) -> bool:
-    """Return whether the lines are a private key, rather than a certificate, a public key or an image.
+    """Return whether the lines are a private key rather than a certificate, a public key or an image.
 
-    The first line and the text before it decide.
+    This is judged by the first line and the text before it.
     """
     first, before = match["first"], text[max(0, match.start() - _HEAD_OF_A_LINE) : match.start()].casefold()
     if any(
@@ -367,7 +368,7 @@ def _merged(first: list[Span], second: list[Span]) -> list[Span]:
 
 # detect-secrets
 
-# These are excluded because they cause noise in sessions, are covered by the rules, or have patterns with quadratic time.
+# Excluded because they cause noise in sessions, are covered by the rules, or have patterns with quadratic time.
 _UNUSED_DETECTORS = frozenset(
     {
         "Base64 High Entropy String",
@@ -383,7 +384,7 @@ _UNUSED_DETECTORS = frozenset(
 )
 _SHORTEST_FOUND = 10
 _DIGIT = re.compile(r"[0-9]")
-# Required literals for each detector: the text must contain one from each group. Detectors not listed always run.
+# Literals required by each detector: the text must contain one from each group. Detectors not listed always run.
 _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
     {
         kind: tuple(frozenset(group.split()) for group in groups)
@@ -413,9 +414,9 @@ _NEEDS: Mapping[str, tuple[frozenset[str], ...]] = MappingProxyType(
 
 @lru_cache(maxsize=1)
 def _detectors() -> tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]:
-    """Return the detect-secrets patterns in use, with the kinds of secrets they find.
+    """Return the detect-secrets patterns in use, with the kind of secret that each one finds.
 
-    The detectors themselves are not run, as they use the network.
+    The detectors themselves are not run, because they use the network.
     """
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 
@@ -442,14 +443,14 @@ def _detect(scanned: ScannedText, found: Counter[str]) -> str:
 def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Return the spans of the secrets that the pattern matches.
 
-    These are its groups, as the library uses them, or the whole match if there are none.
+    These are its groups, as in the library, or the whole match if there are none.
     """
     out = []
     for match in pattern.finditer(text):
         group = next((number for number in range(1, pattern.groups + 1) if match[number]), 0)
         start, end = match.span(group)
         if group and match[group].isalpha() and len(match[group]) < _SHORTEST_FOUND:
-            start, end = match.span()  # the group only contains the prefix
+            start, end = match.span()  # The group only contains the prefix.
         start += len(text[start:end]) - len(text[start:end].lstrip("\"'=: \t\r\n"))
         end -= len(text[start:end]) - len(text[start:end].rstrip("\"'=: \t\r\n"))
         secret = text[start:end]
@@ -467,9 +468,9 @@ _SPACING = rf"[\s\\{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
-# The word in other languages, or abbreviated, as users habitually type it. Such a tag counts only if it is closed.
+# The word in other languages, or common abbreviations of it. Such a tag counts only if it is closed.
 _OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|priv|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
-# Alternative names for such a block. Followed by another word (`<private-key>`), a tag counts only if it is closed.
+# Alternative names for such a block. If another word follows (`<private-key>`), the tag counts only if it is closed.
 _NOTE = (
     "notes?|texts?|stuff|parts?|info|sections?|blocks?|data|bits?|only|memos?|messages?|comments?|contents?|things?|details?|"
     "notiz(?:en)?|begin|start"
@@ -481,7 +482,7 @@ _PRIVATE = re.compile(
     rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}[-–—]{{0,4}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))"
     rf"(?:(?P<end>(?(square)[\]］】》]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
 )
-# For each word in tags, its preceding opening character and the maximum distance. The pattern above is only tried there.
+# For each word in tags, the opening character before it and the maximum distance. The pattern above is only tried there.
 _PRIVATE_WORD = re.compile(
     rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
 )
@@ -498,7 +499,7 @@ _LINKS = ("(", "[", ":")
 
 
 def strip_private(text: str) -> str:
-    """Remove `<private>` blocks in any spelling.
+    """Remove `<private>` blocks, however they are spelled.
 
     An unclosed block extends to the end of the text. Blocks may be nested.
     """
@@ -506,12 +507,12 @@ def strip_private(text: str) -> str:
 
 
 def strip_whole_private(text: str) -> str:
-    """Remove closed private blocks. In text that is not the user's, an unclosed tag merely mentions the feature."""
+    """Remove closed private blocks. In other people's text, an unclosed tag merely mentions the feature."""
     return "".join(_outside(text, to_the_end=False))
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
-    """Yield the text outside private blocks. A tag must be closed by one with the same kind of brackets."""
+    """Yield the text outside private blocks. A closing tag must have the same kind of brackets as its opening tag."""
     found = [(match, _family(match)) for match in _private_tags(text)] if _may_hold_private(text) else []
     last_close = {family: match.start() for match, family in found if match["close"]}
     depth: Counter[str] = Counter()
@@ -532,7 +533,7 @@ def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
 def _private_tags(text: str) -> Iterator[re.Match[str]]:
     """Yield the tags in order.
 
-    Looking for the word first takes a tenth of the time of trying every bracket in a text.
+    Searching for the words first takes a tenth of the time needed to try every bracket.
     """
     end = 0
     for word in _PRIVATE_WORD.finditer(text):
@@ -559,7 +560,7 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
     if family == "comment":
         return True
     words_only = _WORD.search(match["rest"]) and not _SIGN_OF_ATTRIBUTE.search(match["rest"])
-    if not match["end"]:  # the closing bracket is missing, as in "<private my salary"
+    if not match["end"]:  # The closing bracket is missing, as in "<private my salary".
         return not before or before[-1].isspace()
     if words_only:
         return False
@@ -569,14 +570,14 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
 
 
 def _may_hold_private(text: str) -> bool:
-    """Check quickly for the words that tags contain. Most texts have none of them and are not scanned."""
+    """Quickly check for the words used in tags. Most texts have none of them and are not scanned."""
     low = text.lower()
     named = "priv" in low or (not text.isascii() and (any(word in low for word in _PLAIN_WORDS) or _DISGUISED.search(text)))
     return bool(named) and any(sign in text for sign in (*_OPENING, "&lt;", "&#60;", *"[［【《{｛"))
 
 
 def redacted_passage(passage: Passage) -> Passage:
-    """Redact each turn of the passage as a whole, since half a secret in a truncated text would not be recognised."""
+    """Redact each turn of the passage as a whole, because half a secret in a truncated text would not be recognised."""
     return replace(passage, turns=_redacted(passage.turns), context=_redacted(passage.context))
 
 

@@ -1,9 +1,10 @@
 """Find secrets by their appearance and the topic of the surrounding text.
 
-`secret_rules`, `secret_words` and `secret_walk` need a name for the value. Often there is none: the output of a command that
-prints a secret, a token on its own, a login described in a sentence. Here a word for access in the same line is enough for a
-value that looks chosen or generated. A long random value needs no such word, unless the text identifies it as something else (a
-digest, an identifier, a part of an address). All windows are bounded, so the time stays linear.
+`secret_rules`, `secret_words` and `secret_walk` need a name for the value. Often there is none: in the output of a
+command that prints a secret, for a token on its own, or in a login described in a sentence. Here, a value that looks
+chosen or generated is a secret if the same line contains a word for access. A long random value needs no such word,
+unless the text identifies it as something else (a digest, an identifier, a part of an address). All windows are
+bounded, so the time is linear.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from memoryd.daydream.secret_words import MARK, Found, is_about, is_chosen, is_n
 _REACH = 110
 _LONGEST = 80
 _LONGEST_COMMAND = 2_000
-_VARIED = 8  # number of distinct letters in an application password
+_VARIED = 8  # Number of distinct letters in an application password.
 _SHORTEST = 6
-_NEAREST = 3  # number of words for access to consider on each side
+_NEAREST = 3  # Number of words for access to consider on each side.
 
 # Words for access, in many languages
 _STEMS = stems_in(
@@ -45,7 +46,7 @@ _CLAUSE_END = re.compile(r"[.!](?=\s)|[?](?!\s{1,3}(?:A:|[-—→>*]{1,2}|[\"'�
 
 
 def find_in_context(scanned: ScannedText) -> list[Found]:
-    """Return the secrets revealed by their appearance and the line around them, in order and without overlaps."""
+    """Return the secrets revealed by their appearance and the surrounding line, in order and without overlaps."""
     found = [*_chosen(scanned), *_random_runs(scanned), *_outputs(scanned), *_special(scanned)]
     out: list[Found] = []
     for start, end, kind in sorted(found):
@@ -59,7 +60,7 @@ def _inside_mark(text: str, start: int) -> bool:
     return at >= 0 and "]" not in text[at:start]
 
 
-# Chosen passwords in a line about access
+# Chosen passwords in lines about access
 
 
 def _chosen(scanned: ScannedText) -> Iterator[Found]:
@@ -99,7 +100,7 @@ def _lines_about_access(scanned: ScannedText) -> Iterator[tuple[int, int, list[t
 def _is_part_of_word(text: str, word: re.Match[str]) -> bool:
     """Return whether the word continues on either side, as in "compass". Names in code such as "dbPassword" don't count."""
     before, after = text[max(0, word.start() - 1) : word.start()], text[word.end() : word.end() + 1]
-    if word[0][0] > "\u0590":  # in these scripts, articles and prepositions are attached to the word
+    if word[0][0] > "\u0590":  # In these scripts, articles and prepositions are attached to the word.
         return False
     return before.isalpha() and not (word[0][:1].isupper() and before.islower()) or after.isalpha() and word[0].isascii()
 
@@ -109,7 +110,7 @@ def _bare(raw: str) -> str:
 
 
 def _looks_chosen(text: str, token: re.Match[str], value: str) -> bool:
-    """Return whether a token may be a password at all."""
+    """Return whether a token could be a password at all."""
     if len(value) < _SHORTEST or _SIGN_OR_DIGIT.search(value) is None or MARK in value:
         return False
     if NAMES_ONE.search(value) and not is_strong(value):
@@ -123,7 +124,7 @@ def _looks_chosen(text: str, token: re.Match[str], value: str) -> bool:
 
 
 def _is_given(text: str, token: re.Match[str], value: str, word: tuple[int, int]) -> bool:
-    """Return whether a token in a line about access is a password, rather than another word with digits."""
+    """Return whether a token in a line about access is a password rather than another word with digits."""
     if not (word[1] <= token.start() < word[1] + _REACH or token.end() <= word[0] < token.end() + _REACH):
         return False
     if is_very_strong(value) or _is_signed(value):
@@ -152,7 +153,7 @@ def _is_given(text: str, token: re.Match[str], value: str, word: tuple[int, int]
 
 NAMES_ONE = re.compile(r"passw|token|secret|login|auth|key|cookie|session", re.IGNORECASE)
 _MANGLED = re.compile(r"_?_Z[A-Z\d]|\w{1,90}@@")
-# Character patterns, as in "[a-zA-Z0-9!@#]"
+# Character classes, as in "[a-zA-Z0-9!@#]".
 _RANGE = re.compile(r"[aA]-[zZ]|0-9|\\[dwsn]|\.\*|%[sd]|&&|\|\||=>|->|[a-z]\(|^[\w.-]+=|^--?[a-z]|://")
 _NO_VALUE = re.compile(
     r"[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[\w./-]{1,60}@v?\d{1,4}\.[\w.]*|(?-i:@?[a-z][a-z\d./-]{1,60}@v?\d{1,2})|\S{1,80}/\S{0,80}|#\w+|@[\w/-]+|\d[\d.,:%-]*|(?-i:[A-Z]{2,}[#-]\d+)|(?:issue|pr|bug|ticket|mr|line|no|nr)s?#\d+",
@@ -165,7 +166,7 @@ _SIGN_OR_DIGIT = re.compile(rf"[\d{re.escape(''.join(sorted(_SIGNS)))}]")
 
 
 def is_very_strong(value: str) -> bool:
-    """Return whether the value mixes letters, digits and signs in a way that only passwords do."""
+    """Return whether the value mixes letters, digits and signs as only passwords do."""
     if not (any(c.isdigit() for c in value) and sum(c.isalpha() for c in value) >= 3) or is_lookup(value):  # noqa: PLR2004
         return False
     return is_strong(value) or (
@@ -196,7 +197,7 @@ _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 def is_generated(value: str) -> bool:
-    """Return whether a short value is random: upper case, lower case and digits that alternate frequently."""
+    """Return whether a short value is random: upper case, lower case and digits alternate frequently."""
     if not 8 <= len(value) <= _LONGEST or not value.replace("-", "").replace("_", "").isalnum():  # noqa: PLR2004
         return False
     pieces = _PIECE.findall(value)
@@ -213,13 +214,13 @@ _JOINED = re.compile(
 
 
 def _follows(text: str, token: re.Match[str], word: tuple[int, int], between: str) -> bool:
-    """Return whether the value is next to the word. "Pass" and "log in" may be verbs, so they need a noun before them."""
+    """Return whether the value is next to the word. "Pass" and "log in" may be verbs, so they require a noun before them."""
     if between.strip(" \t\"'`(") or token.start() < word[1]:
         return False
     return _VERB.fullmatch(text, *word) is None or _OF_A_NETWORK.search(text, max(0, word[0] - 60), word[0]) is not None
 
 
-# Machines that one logs in to, and accounts and branches, have such names as well.
+# Names of machines to log in to, accounts and branches look like this as well.
 _HOST_LIKE = re.compile(r"[a-z]+(?:[-_.][a-z]+){0,4}[-_.]\d{1,3}|[a-z]+(?:[-_.][a-z]+){1,4}\d{1,3}")
 _TO_A_HOST = re.compile(r"\b(?:to|on|at|into|onto|in|auf|bei|à|sur|en|su|w|do|в|на|op|på)\s{1,2}$", re.IGNORECASE)
 _VERB = re.compile(
@@ -274,7 +275,7 @@ def _random_runs(scanned: ScannedText) -> Iterator[Found]:
 
 
 def _without_name(start: int, value: str) -> tuple[int, str]:
-    """Return the value and its position without a name joined to it by an equals sign."""
+    """Return the value and its position, without a name joined to it by an equals sign."""
     name, sign, rest = value.partition("=")
     if not sign or not rest.strip("=") or len(name) >= _LONG_ENOUGH:
         return start, value
@@ -302,7 +303,7 @@ def looks_generated(value: str) -> bool:
 
 
 def in_address(text: str, start: int) -> bool:
-    """Return whether the run is in the path of an address, whose parts are mostly identifiers."""
+    """Return whether the run is in the path of a URL, whose parts are mostly identifiers."""
     begin = max(text.rfind(sign, max(0, start - 300), start) for sign in " \n\t\"'`(<")
     return "://" in text[begin + 1 : start]
 
@@ -342,12 +343,12 @@ _NOT_PRINTED = re.compile(
 
 
 def prints_secret(command: str) -> bool:
-    """Return whether a command's purpose is to print a secret. Its output is then a secret even without a name."""
+    """Return whether a command is meant to print a secret. Its output is then a secret even without a name."""
     return _PRINTING_COMMAND.search(command[:_LONGEST_COMMAND]) is not None
 
 
 def _outputs(scanned: ScannedText) -> Iterator[Found]:
-    """Yield the output of commands whose purpose is to print secrets."""
+    """Yield the output of commands meant to print secrets."""
     text = scanned.text
     if "\n" not in text or not scanned.has(_PRINT_NEEDS):
         return
@@ -526,7 +527,7 @@ def _locks(text: str) -> Iterator[Found]:
             yield *match.span("secret"), "one-time-code"
 
 
-# The search only runs on texts that contain one of these literals
+# The search runs only on texts that contain one of these literals.
 ANCHORS = (
     _STEMS.parts
     | _PRINT_STEMS.parts

@@ -1,8 +1,8 @@
-"""Find secrets with a small neural network that weighs a value's appearance and its surroundings.
+"""Find secrets with a small neural network that considers a value's appearance and its surroundings.
 
-The other detectors only know the wordings and syntaxes that their authors thought of. This one was trained on samples by many
-authors (benchmarks/train_secrets.py), so it also finds values in new combinations of known wordings. It examines values within
-reach of a word for access. Its windows are bounded, so the time stays linear.
+The other detectors are limited to the wordings and syntaxes that their authors thought of. This one was trained on
+samples by many authors (benchmarks/train_secrets.py), so it also finds values in new combinations of known wordings.
+It examines values within reach of a word for access. Its windows are bounded, so the time is linear.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _REACH = 150
 _AROUND = 60
 _LONGEST = 200
 _LONG = 20
-_LONGEST_DATA_FREE = 40  # longer values that start like a digest or encoded data are skipped
+_LONGEST_DATA_FREE = 40  # Longer values that start like a digest or encoded data are skipped.
 _OPENS_A_LINE = frozenset(":=：\\>|([{,")
 
-# Words for access, grouped by meaning. The distance to the nearest word of each group is a feature.
+# Words for access, grouped by meaning. The distance to the nearest word in each group is a feature.
 _GROUPS = (
     "passw passwd passwort passphrase passcode pass pwd pw~ pw: pw= mdp mot~de kennwort contrase contrasi senha clave wachtwoord hasł hesl lösen adgang kodeord salasan jelsz parol lozin "
     "zaporka šifr gesl parool slaptaž şifre sandi laluan khẩu пасс парол пассв κωδικ συνθημ पासवर्ड كلمة المرور סיסמ رمز گذر รหัส パスワード パスフレーズ 密码 密碼 口令 暗証 비번 비밀번호 암호 psk",
@@ -113,7 +113,7 @@ _SHAPES = tuple(
 class SecretCandidate:
     """A value that may be a secret.
 
-    `form` encodes its written form: 0 a word, 1 in quotes, 2 words of a clause, 3 after a name.
+    `form` encodes its notation: 0 a word, 1 in quotes, 2 words of a clause, 3 after a name.
     """
 
     start: int
@@ -123,7 +123,7 @@ class SecretCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The weights of two layers, and the minimum probability of a secret."""
+    """The weights of two layers, and the minimum probability for a secret."""
 
     mean: FloatArray
     scale: FloatArray
@@ -135,7 +135,7 @@ class Network:
     limit: float
 
     def chances(self, rows: list[tuple[list[float], list[int]]]) -> FloatArray:
-        """Return the probability of each row of features."""
+        """Return the probability for each row of features."""
         dense = np.asarray([numbers for numbers, _ in rows], dtype=np.float32)
         hidden = ((dense - self.mean) / self.scale) @ self.numbers + self.bias
         for at, (_, buckets) in enumerate(rows):
@@ -174,7 +174,7 @@ def find_by_network(scanned: ScannedText) -> list[Found]:
     found += _judged(text, near, batch, network)
     taken: list[Found] = []
     end = 0
-    # Of overlapping values, the earliest wins, and among those the longest
+    # Of overlapping values, the earliest wins, then the longest.
     for _, candidate in sorted(found, key=lambda item: (item[1].start, -item[1].end)):
         if candidate.start >= end:
             taken.append((candidate.start, candidate.end, "password" if near.is_password(candidate) else "key"))
@@ -222,7 +222,7 @@ class NearWords:
         return min(left, _REACH), min(right, _REACH)
 
     def is_password(self, candidate: SecretCandidate) -> bool:
-        """Return whether the nearest word before the value names a password."""
+        """Return whether the nearest word before the value is a word for a password."""
         left, right = self.distance(_PASSWORD, candidate.start, candidate.end)
         return min(left, right) < _REACH and left <= min(self.distance(n, candidate.start, candidate.end)[0] for n in (1, 2, 3))
 
@@ -257,7 +257,7 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
         return
     start, end = token.span()
     if in_address(text, end):
-        return  # secrets in addresses are found by their syntax
+        return  # Secrets in URLs are found by their syntax.
     end -= len(raw) - len(raw.rstrip(".,:?…"))
     joined = max(raw.find("=", 0, 32), raw.find(":", 0, 32)) + 1
     if end - start - joined >= _LONG and OTHER_THAN_A_SECRET.search(text, max(0, start + joined - 48), start + joined):
@@ -273,12 +273,12 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
 def _may_be_value(text: str, start: int, end: int) -> bool:
     value = text[start:end]
     if not any(c.isalpha() for c in value):
-        return False  # codes and PINs are found by their words
+        return False  # Codes and PINs are found by their words.
     if NAMES_ONE.search(value) and value.isalnum() or len(value) > _LONGEST_DATA_FREE and IS_DATA.match(value):
         return False
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1
     if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
-        return False  # a value alone on its line belongs to the preceding line only if that line is left open
+        return False  # A value alone on its line belongs to the previous line only if that line is incomplete.
     if not value.isalpha() or not (value.islower() or value.istitle() or value.isupper()):
         return True
     return _JOINED.search(text, max(0, start - 32), start) is not None

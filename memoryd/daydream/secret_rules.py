@@ -33,7 +33,7 @@ MARK = "[redacted:"
 
 @dataclass(frozen=True, slots=True)
 class SecretRule:
-    """A pattern for secrets. The text in its group `secret` is a secret if the function `accept` agrees.
+    """A pattern for secrets. The text in the group `secret` is a secret if the function `accept` agrees.
 
     The pattern is tried only on texts that contain at least one anchor from each group in `needs`. A pattern with `stems` is
     tried only where one of these prefixes occurs.
@@ -124,9 +124,9 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
 
 
 def _accept_named(match: re.Match[str]) -> bool:
-    """Accept the random value of a name that ends in "key" or a similar word.
+    """Accept a random value whose name ends in "key" or a similar word.
 
-    Hashes are accepted only if the name is about cryptography or access.
+    Hashes are accepted only if the name refers to cryptography or access.
     """
     value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
     if not name and _NO_KEY_NAME.search(match.string[max(0, match.start() - 24) : match.start()].rstrip(" \t")):
@@ -185,7 +185,7 @@ def _is_short_key(key: str) -> bool:
     return key.casefold() in ("pass", "pw", "clave", "psk")
 
 
-# In English, hyphenated words may describe a password. In other languages, this is very rare.
+# In English, hyphenated words may describe a password. This is very rare in other languages.
 _JOINED_WORDS = re.compile(r"(?=.{6})[^\W\d_]{2,20}(?:[-_.][^\W\d_]{2,20}){1,4}")
 _ENGLISH = frozenset(
     "password passwords pass word passphrase passcode passwd pwd pw token tokens secret secrets key keys api key access token psk".split()
@@ -230,11 +230,11 @@ def _is_joined(match: re.Match[str]) -> bool:
 def _accept_in_prose(match: re.Match[str]) -> bool:
     """Accept a value in prose after "is" or a colon.
 
-    It must not be a word, unless the word can't describe a password.
+    It must not be a word that could describe a password.
     """
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
     if key.casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", match.string[match.end("key") : match.start("secret")]):
-        return False  # "pass" is used as a verb
+        return False  # "pass" is used as a verb.
     named = key.casefold() == "clave" and _OF_WHAT.search(match[0]) is not None
     if _is_short_key(key) and not named and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
@@ -289,7 +289,7 @@ def _accept_bare(match: re.Match[str]) -> bool:
     tight = match["sep"] == "=" and len(value) >= 6 and _KEY_WORD.search(value) is None
     if tight or is_mixed(value) or value.isdigit() and len(value) >= 6:
         return True
-    # "password: swordfish" is alone on its line. A type or a sentence would continue or be a known word.
+    # "password: swordfish" is alone on its line. A type would be a known word, and a sentence would continue.
     return (
         _begins_line(match)
         and len(value) >= 6
@@ -346,7 +346,7 @@ _SECRET_BLOCK = re.compile(
 def _in_secret_block(match: re.Match[str]) -> bool:
     """Return whether the line is part of a Kubernetes secret or of a block with that name.
 
-    The kind of a Kubernetes object may follow its data.
+    The kind of a Kubernetes object may come after its data.
     """
     before, after = match.string[max(0, match.start() - 3_000) : match.start()], match.string[match.end() : match.end() + 3_000]
     before, after = before[before.rfind("\n---") + 1 :], after.partition("\n---")[0]
@@ -362,7 +362,7 @@ def _accept_credentials(match: re.Match[str]) -> bool:
 
 
 def _is_strong(value: str) -> bool:
-    """Return whether the value mixes letters, digits and punctuation in a way that words and names in code don't."""
+    """Return whether the value mixes letters, digits and punctuation, unlike words and names in code."""
     value = value.rstrip(".,;!?)")
     if is_placeholder(value) or is_lookup(value) or "(" in value:
         return False
@@ -371,7 +371,7 @@ def _is_strong(value: str) -> bool:
 
 
 def _accept_phrase(match: re.Match[str]) -> bool:
-    """Accept a phrase without function words, since those occur in ordinary sentences."""
+    """Accept a phrase without function words, which would indicate an ordinary sentence."""
     words = match["secret"].casefold().split()
     return not _SENTENCE.intersection(words) and not is_placeholder(match["secret"])
 
@@ -440,7 +440,7 @@ _SAYS = (
     r"lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasanani?|şifre(?:m|si|miz)?|parolası|jelszó|пароль|пароля|паролем|geheimzahl|(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|personal access)[ -]?(?:keys?|token|secret)|token|tok|secret key|secret|schlüssel|jeton|"
     r"clé(?: secrète| api| d'api)?|llave|chave(?: secreta| de api)?|ключ|токен|секрет)(?:s|es|n)?(?![A-Za-z0-9_\u00c0-\u04ff])"
 )
-# Nouns that make the text a statement about passwords rather than one that contains a password.
+# Nouns that turn the text into a statement about passwords rather than one that contains a password.
 _ABOUT = (
     r"(?!\s{0,2}(?:hash|algo|length|policy|policies|field|manager|column|table|type|format|cost|reset|check|page|rule|strength|entropy|generator|"
     r"input|form|prompt|count|budget|limit|file|store|storage|expir|lifetime|ttl|endpoint|url|name|id\b|rotation|handling|validation|parser|bucket|primari|for[áa]nea|ajena|únic|"
@@ -458,7 +458,7 @@ _CLAUSE_END = r"(?=[\"'`”“»’*]{0,3}(?:[.,;!?)\]]{1,3}(?:\s|$)|\s{0,3}(?:\
 _CJK_KEY = r"(?P<key>密码|密碼|口令|密钥|秘钥|令牌|验证码|金鑰|私钥|凭证|凭据|パスワード|暗証番号|秘密鍵|トークン|合言葉|シークレット(?:キー)?|キー|鍵|クレデンシャル|パスフレーズ|비밀번호|암호|비밀 ?키|토큰|시크릿|(?<=API )키|(?<=API)키|액세스 ?키)"
 _CJK_IS = r"[^\s，。,.!?！？：:=A-Za-z0-9]{0,14}\s{0,2}(?:是|为|為|就是|=|：|:|は|が|を|이|은|는|가)?[\s「『“\"'`：:]{0,3}"
 
-# Keys with a prefix that identifies their vendor
+# Keys with a vendor-specific prefix
 
 _PREFIXED = (
     r"sk-ant-[\w-]{8,300}",
@@ -528,7 +528,7 @@ PREFIX_WORDS = (
     " fm1_ fm2_ fm1a fm1r fwogzxivyxdz fqogzxivyxdz iqojb3jpz2lu cio dckr_oat ops_eyj hrku mob sdk tk-us wandb_v1 akcp cmvmdgtuojax k00 do00 ico- sct dvc hcp hlt gh_pat sl. pk. sk. tk. django-insecure access-s access-d access-p 1q~ 2q~ 3q~ 4q~ 5q~ 6q~ 7q~ 8q~ 9q~ 0q~"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
-# Prefixes of these, for keys that are split by a line end or by concatenation.
+# Prefixes of these, for keys split by a line end or by concatenation.
 KEY_START = (
     r"(?:sk-(?:ant-|proj-|or-)?|gh[pousr]_|github_pat_|xox[abposr]-|AKIA|ASIA|AIza|ya29\.|gl(?:pat|dt|rt|ft|soat|ptt)-|npm_|hf_|pypi-|[srp]k_(?:live|test)_|whsec_|SG\.|"
     r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss)_|lin_api_|figd_|gsk_|r8_|glsa_|xai-|nvapi-|pplx-|hv[sb]\.|ATATT3|eyJ)"
@@ -573,14 +573,14 @@ def _rule(
 ) -> SecretRule:
     """Create a rule.
 
-    One entry each of `words` and `also` must occur in the text. Entries are lower-case literals or names of SHAPES.
+    The text must contain one entry each of `words` and `also`. Entries are lower-case literals or names of SHAPES.
     """
     compiled = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
     needs = tuple(frozenset(group.casefold().split()) for group in (words, also) if group)
     return SecretRule(kind, needs, compiled, accept, stems_in(stems) if stems else None)
 
 
-# Shapes of words, for rules without a sufficiently specific literal. None of the shapes matches a space.
+# Shapes of words, for rules without a sufficiently specific literal. No shape matches a space.
 SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "<user@>": re.compile(r"://[^\s'\"<>`]{1,300}@"),
@@ -598,7 +598,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         "<pair>": re.compile(r"[\w.@\]-][/:]\w|^/$", re.MULTILINE),
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
-        # Not necessarily a secret: `secret_context` examines it together with the text before it
+        # Not necessarily a secret: `secret_context` examines it together with the text before it.
         "<random>": re.compile(r"(?=[\w+/=~.-]{0,30}\d)(?=[\w+/=~.-]{0,30}[A-Z])(?=[\w+/=~.-]{0,30}[a-z])[\w+/=~.-]{30}"),
         "<bitlocker>": re.compile(r"\d{6}-\d{6}-\d{6}-"),
         "<wif>": re.compile(r"(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50}"),
@@ -691,7 +691,7 @@ RULES: tuple[SecretRule, ...] = (
     ),
     # Prefixes
     _rule("api-key", PREFIX_WORDS, PREFIXED.pattern, _accept_prefixed, ignore_case=False),
-    # Of vendors that are not in the table above
+    # Vendors that are not in the table above
     _rule(
         "api-key",
         "<prefixed>",
@@ -1238,7 +1238,7 @@ RULES: tuple[SecretRule, ...] = (
         r"\bsteam(?: guard)?(?: code)?(?:\sis)?\s{0,2}[:=]?\s{1,2}(?P<secret>(?-i:(?=[A-Z]{0,4}\d)[A-Z0-9]{5}))\b",
         stems="steam",
     ),
-    # Network devices, directories and accounts of the system
+    # Network devices, directories and system accounts
     _rule(
         "password",
         "community radius tacacs snmp isakmp shared-secret server-key pre-shared-key chap",
@@ -1593,12 +1593,12 @@ def _is_whole(match: re.Match[str]) -> bool:
 
 
 def _is_code_or_purpose(match: re.Match[str]) -> bool:
-    """Return whether the word belongs to code or states a purpose, and so does not describe the password.
+    """Return whether the word belongs to code or expresses a purpose, rather than describing the password.
 
     Examples are "username, password = split" and "the password to authenticate".
     """
     value = match["secret"]
-    if _NO_SPACES.search(value):  # in scripts without spaces, the match extends beyond the value
+    if _NO_SPACES.search(value):  # In scripts without spaces, the match extends beyond the value.
         return True
     if is_mixed(value) or value.isdigit() or match["open"].strip():
         return False

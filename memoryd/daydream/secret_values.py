@@ -98,7 +98,7 @@ def is_placeholder(value: str) -> bool:
     return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
 
 
-# Names of algorithms with a number, such as "bcrypt12" and "jwt-rs256"
+# Names of algorithms with a number, such as "bcrypt12" and "jwt-rs256".
 _ALGORITHM = re.compile(
     r"(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
     r"[-_]?(?:sha|rs|hs|es|ps|gcm|cbc|v)?[-_]?\d{0,4}(?:-?(?:gcm|cbc|ctr))?",
@@ -118,14 +118,14 @@ def is_compound(value: str) -> bool:
 def is_lookup(value: str) -> bool:
     """Return whether an unquoted value is an expression in code.
 
-    Dotted words that end in a number are not, since people choose these as passwords.
+    Dotted words that end in a number are not, because people choose these as passwords.
     """
     head = value[:_LONG]
     return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
 
 
 def is_lookup_in_prose(value: str) -> bool:
-    """Do the same as `is_lookup` for prose, where words with dots and a digit may be a password."""
+    """Like `is_lookup`, but for prose, where words with dots and a digit may be a password."""
     return is_lookup(value) and not (_DOTTED.match(value) and any(c.isdigit() for c in value) and not _NAMESPACE.match(value))
 
 
@@ -135,7 +135,7 @@ def is_measure(value: str) -> bool:
 
 
 def is_mixed(value: str) -> bool:
-    """Return whether the value contains letters together with digits, or with signs that words don't have."""
+    """Return whether the value contains letters together with digits, or with signs that don't occur in words."""
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
     return letters and (digits or any(c in _SIGNS for c in value[:-1])) and not is_measure(value)
 
@@ -188,15 +188,15 @@ _MAX_KNOWN = 40_000
 class Anchors:
     """Finds literals and shapes in texts.
 
-    Literals are in lower case and contain no spaces. Shapes are patterns that match no space. Thread-safe, since concurrent
-    updates store the same values.
+    Literals are lower case and contain no spaces. Shapes are patterns that match no space. Thread-safe, because
+    concurrent updates store the same values.
     """
 
     def __init__(self, literals: Iterable[str], shapes: Mapping[str, re.Pattern[str]]) -> None:
         folded = {literal.casefold() for literal in literals}
         self._plain = re.compile(_any_of(literal for literal in folded if literal.isascii()))
         self._foreign = tuple(literal for literal in folded if not literal.isascii())
-        # If a literal occurs, its prefixes occur as well.
+        # If a literal occurs, so do its prefixes.
         self._begins = {literal: frozenset(other for other in folded if literal.startswith(other)) for literal in folded}
         self._shapes = tuple(shapes.items())
         self._without = set[str]()
@@ -253,7 +253,7 @@ class Anchors:
 
 
 def _any_of(literals: Iterable[str]) -> str:
-    """Return a pattern that matches the longest of the literals at a position. It compares each character only once."""
+    """Return a pattern that matches the longest literal at a position, comparing each character only once."""
     by_first: dict[str, list[str]] = {}
     ends = False
     for literal in sorted(literals):
@@ -266,7 +266,7 @@ def _any_of(literals: Iterable[str]) -> str:
 
 
 class Stems:
-    """The prefixes of a pattern's matches.
+    """Prefixes of a pattern's matches.
 
     They may contain spaces. A prefix is located by its longest part without spaces.
     """
@@ -280,7 +280,7 @@ class Stems:
         self.parts = frozenset(self._by_part)
 
     def positions(self, low: str, there: frozenset[str]) -> list[int]:
-        """Return the positions of the prefixes in a lower-case text. `there` holds the literals that occur in it."""
+        """Return the positions of the prefixes in a lower-case text. `there` contains the literals that occur in it."""
         at: set[int] = set()
         for part in self.parts & there:
             for stem in self._by_part[part]:
@@ -323,7 +323,7 @@ class ScannedText:
         return known
 
     def has(self, anchors: frozenset[str]) -> bool:
-        """Return whether one of the literals occurs in the text."""
+        """Return whether any of the literals occurs in the text."""
         return not self.there.isdisjoint(anchors)
 
     def changed(self, text: str) -> ScannedText:
@@ -332,5 +332,5 @@ class ScannedText:
 
 
 def fold(text: str) -> str:
-    """Fold a text in the same way as case-insensitive patterns do."""
+    """Fold the case of a text like case-insensitive patterns do."""
     return text.lower() if text.isascii() else text.replace("İ", "I").casefold()

@@ -1,4 +1,4 @@
-"""Find the value of a named credential, in any syntax.
+"""Find the values of named credentials, in any syntax.
 
 Constants, flags, headers, attributes and words in a sentence all name credentials in the same way. The value is the nearest token
 before or after the name that is neither punctuation nor a joining word. A walk over a few tokens on each side therefore covers
@@ -29,13 +29,13 @@ from memoryd.daydream.secret_words import (
     may_be_password,
 )
 
-_REACH = 220  # number of characters to search on each side of a name
+_REACH = 220  # Number of characters to search on each side of a name.
 _MAX_TOKENS = 14
-_MAX_WORDS = 6  # maximum number of plain words between a name and the sign that joins its value to it
+_MAX_WORDS = 6  # Maximum number of plain words between a name and the sign that joins its value to it.
 _LONGEST_NAME = 60
 _SHORTEST = 6
 _SHORTEST_KEY = 16
-_DIGITS = 3  # minimum length of a run of letters that is not a word
+_DIGITS = 3  # Minimum length of a run of letters that is not a word.
 _SHORTEST_BARE_KEY = 20
 
 
@@ -43,9 +43,9 @@ class ValueRequirement(Enum):
     """Requirements for the value of a name."""
 
     PASSWORD = auto()
-    SECRET = auto()  # a key that may also have been chosen by a person
+    SECRET = auto()  # A key that may also have been chosen by a person.
     KEY = auto()
-    ANY_KEY = auto()  # "key" alone, which names many things
+    ANY_KEY = auto()  # "key" alone, which has many meanings.
 
 
 # Names
@@ -68,7 +68,7 @@ _KEY = re.compile(
     r"schlüssel|jeton|токен\w{0,3}|секрет\w{0,2})"
 )
 _CHOSEN = frozenset("secret cookie credential credentials".split())
-# Qualifiers that make a key a password
+# Qualifiers that turn a key into a password
 _OF_NETWORK = frozenset("wpa wpa2 wpa3 wifi wlan network ssid hotspot".split())
 _BARE_KEY = frozenset("key keys schlüssel clé llave chave chiave klucz ключ ключа clef".split())
 _TAILS = frozenset("base value string str prod production dev staging test live new old raw plain hex list b64 base64".split())
@@ -87,7 +87,7 @@ _NO_KEY = frozenset(
     turn answer""".split()
 )
 
-# Another name. Its value is searched for separately
+# Another name, whose value is searched for separately.
 _OTHER = re.compile(rf"{_PASSWORD.pattern}|{_KEY.pattern}|login")
 
 # Signs and words between a name and its value
@@ -140,10 +140,10 @@ _NOT_ABOUT = re.compile(
 class _Join:
     """How a value is joined to its name."""
 
-    hard: bool  # joined by a sign, a quote or "is"
-    words: int  # number of plain words in between
+    hard: bool  # Joined by a sign, a quote or "is".
+    words: int  # Number of plain words in between.
     quoted: bool
-    prose: bool = False  # an article precedes the name
+    prose: bool = False  # An article precedes the name.
 
 
 def find_named(scanned: ScannedText) -> list[Found]:
@@ -185,9 +185,9 @@ def _name_around(text: str, at: int) -> tuple[int, int]:
 
 
 def _asked(text: str, start: int, end: int) -> ValueRequirement | None:
-    """Return the requirements for the value of a name, judging by the last part of the name.
+    """Return the requirements for the value of a name, based on the last part of the name.
 
-    Return None if it is not the name of a credential.
+    Return None if it does not name a credential.
     """
     pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
     while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
@@ -237,11 +237,11 @@ def _word_after(text: str, at: int) -> str:
 class _Way:
     """State of the search from a name to its value."""
 
-    loose: bool  # the name is also a verb, so only a sign or "is" joins a value to it
-    syntax: bool = False  # a syntactic sign was passed
-    joined: bool = False  # the last word or sign joins the next token to the name
-    changed: bool = False  # a word like "changed" or "set" was passed
-    words: int = 0  # number of plain words
+    loose: bool  # The name is also a verb, so only a sign or "is" joins a value to it.
+    syntax: bool = False  # A syntactic sign was passed.
+    joined: bool = False  # The last word or sign joins the next token to the name.
+    changed: bool = False  # A word like "changed" or "set" was passed.
+    words: int = 0  # Number of plain words.
 
     def passes(self, word: str, core: str, hard: bool) -> None:
         """Record a word that may occur between a name and its value."""
@@ -267,7 +267,7 @@ def _behind(text: str, at: int, asked: ValueRequirement, loose: bool) -> tuple[i
         ):
             return None
         end = token.end()
-        if between.endswith("<"):  # the name of an XML element
+        if between.endswith("<"):  # The name of an XML element.
             way.syntax = True
             continue
         core = raw.lstrip(_SIGNS) if raw != "/" else ""
@@ -358,7 +358,7 @@ _SENTENCE_END = re.compile(r"[.!?;](?=\s)|\n")
 
 
 def _entered(text: str, at: int) -> tuple[int, int] | None:
-    """Return the value that the sentence asks the reader to enter, as in "type X when it asks for the password"."""
+    """Return the value to enter according to a sentence such as "type X when it asks for the password"."""
     left = max(0, at - _REACH // 2)
     if _VERB.search(text, left, at) is None:
         return None
@@ -372,14 +372,14 @@ def _entered(text: str, at: int) -> tuple[int, int] | None:
 
 
 def _trimmed(raw: str) -> str:
-    """Remove punctuation that ends a sentence or a line of code."""
+    """Remove punctuation at the end of a sentence or a line of code."""
     return raw.rstrip(".,:…")
 
 
 def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
     """Return whether a value meets the requirements of its name.
 
-    The more loosely the two are joined, the stricter the check is.
+    The more loosely the two are joined, the stricter the check.
     """
     if len(value) < _SHORTEST or value[0] in "\\$" or not _DIGIT.search(value) or MARK in value:
         return False
@@ -387,7 +387,7 @@ def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
         join.words
         and (not join.hard or asked is ValueRequirement.ANY_KEY and not join.prose)
         or _NAME_OF_ONE.fullmatch(value)
-        or is_placeholder(value)  # the costliest test
+        or is_placeholder(value)  # The most expensive test.
         or is_measure(value)
     ):
         return False
@@ -429,7 +429,7 @@ _CALL = re.compile(
     r"register)\((?P<arguments>[^()\n]{3,300})",
     re.IGNORECASE,
 )
-# Calls that take a key as their first argument, such as clients of services and cryptographic functions
+# Calls that take a key as their first argument, such as service clients and cryptographic functions
 _KEYED = re.compile(
     r"(?:\b(?:stripe|openai|anthropic|twilio|sendgrid|mailgun|algolia\w{0,6}|bot|fernet|aes\.new|hmac\.new|secretbox|"
     r"bcrypt\.hash\w{0,4}|hash_?password))\(\s{0,3}b?"
@@ -460,7 +460,7 @@ def _keyed(text: str) -> Iterator[Found]:
             yield *match.span("secret"), "password"
 
 
-# A user name and a password side by side
+# A user name next to a password
 
 _PAIR_WORDS = frozenset("<pair> admin root postgres deploy administrator".split())
 _PAIR = re.compile(
@@ -501,5 +501,5 @@ def _pairs(text: str) -> Iterator[Found]:
             yield pair.start("secret"), pair.start("secret") + len(value), "password"
 
 
-# The search only runs on texts that contain one of these literals
+# The search runs only on texts that contain one of these literals.
 ANCHORS = _STEMS.parts | _CALL_WORDS | _PAIR_WORDS

@@ -1,8 +1,8 @@
 """Find secrets by nearby words.
 
-Such a word may be before or after the value in a clause, in a column head, or in the name of a value. `secret_rules` covers the
-written forms of secrets. This module only uses the implications of a word such as "password" for the words next to it. Words are
-looked up in sets, for a few words on each side, so that the time stays linear.
+Such a word may be before or after the value in a clause, in a column heading, or in the name of a value.
+`secret_rules` covers the written forms of secrets. This module only uses what a word such as "password" implies about
+the words next to it. Words are looked up in sets, for a few words on each side, so the time is linear.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from memoryd.daydream.secret_values import (
 Found = tuple[int, int, str]
 
 MARK = "[redacted:"
-_REACH = 120  # number of characters to examine on each side of a word
+_REACH = 120  # Number of characters to examine on each side of a word.
 _WORDS_BACK = 6
 _WORDS_ON = 9
 _MIN_PASSWORD = 4
@@ -42,7 +42,7 @@ _KEY = (
     r"(?:api|app|auth|admin|access|account|service|signing|encryption|master|shared|deploy|storage|client|bot|webhook|licen[sc]e|recovery|unseal|rescue|emergency|root|activation|personal access|session|bearer|refresh|hmac|jwt|cookie)"
     r"[ -]?(?:keys?|tokens?|secrets?|cookie)|tokens?|secrets?|schlüssel|api-schlüssel|jeton|clé(?: secrète| api| d'api)?|llave|chave|chiave|ключ|токен|секрет|session[ -]?id|sessions-id|cookie"
 )
-# Matches at the start of a word, or of the last part of a German hyphenated compound, as in "WLAN-Passwort"
+# Matches at the start of a word, or of the last part of a hyphenated German compound, as in "WLAN-Passwort".
 WORD_START = r"(?:(?<![\w-])|(?<=\w-)(?=(?-i:[PKZLS][a-zü]))|(?<=[a-zäöüß])(?=(?-i:passwort|kennwort|schlüssel|token|wachtwoord|lösenord)))"
 _KEYWORD = re.compile(rf"{WORD_START}(?:(?P<password>{_PASSWORD})|(?P<key>{_KEY}))(?!\w)", re.IGNORECASE)
 _PASSWORD_STEMS = stems_in(
@@ -83,7 +83,7 @@ _WORKS = frozenset(
     "works work worked serves served dient diente funktioniert marche fonctionne sert sirve funciona serve funziona служит подходит still now also again here auch jetzt".split()
 )
 _BETWEEN = frozenset({*_POINTS, *_IS, *_WORKS, ""})
-# Words in the position of a value that are not values.
+# Words that may appear in place of a value but are not values
 _NO_VALUE = frozenset(
     """that this here there which what where when who whose why how it its he she they you we i das dies dieses hier was wer wo wie es welches ce cela ça voici quel quelle esto eso esta este cual cuál isso isto esta essa
     qual quale questa questo это что вот here's email e-mail username user name names value string text plaintext default input field length bcrypt argon2 scrypt vault keycloak ldap
@@ -139,7 +139,7 @@ def _in_mark(text: str, start: int) -> bool:
 
 
 class _Words:
-    """The words of a text, split and folded only once."""
+    """The words of a text, which is split and folded only once."""
 
     def __init__(self, text: str) -> None:
         self._chosen: dict[int, bool] = {}
@@ -164,7 +164,7 @@ class _Words:
         return known
 
     def random(self, number: int) -> bool:
-        """Return whether a word is a run of characters with high entropy."""
+        """Return whether a word is a high-entropy run of characters."""
         known = self._random.get(number)
         if known is None:
             raw = self.raws[number]
@@ -239,7 +239,7 @@ def _before(text: str, word: re.Match[str], words: _Words, password: bool) -> tu
     tokens = words.before(word.start())
     for steps in range(1, min(_WORDS_BACK, len(tokens))):
         joint = tokens[-steps][1].casefold().strip(_QUOTES)
-        if joint in ("=", ":="):  # the preceding word shows that it is a name
+        if joint in ("=", ":="):  # The previous word shows that it is a name.
             return None
         if joint in _AS or joint in _IS:
             return _joined_before(text, word, tokens[:-steps], joint, password)
@@ -300,7 +300,7 @@ _RUN = re.compile(r"[A-Za-z0-9_+=~-]{14,200}")
 def is_chosen(value: str) -> bool:
     """Return whether the value looks like a chosen password.
 
-    This means a long word with digits and perhaps punctuation that does not look like the name of a machine or branch.
+    That is a long word with digits and perhaps punctuation that does not look like the name of a machine or branch.
     """
     if _SIGN_INSIDE.fullmatch(value):
         return not is_placeholder(value)
@@ -378,7 +378,7 @@ def _after(text: str, word: re.Match[str], words: _Words, password: bool) -> tup
 
 
 def _joined_after(tokens: list[tuple[int, str, str]], password: bool) -> tuple[int, int] | None:
-    """Return the first value that "is" or a similar word joins to the preceding words."""
+    """Return the first value joined to the previous words by "is" or a similar word."""
     joined = changed = False
     before = ""
     for number, (start, raw, folded) in enumerate(tokens):
@@ -448,7 +448,7 @@ _CALL = re.compile(r"[A-Za-z_]\(")
 
 
 def is_about(text: str, at: int) -> bool:
-    """Return whether the next word makes the text a statement about passwords, as in "the password policy"."""
+    """Return whether the next word turns the text into a statement about passwords, as in "the password policy"."""
     if text[at : at + 2] in ("'s", "’s"):
         return text[at + 2 : at + 3] == " " and is_about(text, at + 2)
     if _FILE_NAME.match(text, at):
@@ -479,7 +479,7 @@ def may_be_password(value: str) -> bool:
 
 
 def _may_be_secret(value: str, password: bool, *, near: bool) -> bool:
-    """Return whether a value is not a word, a name, a measure or a placeholder."""
+    """Return whether a value is none of these: a word, a name, a measure, a placeholder."""
     if len(value) < _MIN_PASSWORD or MARK in value or _IS_CODE.search(value):
         return False
     if value.isdigit() and len(set(value)) > 1:
@@ -519,7 +519,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d$")
 _DIGITS_IN = re.compile(r"\d{2}|[a-z]\d[a-z]")
 _SIGNED = re.compile(r"[a-z][!#$%&*+?@^~=.][a-z]|[a-z]!$", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-# Names of software, versions, machines, tickets, git hashes, mail addresses, calls
+# Names of software, versions, machines, tickets, git hashes, email addresses, calls
 _NAME = re.compile(
     r"(?:[A-Za-z]{1,12}v?\d{1,2}(?:\.\d+)*|(?-i:[A-Z]{2,8}-\d{1,6}|[A-Z]{2,5}\d{3,10})|#\d+|(?:issue|pr|bug|ticket|mr|no|nr|gh|line|file|id)[#-]\d+|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[0-9a-f]{7,12}|[0-9a-f]{40}|\w{1,60}\(.*|v?\d+(?:\.\d+)+\S*|\d+(?:st|nd|rd|th)|"
     r"(?:oauth|sha|utf|argon|base|aes|ipv|ed|rs|hs|es|rsa|md|i18|k8|s3|ec)-?\d\w*|[\w.-]{1,60}\.(?:com|org|net|io|dev|local|internal|de|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem)|"
@@ -552,7 +552,7 @@ _TWO_WORDS = re.compile(r"[^\W\d_]{3,20}(?:[-_.][^\W\d_]{3,20}){1,4}")
 
 
 def _is_chosen_words(value: str) -> bool:
-    """Return whether the value consists of words that are joined by hyphens or similar signs and don't describe a password."""
+    """Return whether the value consists of words joined by hyphens or similar signs that don't describe a password."""
     return _TWO_WORDS.fullmatch(value) is not None and not is_compound(value) and not is_placeholder(value) and not is_lookup(value) or _TWO_WORDS.fullmatch(value) is not None and "." in value and not _NAME.match(value)  # fmt: skip
 
 
@@ -563,7 +563,7 @@ def _may_be_word(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """Return whether the value mixes letters, digits and punctuation in a way that words and names in code don't."""
+    """Return whether the value mixes letters, digits and punctuation, unlike words and names in code."""
     if is_placeholder(value) or is_lookup(value) or is_name(value) or "(" in value or "/" in value or _IS_CODE.search(value):
         return False
     letters, digits = any(c.isalpha() for c in value), any(c.isdigit() for c in value)
@@ -648,7 +648,7 @@ _COLUMN = re.compile(
     re.IGNORECASE,
 )
 _COLUMN_CJK = re.compile(r"[^\x00-\x7f]{0,6}(?:密码|密碼|口令|密钥|パスワード|暗証番号|비밀번호|암호)")
-# Every head of a column of secrets contains one of these.
+# Every heading of a column of secrets contains one of these.
 _HEADS = stems_in(
     "pass pwd pw kennwort losungswort mot~de mdp code phrase~secr contrase clave senha palavra parola wachtwoord hasło heslo lösenord парол login logon zugang cred pin key token secret cookie "
     "session schlüssel jeton clé llave chave chiave ключ токен секрет otp 2fa 密码 密碼 口令 密钥 パスワード 暗証番号 비밀번호 암호"
@@ -657,7 +657,7 @@ _NO_CSV = re.compile(r"^\s|[\"'()=.:]|[,;]\s*$")
 _RULED = re.compile(r"[\s|:│┃+=─━┼-]*$")
 _BARS = str.maketrans({"│": "|", "┃": "|", "¦": "|"})
 _MAX_ROWS = 200
-_LONGEST_ROW = 4_000  # longer lines are not rows of a hand-written table
+_LONGEST_ROW = 4_000  # Longer lines are not rows of a hand-written table.
 _MAX_CELLS = 40
 
 
@@ -667,7 +667,7 @@ def _in_columns(scanned: ScannedText) -> Iterator[Found]:
         return
     lines = scanned.text.splitlines(keepends=True)
     starts = list(accumulate(map(len, lines), initial=0))
-    least = 0  # the preceding lines were rows of a table
+    least = 0  # The previous lines were rows of a table.
     for number in sorted({bisect_right(starts, at) - 1 for at in heads}):
         if number < least or len(lines[number]) > _LONGEST_ROW:
             continue
@@ -690,7 +690,7 @@ def _plain(line: str) -> str:
 
 
 def _head_of(line: str) -> tuple[dict[int, bool], str, tuple[int, int] | None]:
-    """Return the columns with secrets, the separator, and a value in the line itself."""
+    """Return the columns with secrets, the separator, and any value in the line itself."""
     line, value = _plain(line), None
     for bar in _bars(line):
         columns, found = _header(line, bar)
@@ -720,7 +720,7 @@ def _cells(line: str, bar: str) -> list[tuple[int, str]]:
 
 
 def _header(line: str, bar: str) -> tuple[dict[int, bool], tuple[int, int] | None]:
-    """Return the columns with secrets if this is a table's head, or the value after a name in a row."""
+    """Return the columns with secrets if this is a table heading, or the value after a name in a row."""
     cells = _cells(line, bar)
     filled = [cell for _, cell in cells if cell]
     columns: dict[int, bool] = {}
@@ -794,7 +794,7 @@ _NUMBERED_BY = re.compile(
 _CODE_GOES_ON = frozenset(
     "is as was for when if to and on that this but it i from your my the just now again works expires this in please der die as ist als war und wenn est et si es y e é è это и если — – - that's".split()
 )
-# Things that a number may count: plurals, and units that have no plural.
+# Things that a number may count: plurals, and units without a plural.
 _COUNTED = re.compile(
     r"(?:[a-z]{2}s|[a-z]{3}en|[a-z]{3}er|ов|ей|ых|нд|ут|и|ы)$|^(?:people|chars?|ms|px|kb|mb|gb|sec|min|mal|times|секунд|минут|of|lines?|percent|prozent|byte|bytes|euro|dollar|usd|eur|mal|zeichen|oder|or|x|до|или)$"
 )
@@ -1009,7 +1009,7 @@ def _names(text: str) -> Iterator[Found]:
         upper = match["key"].isupper() and name.isupper() or match["key"].isupper() and not name
         tight = "=" + match["secret"][:1] in match[0]
         loose = not tight and not upper and value.isalpha() and match.start() and text[match.start() - 1] != "\n"
-        if loose or match["quote"] is None and value[-1] in ",)" and not is_mixed(value[:-1]):  # it is an argument of a call
+        if loose or match["quote"] is None and value[-1] in ",)" and not is_mixed(value[:-1]):  # It is an argument of a call.
             continue
         if not _is_assigned(name, key, value, upper, match["quote"] is not None, tight):
             continue
@@ -1059,7 +1059,7 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
     return len(value) >= 5 and not (quoted and not upper and not key.startswith(("PA", "PW")) and not is_mixed(value))  # noqa: PLR2004
 
 
-# For "apiKey = a + b", find the strings assigned to these names
+# For "apiKey = a + b", find the strings assigned to these names.
 _COMPOSED = re.compile(
     r"(?:key|token|secret|passw\w{0,6}|pwd)\w{0,8}[\"']?[ \t]{0,3}(?:=|:|:=)[ \t]{0,3}[fb]?[\"'`]?(?P<parts>(?:[$#]?\{?[A-Za-z_]\w{0,40}\}?(?:[ \t]{0,3}(?:\+|\.{1,2}|&|<>|~)[ \t]{0,3}|(?<=\})(?=[$#{])|(?=\$))){1,8}[$#]?\{?[A-Za-z_]\w{0,40}\}?)",
     re.IGNORECASE,
@@ -1085,7 +1085,7 @@ _HOOK = re.compile(
 
 
 def _hooks(text: str) -> Iterator[Found]:
-    """Yield the last part of a webhook's address."""
+    """Yield the last part of a webhook URL."""
     if "hook" not in text:
         return
     for match in _HOOK.finditer(text):
@@ -1094,7 +1094,7 @@ def _hooks(text: str) -> Iterator[Found]:
             yield match.start("secret"), match.end("secret"), "webhook"
 
 
-# A search only runs on texts that contain one of these literals
+# A search runs only on texts that contain one of these literals.
 ANCHORS = frozenset().union(
     *(stems.parts for stems in (_PASSWORD_STEMS, _KEY_STEMS, _CODE_STEMS, _SEED_STEMS, _HEADS)),
     _KEY_ENDS,

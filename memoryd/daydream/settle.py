@@ -1,8 +1,9 @@
-"""Apply a session model's answers to the candidates that it was offered.
+"""Apply a session model's answers to the candidates offered to it.
 
-Each candidate becomes a memory in the model's wording, or is dropped. The model chooses the wording; this module decides how much
-authority the memory gets. A statement counts as the user's only if a single user turn contains all of it. Dropping removes a
-candidate and prevents models from proposing it again. It never prevents the user from saying it again.
+Each candidate becomes a memory in the model's wording, or is dropped. The model chooses the wording, and this module
+decides how much authority the memory gets. A statement counts as the user's only if a single user turn contains all
+of it. Dropping removes a candidate and prevents models from proposing it again. It never prevents the user from
+stating it again.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ MAX_BYTES = 200_000_000
 USER_CONFIDENCE = 0.9
 AGENT_CONFIDENCE = 0.75
 KEPT_ACTIONS = frozenset({KeepAction.NEW, KeepAction.CONTRADICTS, KeepAction.SUPERSEDES, KeepAction.CONFIRMS})
-# Number of turns before and after a user turn to search for the same statement in tool output.
+# Number of turns before and after a user turn in which to search for the same statement in tool output.
 AROUND = 30
 
 
 @dataclass(frozen=True, slots=True)
 class SettleAnswer:
-    """The model's answer for one candidate, or a statement of its own if `id` is empty.
+    """The model's answer for one candidate, or an additional statement if `id` is empty.
 
     None keeps the candidate's value. `check` is a proposal that only counts if the user's words contain it.
     """
@@ -78,7 +79,7 @@ class SessionOrigin:
 
 
 class Settler:
-    """Applies the answers from one `settle` call."""
+    """Applies the answers of one `settle` call."""
 
     def __init__(self, service: Orchestrator, state: State, keeper: Reconciler) -> None:
         self._service = service
@@ -94,7 +95,7 @@ class Settler:
         with self._service.writing():
             item = self._service.get(entry.memory)
             if entry.outcome or item is None or item.status is not Status.CANDIDATE:
-                return Settled(answer.id, "settled", reason=f"It is settled already ({entry.outcome or 'elsewhere'}).")
+                return Settled(answer.id, "settled", reason=f"It has already been settled ({entry.outcome or 'elsewhere'}).")
             if not answer.keep:
                 return self._drop(answer, entry, item)
             source, _, _ = self._source(answer.content or item.content, answer.polarity or item.polarity, item, origin)
@@ -104,7 +105,7 @@ class Settler:
             return self._keep(answer, entry, item, origin)
 
     def add(self, answer: SettleAnswer, origin: SessionOrigin) -> Settled:
-        """Keep an additional statement made by the model itself."""
+        """Store an additional statement by the model."""
         base = MemoryItem(
             content=answer.content,
             kind=Kind.NOTE,
@@ -114,7 +115,7 @@ class Settler:
         )
         source, _, _ = self._source(answer.content, answer.polarity or Polarity.KNOW, base, origin)
         if initial_status(answer.importance, answer.confidence, source, bool(answer.replaces)) is Status.CANDIDATE:
-            return Settled("own", "minor", reason="too minor to be kept beside what was offered")
+            return Settled("own", "minor", reason="too minor to be kept in addition to the offered lines")
         with self._service.writing():
             outcome = self._write(answer, base, "", origin)
             if outcome.action in KEPT_ACTIONS:
@@ -124,18 +125,18 @@ class Settler:
     def _reword(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem, source: Source) -> Settled:
         """Keep a minor statement as a candidate in the model's wording.
 
-        It is found only by search and removed after a while.
+        It is found only in searches and removed after a while.
         """
         if item.id not in self._state.ledger.edited():
             changes = {"kind": answer.kind, "polarity": answer.polarity, "content": answer.content, "asked_as": answer.asked_as}
             self._service.update(item.id, source=source, **{name: value for name, value in changes.items() if value})
         self._state.offers.settle_lines(item.evidence.lines, item.content)
         self._state.offers.close(entry, candidates.MINOR, item.id)
-        return Settled(answer.id, "minor", item.id, reason="kept as a candidate: found by a search, not given unasked")
+        return Settled(answer.id, "minor", item.id, reason="kept as a candidate: found in searches, never injected")
 
     def _drop(self, answer: SettleAnswer, entry: OfferedCandidate, item: MemoryItem) -> Settled:
         if item.id in self._state.ledger.edited() or item.pinned:
-            return Settled(answer.id, "refused", item.id, reason="The user edited this candidate; only the user removes it.")
+            return Settled(answer.id, "refused", item.id, reason="The user edited this candidate; only the user may remove it.")
         self._finish(entry, item, candidates.DROPPED)
         return Settled(answer.id, "dropped", statement=item.content)
 
@@ -159,7 +160,7 @@ class Settler:
     def _finish(self, entry: OfferedCandidate, item: MemoryItem, outcome: str, memory: str = "") -> None:
         """Record the lines as settled before writing.
 
-        If the process is then killed, the candidate may be offered again, but a dropped one never returns.
+        If the process is killed in between, the candidate may be offered again, but a dropped one never returns.
         """
         self._state.offers.settle_lines(item.evidence.lines, item.content)
         if memory != item.id:
@@ -204,8 +205,9 @@ class Settler:
     ) -> tuple[Source, tuple[str, ...], Sequence[Turn]]:
         """Return the source of the statement, the lines of its evidence and the turn of the user that contains it.
 
-        The source is the user if a single user turn contains the whole statement, and the agent otherwise. The turns cited by the
-        candidate are checked first, then the turns after them, since a candidate may refer only to the preceding turn.
+        The source is the user if a single user turn contains the whole statement, and the agent otherwise. The turns
+        cited by the candidate are checked first, then the turns after them, because a candidate may cite only the
+        previous turn.
         """
         cited = set(item.evidence.lines)
         turns = self._log(item.evidence.transcript)
@@ -220,7 +222,7 @@ class Settler:
         return Source.AGENT_STEP, item.evidence.lines, []
 
     def _log(self, transcript: str) -> Sequence[Turn]:
-        """Reread a log, since a candidate's own text is no evidence."""
+        """Reread a log, because a candidate's own text is not evidence."""
         if transcript not in self._turns:
             self._turns[transcript] = list(_turns_of(Path(transcript))) if transcript else []
         return self._turns[transcript]
@@ -229,13 +231,13 @@ class Settler:
 def _turns_of(path: Path) -> Iterable[Turn]:
     """Return the turns of a log.
 
-    The result is empty if the log was deleted or is too large to read while a model waits.
+    Returns an empty list if the log was deleted or is too large to read while a model waits.
     """
     try:
         if log_status(path).size > MAX_BYTES:
             return
         pieces = list(read_all(path))
-        left = frozenset().union(*(piece.left for piece in pieces))  # rewound lines don't count
+        left = frozenset().union(*(piece.left for piece in pieces))  # Rewound lines don't count.
         yield from (turn for piece in pieces for turn in piece.turns if short_hash(turn.uuid) not in left)
     except (OSError, TranscriptError):
         return

@@ -1,8 +1,8 @@
-"""Convert one line of a session log to turns.
+"""Convert a line of a session log to turns.
 
-Each turn is attributed to its actual speaker, without text added by the client. Supports the lines of Claude Code 1.0 to 2.1, and
-the `stream-json` output of `claude -p`. Unknown lines are counted by reason and skipped. Nothing here raises on unexpected
-values.
+Each turn is attributed to its actual speaker, without text added by the client. Supports the lines of Claude Code 1.0
+to 2.1, and the `stream-json` output of `claude -p`. Unknown lines are counted by reason and skipped. Unexpected
+values never raise an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def short_hash(text: str) -> str:
 
 
 def queued_uuid(text: str) -> str:
-    """Return the identity of a queued prompt, whose line in the log has no uuid."""
+    """Return the identity of a queued prompt, whose log line has no uuid."""
     return f"queued {short_hash(text.strip())}"
 
 
@@ -59,10 +59,10 @@ class ParserState:
 
     Attributes:
         queued: The offset, line and hash of pending queued prompts. Their text remains in the log.
-        heard: Hashes of the prompts that were read because a session ended with them in the queue. They may still be withdrawn.
-        path: The lines from the root to the newest line, as short hashes. Prompts have the prefix `p`, and other lines `-`.
-        printing: Recent calls whose output is a secret, since their command prints one.
-        chained: Whether a line named its parent, so that a prompt without one starts at the root.
+        heard: Hashes of prompts that were read because a session ended while they were in the queue. They may still be withdrawn.
+        path: Lines from the root to the newest line, as short hashes. Prompts have the prefix `p`, other lines `-`.
+        printing: Recent calls whose output is a secret, because their command prints one.
+        chained: Whether any line specified its parent, so that a prompt without one starts at the root.
     """
 
     seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -82,7 +82,7 @@ class ParserState:
     printing: list[str] = field(default_factory=list)
 
     def in_order(self, at: datetime | None, not_after: datetime | None) -> datetime | None:
-        """Return the time of a line, adjusted so that times never decrease, as the clock may have been set back.
+        """Return the time of a line, adjusted so that times never decrease. The clock may have been set back.
 
         A time after the log's last modification is not trusted. A line with such a time, or without a time, gets the time of the
         line above.
@@ -115,7 +115,7 @@ class ParserState:
             self.printing = [*self.printing, use][-ECHO_LIMIT:]
 
     def expect_echo(self, text: str) -> None:
-        """Record a queued prompt, since its text may occur again as a prompt line."""
+        """Record a queued prompt, because its text may occur again as a prompt line."""
         self.echoes = [*self.echoes, short_hash(text)][-ECHO_LIMIT:]
 
     def take_echo(self, text: str) -> bool:
@@ -151,8 +151,8 @@ class ParserState:
     def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
         """Add a line to the branch.
 
-        A prompt that continues an older line abandons the lines after it; their short hashes are returned. Lines of parallel
-        tools form branches as well, but only a rewound prompt abandons one.
+        A prompt that continues an older line abandons the lines after it, whose short hashes are returned. Lines of
+        parallel tools form branches as well, but only a rewound prompt abandons one.
         """
         left = self._leave(parent) if prompt else set()
         self.chained = self.chained or bool(parent)
@@ -166,8 +166,8 @@ class ParserState:
             code = short_hash(parent)
             end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
         else:
-            # After a single prompt, a missing parent means that the user edited it. After several prompts, it is a fresh start in
-            # the same log, which abandons nothing.
+            # After a single prompt, a missing parent means that the user edited it. After several prompts, it means a
+            # fresh start in the same log, which abandons nothing.
             prompts = sum(mark[0] == "p" for mark in self.path)
             end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
         if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
@@ -178,7 +178,7 @@ class ParserState:
         return left
 
     def keep_context(self, turn: Turn) -> None:
-        """Keep the turn as context for the next piece if it is part of the conversation."""
+        """Keep the turn as context for the next chunk if it is part of the conversation."""
         if turn.kind in (TurnKind.USER, TurnKind.ASSISTANT) and not turn.sidechain and turn.text:
             kept = replace(turn, text=shorten(turn.text, CONTEXT_CHARS), detail=shorten(turn.detail, 200))
             self.turns = [*self.turns, kept][-CONTEXT_TURNS:]
@@ -282,7 +282,7 @@ _CLIENT_CUT = re.compile(rf"\A\s*<\s{{0,8}}/?\s{{0,8}}(?:{NAMES})(?![\w-])", re.
 _COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
 _COMMAND_NAME = re.compile(r"<command-name>([^<]{0,400})</command-name>")
 _ARGS_OPEN, _ARGS_CLOSE = "<command-args>", "</command-args>"
-# A colon must not follow, since the text would then come next.
+# Not followed by a colon, which would introduce the text.
 _PLACEHOLDER = re.compile(
     r"\[(?:Image #\d{1,9}|Image: [^\[\]\n]{0,1000}|Pasted text #\d{1,9}[^\[\]\n]{0,200}|Audio #\d{1,9})\](?!\s{0,3}[:：=])"
 )
@@ -306,7 +306,7 @@ _CLIENT_STARTS = (
 
 @dataclass(frozen=True, slots=True)
 class UserText:
-    """The typed text (may be empty), the slash command it was an argument of, and whether it marks an interrupt."""
+    """The typed text (possibly empty), the slash command whose argument it was, and whether it marks an interrupt."""
 
     text: str = ""
     command: str = ""
@@ -316,8 +316,8 @@ class UserText:
 def strip_client(text: str) -> str:
     """Remove blocks added by the client, its hooks or memoryd.
 
-    Each block extends to the last closing tag of its name, since its content may contain closing tags. In text that is not the
-    user's, an unclosed block is kept, unless memoryd injected it: then it extends to the end.
+    Each block extends to the last closing tag with its name, because its content may contain closing tags. In text
+    that is not the user's, an unclosed block is kept. If memoryd injected it, it extends to the end.
     """
     return _scan(text, unclosed=False)[0] if "<" in text else text
 
@@ -356,7 +356,7 @@ def _client_tags(text: str) -> list[re.Match[str]]:
 
 
 def _typed_in(text: str) -> str:
-    """Return the typed part of a text in the log, or an empty string if its parts can't be distinguished."""
+    """Return the typed part of a text in the log, or an empty string if the parts can't be distinguished."""
     rest, stray = _scan(text, unclosed=True)
     return "" if stray or _CLIENT_CUT.match(folded(rest)) else rest
 
@@ -373,13 +373,13 @@ def well_formed(text: str) -> str:
 
 
 def plain_signs(text: str) -> str:
-    """Remove invisible characters that could disguise a tag. Joiners that scripts and emojis need are kept."""
+    """Remove invisible characters that could disguise a tag. Joiners required in scripts and emojis are kept."""
     text = well_formed(text)
     return without_hidden(text)
 
 
 def clean(text: str) -> str:
-    """Clean text that is not the user's. Injected text, text of the client and complete private blocks are removed."""
+    """Clean text that is not the user's. Injected text, client text and complete private blocks are removed."""
     text = strip_whole_private(well_formed(text))
     if "<" not in text:
         return text.strip()
@@ -387,7 +387,7 @@ def clean(text: str) -> str:
 
 
 def is_client_text(text: str) -> bool:
-    """Return whether the whole text is a notice from the client, recognised by its start."""
+    """Return whether the whole text is a notice from the client, recognised by its beginning."""
     return text.lstrip().startswith(_CLIENT_STARTS)
 
 
@@ -397,7 +397,7 @@ def clean_user(text: str) -> UserText:
 
 
 def typed_text(texts: Sequence[str]) -> UserText:
-    """Return the typed part of one message's text blocks.
+    """Return the typed part of a message's text blocks.
 
     The client writes its own blocks separately from the prompt. A block that can't be parsed alone is joined with the others.
     """
@@ -418,13 +418,13 @@ def typed_text(texts: Sequence[str]) -> UserText:
 
 
 def without_colours(text: str) -> str:
-    """Return the text before the first line with terminal control or bidirectional characters, since nobody types these."""
+    """Return the text before the first line with terminal control or bidirectional characters, which nobody types."""
     match = _CONTROL.search(text)
     return text if match is None else text[: text.rfind("\n", 0, match.start()) + 1]
 
 
 def _is_balanced(text: str) -> bool:
-    """Return whether each client block that is opened in the text is also closed in it."""
+    """Return whether each client block opened in the text is also closed in it."""
     names = [(match["name"].casefold(), bool(match["close"])) for match in _client_tags(text)]
     return {name for name, close in names if close} == {name for name, close in names if not close}
 
@@ -440,14 +440,14 @@ def _command(text: str) -> UserText:
 def foreign_run(text: str) -> str:
     """Return the kind of automated session that this first prompt belongs to: own_run or observer.
 
-    The result is empty for a person's session.
+    Returns an empty string for a person's session.
     """
     if is_internal_text(text.lstrip()):
         return "own_run"
     return "observer" if any(marker in text for marker in OBSERVER_MARKERS) else ""
 
 
-# The user's answers to the client's questions (AskUserQuestion), with the texts of the options. Pure functions.
+# The user's answers to the client's questions (AskUserQuestion), including option texts. Pure functions.
 
 _ANSWER = re.compile(r'"((?:[^"\\]|\\.)+)"="((?:[^"\\]|\\.)*)"')
 _MARK = re.compile(r"\s*\((?:recommended|empfohlen|recommandé|recomendad[oa]|рекомендуется|推荐)\)", re.IGNORECASE)
@@ -466,13 +466,13 @@ class AnsweredQuestion:
 
 
 def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
-    """Return the answers in a result of AskUserQuestion. The result is empty for other tools.
+    """Return the answers in a result of AskUserQuestion. Return nothing for other tools.
 
     Args:
         tool: The tool's name.
         text: The text shown to the model.
-        result: The client's own record. If it contains the options, an answer that is an option is returned as
-            "label: description". Without a record, options can't be distinguished from typed text.
+        result: The client's own record. If it contains the options, an answer that matches one is returned as "label:
+            description". Without a record, options can't be distinguished from typed text.
     """
     if tool != "AskUserQuestion":
         return []
@@ -499,7 +499,7 @@ def _string(value: Any) -> str:
 def _text(value: Any) -> str:
     """Return an answer as text.
 
-    It may be a string, a list of strings, or, in early versions of the client, a list of blocks with a text.
+    It may be a string, a list of strings, or, in early versions of the client, a list of text blocks.
     """
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
@@ -544,7 +544,7 @@ _REJECTED = (
     "The user doesn't want to take this action right now",
     "[Request interrupted by user for tool use]",
 )
-# The client's own record of a rejection. The result text alone could be imitated by any tool.
+# The client's own record of a rejection. Any tool could imitate the result text.
 _REJECTION_MARK = "User rejected tool use"
 _REJECTS = frozenset({"reject", "rejected", "deny", "denied"})
 _SAID = "the user said:\n"
@@ -560,7 +560,7 @@ _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", 
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Limits on the characters of one turn's text and of one tool result, and on the seconds for one line."""
+    """Limits on the characters in a turn's text and in a tool result, and on the seconds per line."""
 
     turn: int = 24_000
     result: int = 800
@@ -570,7 +570,7 @@ class TextLimits:
 def _cut_middle(text: str, limit: int) -> str:
     """Cut out the middle of a text.
 
-    In a long paste or output, both the start and the end (with the errors) matter.
+    In a long paste or output, both the beginning and the end (with the errors) matter.
     """
     if len(text) <= limit:
         return text
@@ -594,7 +594,7 @@ def _moment(turn: Turn) -> str:
 def _blocks(content: Any) -> list[Mapping[str, Any]]:
     """Return the content as a list of blocks.
 
-    Plain text becomes one block. Anything else is dropped.
+    Plain text becomes a single block. Anything else is dropped.
     """
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -623,12 +623,12 @@ def _joined(content: Any) -> str:
 
 
 class EntryReader:
-    """Converts the entries of a log, one after another, to turns without secrets.
+    """Converts the entries of a log one by one to turns without secrets.
 
     Attributes:
         skipped: The number of skipped lines by reason.
         redacted: The number of secrets of each kind.
-        left: Short hashes of the uuids of lines on branches that the user left (/rewind, edit and send again).
+        left: Short hashes of the uuids of lines on branches that the user left (/rewind, or editing and sending again).
         at: The offset of the current line.
         not_after: The latest time at which the lines can have been written.
     """
@@ -658,7 +658,7 @@ class EntryReader:
     def read(self, entry: Entry, line: int) -> list[Turn]:
         """Return the entry's turns in order.
 
-        The result is empty if the entry contains nothing for an extractor. Raises TooSlowError.
+        Returns nothing if the entry contains nothing for an extractor. Raises TooSlowError.
         """
         self._deadline = Deadline(self._limits.seconds)
         self._cwd = _string(entry.get("cwd")) or self._memo.cwd
@@ -711,7 +711,7 @@ class EntryReader:
     def _safe(self, text: str, limit: int, redacting: Callable[[str, Deadline], Redacted] = redact) -> str:
         """Redact the text, then truncate it.
 
-        A first, generous cut limits the work without leaving half a secret in the result.
+        A generous first cut limits the work without leaving half a secret in the result.
         """
         if not text:
             return ""
@@ -752,7 +752,7 @@ class EntryReader:
         elif reason:
             self._skip(reason)
         elif base.sidechain or entry.get("planContent"):
-            # The agent wrote subagent prompts and the plan that is passed to a new session.
+            # The agent wrote the prompts of subagents, and the plan passed to a new session.
             yield from self._said(strip_private(text), base)
         else:
             self._memo.unqueue(text, strict=True)
@@ -864,7 +864,7 @@ class EntryReader:
     def _queue(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         """Handle a queued prompt.
 
-        It counts once it is delivered, as a prompt or an attachment. It may be withdrawn before that.
+        It counts once it is delivered, as a prompt or an attachment. Until then, it may be withdrawn.
         """
         operation, text = entry.get("operation"), _joined(entry.get("content"))
         if operation == "enqueue" and not _by_machine(entry):
@@ -904,7 +904,7 @@ class EntryReader:
 def _is_rejection(entry: Entry, tool: str) -> bool:
     """Return whether the client itself recorded that the user rejected this call.
 
-    The log may contain the unchanged result of a tool server, so only the client's own record counts.
+    Tool servers' results are logged unchanged, so only the client's own record counts.
     """
     decision = entry.get("permissionDecision")
     if isinstance(decision, Mapping):
@@ -924,7 +924,7 @@ def _is_queued_prompt(attachment: Entry) -> bool:
 
 
 def _reason_not_prompt(text: str, entry: Entry) -> str:
-    """Return the reason why a text with the role `user` is not a person's prompt, or an empty string if it is one."""
+    """Return why a text with the role `user` is not a person's prompt, or an empty string if it is one."""
     if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
         return "compaction"
     if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:

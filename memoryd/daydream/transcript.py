@@ -1,8 +1,8 @@
 """Read the new part of a session log.
 
-A log is read by byte offset. The cursor contains a fingerprint of the bytes before the offset. If the fingerprint no longer
-matches, or the file is shorter, the log was rewritten and is read again (`Piece.reset`). Writing the same memory twice has no
-effect. A line that is still being written is left for the next reading.
+A log is read by byte offset. The cursor contains a fingerprint of the bytes before the offset. If the fingerprint no
+longer matches, or the file is shorter, the log was rewritten and is read again (`LogChunk.reset`). Writing the same
+memory twice has no effect. A line that is still being written is left for the next reading.
 """
 
 from __future__ import annotations
@@ -42,15 +42,14 @@ TAIL_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line without its line end.
+    """A line without its line end.
 
     Attributes:
         end: The offset after the line.
         data: The content, or None if it exceeded the limit.
         number: The line number, starting at 1.
-        complete: Whether a line end was found. It is False for an over-long line that continues, and for the last line of a
+        complete: Whether a line end was found. False for an overlong line that continues, and for the last line of a
             file without a line end.
-
     """
 
     data: bytes | None
@@ -124,9 +123,9 @@ def read_lines(
 
 
 def fingerprint(stream: BinaryIO, offset: int) -> str:
-    """Return a hash that distinguishes a file that grew from one that was rewritten.
+    """Return a hash that distinguishes a file that has grown from one that was rewritten.
 
-    It covers the first bytes of the file and the bytes right before `offset`.
+    It covers the first bytes of the file and the bytes immediately before `offset`.
     """
     hasher = hashlib.blake2b(f"{offset}:".encode(), digest_size=16)
     stream.seek(0)
@@ -147,7 +146,7 @@ TurnsAt = Callable[[int, int], list[Turn]]
 
 
 def without_text(context: str, starts: Mapping[int, int]) -> str:
-    """Replace the texts in the dumped memory with positions. `starts` holds the offset of each line."""
+    """Replace the text in the dumped parser state with positions. `starts` contains the offset of each line."""
     values = orjson.loads(context)
     found = [(turn, starts.get(turn["line"])) for turn in values["turns"]]
     values["turns"] = [{"kind": turn["kind"], "line": turn["line"], "at": at} for turn, at in found if at is not None]
@@ -164,7 +163,7 @@ def places(context: str) -> dict[int, int]:
 
 
 def with_text(context: str, turns_at: TurnsAt) -> str:
-    """Restore the texts that `without_text` replaced. Turns that can no longer be read are omitted."""
+    """Restore the text replaced by `without_text`. Turns that can no longer be read are omitted."""
     try:
         values = orjson.loads(context) if context else None
         if not isinstance(values, dict):
@@ -178,7 +177,7 @@ def with_text(context: str, turns_at: TurnsAt) -> str:
 def _read_carried(named: list[dict[str, Any]], turns_at: TurnsAt) -> list[Turn]:
     memo, lines = ParserState(), dict[int, list[Turn]]()
     for values in named:
-        if "text" in values:  # the text is still in this process's memory
+        if "text" in values:  # The text is still in this process's memory.
             memo.keep_context(turn_from_dict(values))
             continue
         at = int(values["at"])
@@ -204,10 +203,10 @@ _IRRELEVANT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The limits of one piece: estimated tokens of text, bytes of the file, bytes of one line, and lines.
+    """Limits of one chunk: estimated tokens of text, bytes of the file, bytes of one line, and lines.
 
-    `turn_chars` and `result_chars` limit the text of one turn and of one tool result, whose middle is cut out. A line that takes
-    longer than `line_seconds` is skipped. Since all text functions are linear, this should not happen.
+    `turn_chars` and `result_chars` limit the text of one turn and of one tool result, whose middle is cut out. A line
+    that takes longer than `line_seconds` is skipped. This should not happen, because all text functions are linear.
     """
 
     tokens: int = 6_000
@@ -226,12 +225,12 @@ class LogChunk:
 
     Attributes:
         more: Whether a limit was reached, so that reading must continue from `cursor`.
-        reset: Whether the log was rewritten and is read again.
+        reset: Whether the log was rewritten and is being read again.
         skipped: The number of skipped lines by reason.
         redacted: The number of removed secrets of each kind.
         start: The offset at which reading began.
-        left: Short hashes of the uuids of lines, in this or an earlier piece, that the user has rewound since.
-        given_up: The line numbers of the lines that took too long.
+        left: Short hashes of the uuids of lines, in this or an earlier chunk, that the user has since rewound.
+        given_up: Numbers of the lines that took too long.
     """
 
     turns: tuple[Turn, ...]
@@ -262,15 +261,14 @@ def read_transcript(
     apart: Callable[[str], bool] = _nothing_known,
     pass_over: bool = False,
 ) -> LogChunk:
-    """Read the next piece of the log.
+    """Read the next chunk of the log.
 
     Args:
         path: The log.
         cursor: Where to continue.
-        limits: The limits of the piece.
-        final: Whether the file is no longer being written. If so, a last line that is complete but has no line end is read.
-        known: Returns whether the uuid of a line was seen in another log, since a resumed session may start with a copy of
-            that log.
+        limits: The limits of the chunk.
+        final: Whether the file is no longer being written. If so, a complete last line is read even without a line end.
+        known: Returns whether the uuid of a line was seen in another log. A resumed session may start with a copy of that log.
         apart: Returns whether lines from a folder must be skipped. A session may enter an excluded folder and leave it again.
         pass_over: Whether to skip the first line because reading it crashed the process before.
 
@@ -280,7 +278,7 @@ def read_transcript(
     try:
         with open_log(path) as stream:
             return _read(stream, path, cursor, limits or ReadLimits(), final, known, apart, pass_over)
-    except (OSError, ValueError) as error:  # ValueError: the path contains a NUL
+    except (OSError, ValueError) as error:  # ValueError: the path contains a NUL.
         raise TranscriptError(
             f"Can't read the session log {path}: {getattr(error, 'strerror', None) or error}.",
             fix="Check that the file exists and is readable.",
@@ -297,7 +295,7 @@ def cursor_at_end(transcript: str, session: str) -> Cursor | None:
 
 
 def first_folder(transcript: str) -> str:
-    """Return the folder named in a log's first lines, or an empty string. Nothing else in these lines is used."""
+    """Return the folder given in a log's first lines, or an empty string. Nothing else in these lines is used."""
     path = Path(transcript)
     try:
         if folder := client_of_log(path).log_folder(path):
@@ -330,7 +328,7 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
 def read_all(
     path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known
 ) -> Iterator[LogChunk]:
-    """Yield the whole log in pieces. The file is treated as complete. Raises TranscriptError."""
+    """Yield the whole log in chunks. The file is treated as complete. Raises TranscriptError."""
     cursor, more = Cursor(str(path)), True
     while more:
         piece = read_transcript(path, cursor, limits=limits, final=True, apart=apart)
@@ -384,10 +382,10 @@ def _read(
 
 
 def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
-    """Complete a cursor that was moved while the log must not be opened.
+    """Complete a cursor that was moved without opening the log.
 
-    Its lines are only counted, and no fingerprint is computed. If the log has become shorter, reading starts at its end, as later
-    text can't be distinguished from text that must be skipped.
+    Lines before it are only counted, and no fingerprint is computed. If the log has become shorter, reading starts at
+    its end, because later text can't be distinguished from text that must be skipped.
     """
     if cursor.fingerprint or not cursor.offset:
         return cursor
@@ -401,14 +399,14 @@ def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
 
 
 def _entry_at(stream: BinaryIO, offset: int, number: int, limits: ReadLimits) -> Any:
-    """Return the JSON value of the line that starts at the offset."""
+    """Return the JSON value of the line at this offset."""
     lines = read_lines(stream, offset, number - 1, limit=limits.line_bytes, block_bytes=limits.block_bytes)
     line = next(lines, None)
     return _parse(line.data.removeprefix(_BOM).strip()) if line is not None and line.data is not None else None
 
 
 def _line_reader(stream: BinaryIO, limits: ReadLimits) -> TurnsAt:
-    """Return a function that rereads the turns of one line, independently of the preceding lines."""
+    """Return a function that rereads the turns of one line, independently of the lines before."""
     return lambda offset, number: _turns_of(_entry_at(stream, offset, number, limits), number, limits)
 
 
@@ -426,10 +424,10 @@ def _text_limits(limits: ReadLimits) -> TextLimits:
 
 
 def _written_by(path: Path) -> datetime | None:
-    """Return a time by which all lines of the log were written. A day is added, since clocks may differ."""
+    """Return a time by which all lines of the log were written. A day is added because clocks may differ."""
     try:
         changed_at = log_status(path).changed_at
-    except (OSError, ValueError):  # the log was deleted in the meantime
+    except (OSError, ValueError):  # The log has been deleted.
         return None
     return datetime.fromtimestamp(changed_at, UTC) + CLOCKS_DIFFER
 
@@ -471,7 +469,7 @@ class _Reading:
             if self._tokens >= self._limits.tokens or self._offset - self._cursor.offset >= self._limits.bytes:
                 return line.complete
             slow = time.monotonic() - begun > self._limits.line_seconds
-            if slow or taken >= self._limits.lines:  # several lines were slow: keep the lines read so far first
+            if slow or taken >= self._limits.lines:  # Several lines were slow: store what was read so far first.
                 return line.complete
         return False
 
@@ -542,7 +540,7 @@ class _Reading:
     def _is_apart(self, entry: Mapping[str, Any]) -> bool:
         """Return whether the line was written in a folder that must not be read.
 
-        A line without a folder is treated like the preceding line.
+        A line without a folder is treated like the line before it.
         """
         cwd = entry.get("cwd")
         if isinstance(cwd, str) and cwd:
@@ -580,7 +578,7 @@ _BROKEN = object()
 def _parse(data: bytes) -> Any:
     """Parse JSON.
 
-    Return `_BROKEN` if parsing fails even after dropping invalid bytes and NUL padding.
+    Returns `_BROKEN` if parsing fails even after dropping invalid bytes and NUL padding.
     """
     with suppress(orjson.JSONDecodeError):
         return orjson.loads(data)
@@ -604,7 +602,7 @@ _LIMITS = ReadLimits(tokens=2_000, bytes=512_000, line_bytes=200_000)
 def is_log(path: Path) -> bool:
     """Return whether a file may be a session's log.
 
-    This is the case if it is empty, or if a line in its first 64 kB starts a JSON object.
+    It may be one if it is empty, or if a line in its first 64 kB starts a JSON object.
     """
     try:
         with open_log(path) as stream:
@@ -617,14 +615,14 @@ def is_log(path: Path) -> bool:
 def first_prompt(transcript: str) -> str:
     """Return the first text typed by the user, on one line and without secrets.
 
-    The result is empty if there is none.
+    Returns an empty string if there is none.
     """
     if not transcript:
         return ""
     try:
         piece = read_transcript(Path(transcript), Cursor(transcript), limits=_LIMITS, final=True)
     except TranscriptError:
-        return ""  # the log was deleted, so the session is identified by its id instead
+        return ""  # The log was deleted, so the session is identified by its id instead.
     for turn in piece.turns:
         if turn.kind is TurnKind.USER and not turn.sidechain:
             return shorten(one_line(redact(turn.text).text), TITLE_CHARACTERS)

@@ -1,4 +1,4 @@
-"""Track on disk what a day dream is reading, so that text which crashes the process is not retried forever."""
+"""Track on disk what a day dream is reading, so that text that crashes the process is not retried forever."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CAREFUL, _GIVE_UP = 2, 3
 
 
 class ReadAttempts:
-    """Counts attempts to read from a position that did not finish. Handles one log at a time."""
+    """Counts unfinished attempts to read from a position. Handles one log at a time."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -50,16 +50,16 @@ class ReadAttempts:
         return self._attempts >= _GIVE_UP
 
     def is_done(self) -> None:
-        """Mark the critical part of the piece as done.
+        """Mark the critical part of the chunk as done.
 
-        The rest of the work can't crash the process, or may legitimately take long.
+        The rest of the work can't crash the process, or may take long for good reason.
         """
         self._state.set_note(READING, "")
 
     def moved_to(self, offset: int) -> None:
         """Move to the next position.
 
-        As long as no line was skipped, the line that caused an earlier crash may still follow.
+        Until a line has been skipped, the line that caused an earlier crash may still follow.
         """
         if self.ended_before and not self.ended_again:
             self._after = f"{offset} {self._transcript} 1"

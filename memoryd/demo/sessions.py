@@ -40,7 +40,7 @@ def assistant(text: str) -> DemoStep:
 
 
 def bash(command: str, result: str, *, error: bool = False) -> DemoStep:
-    """Create a step in which the assistant runs a command, with the command's output."""
+    """Create a step in which the assistant runs a command, and its output."""
     return DemoStep("tool", command, "Bash", result, error)
 
 

@@ -1,9 +1,9 @@
 """Apply changes as journal entries, undo entries, and recover after a kill.
 
-The snapshot is durable before the first file changes. After a kill, every single file is intact, with either its old or its new
-content, and the next start makes all files of the entry consistently old or new. The daemon's other writers wait while an entry
-is applied. Readers do not wait: the files are replaced one by one, and searches see their old state until the index is updated, a
-thousand at a time.
+The snapshot is durable before the first file changes. After a kill, every single file is intact, with either its old
+or its new content. The next start makes all files of the entry consistently old or new. The daemon's other writers
+wait while an entry is applied. Readers don't wait: files are replaced one by one, and searches see their old state
+until the index is updated, a thousand at a time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """Result of applying changes. `entry` is empty if none were applied. `stale` lists changes to memories edited meanwhile."""
+    """Result of applying changes.
+
+    `entry` is empty if none were applied. `stale` lists changes to memories that were edited in the meantime.
+    """
 
     entry: str = ""
     changes: tuple[Change, ...] = ()
@@ -69,9 +72,9 @@ class _CurrentFile:
 
 
 class Applier:
-    """Changes memory files through the journal. It calls `on_undone` with the records of a completed undo.
+    """Changes memory files through the journal. `on_undone` is called with the records of a completed undo.
 
-    The caller must hold the dream's lock.
+    The caller must hold the dream lock.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class Applier:
     # Forward
 
     def apply(self, changes: Sequence[Change], kind: EntryKind, trigger: str) -> Applied:
-        """Apply changes as one entry. A group is skipped if one of its memories has changed since it was read.
+        """Apply changes as one entry. Skips groups with a memory that has changed since it was read.
 
         Raises:
             StoreError: A file can't be written. All changes were rolled back.
@@ -159,7 +162,7 @@ class Applier:
     def undo(self, name: str, only: Collection[str] | None = None) -> Undone:
         """Restore the previous content of an entry's files, or of those in `only` together with their groups.
 
-        Files that have changed since the entry are left alone, together with their groups.
+        Files that have changed since the entry are left unchanged, together with their groups.
 
         Raises:
             InputError: The entry was not applied.
@@ -187,7 +190,7 @@ class Applier:
         for record in todo:
             if _record_group(record) in bad:
                 where = found[record.id].path or record.before_path or record.after_path
-                reason = problems.get(record.id, "it is grouped with a file that was edited since")
+                reason = problems.get(record.id, "it is grouped with a file that has been edited since")
                 out.refused.append(UndoRefusal(record.id, str(self._service.folder / where), reason))
         todo = [record for record in todo if _record_group(record) not in bad]
         if todo:
@@ -211,21 +214,21 @@ class Applier:
 
     def _problem(self, record: JournalRecord, now: _CurrentFile, place: FileVersion) -> str:
         if now.sha != place.sha and (now.data is None or _sha(as_before_merged(now.data)) != place.sha):
-            return "it was edited since" if now.path else "it was deleted since"
+            return "it has been edited since" if now.path else "it has been deleted since"
         other = record.before_path
         if other and other != now.path and self._bytes(other) is not None:
             return f"another file exists at {self._service.folder / other}"
         return ""
 
     def _put(self, files: Mapping[str, bytes | None], records: Iterable[JournalRecord]) -> None:
-        """Write these contents and then index the files. A content of None deletes the file."""
+        """Write these contents, then index the files. None deletes the file."""
         times = {record.after_path: record.target_mtime_ns for record in records if record.target_mtime_ns}
         self._service.put_files(files, {path: time for path, time in times.items() if files.get(path) is not None})
 
     # After a kill
 
     def recover(self) -> list[str]:
-        """Complete or roll back every entry that a kill interrupted, and return the names of these entries."""
+        """Complete or roll back every entry interrupted by a kill. Return the names of these entries."""
         self._journal.remove_unfinished()
         interrupted = [head.name for head in self._journal.heads() if head.step in (EntryStep.READY, EntryStep.APPLYING)]
         for name in interrupted:

@@ -31,7 +31,7 @@ SESSION = "dream"
 
 
 class MeteredLLM:
-    """Forwards questions to a model and records their cost in the run log, which is the basis of the daily budget."""
+    """Forwards questions to a model and records their cost in the run log, on which the daily budget is based."""
 
     def __init__(self, llm: LLM, state: State, settings: Settings, clock: Clock) -> None:
         self._llm = llm
@@ -41,7 +41,7 @@ class MeteredLLM:
 
     @property
     def name(self) -> str:
-        """The name of the model."""
+        """Name of the model."""
         return self._llm.name
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
@@ -60,7 +60,7 @@ class MeteredLLM:
 
 
 def dream_model(settings: Settings, state: State, clock: Clock, logins: Logins | None = None) -> LLM | None:
-    """Create the model. Return None if the reader uses no model or `dream_ask_model` is off.
+    """Create the model. Return None if the reader has no model or `dream_ask_model` is off.
 
     Raises:
         ConfigError: The endpoint's key is missing.
@@ -97,7 +97,7 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class Adviser:
-    """Asks a model about each pair once per plan, up to the limit, starting with the most likely matches."""
+    """Asks a model about each pair once per plan, up to the limit, most likely matches first."""
 
     def __init__(self, llm: LLM | None, limits: DreamLimits) -> None:
         self._llm = llm
@@ -107,14 +107,14 @@ class Adviser:
         self.failed = 0
 
     def settled(self, relations: Relations) -> Relations:
-        """Return the relations with the model's answers for doubtful pairs. Pairs without an answer are unchanged."""
+        """Return the relations, updated with the model's answers for doubtful pairs. Unanswered pairs are unchanged."""
         if self._llm is None:
             return relations
         ordered = sorted(relations.doubtful(), key=lambda pair: (-pair.found.chance, -pair.later.at.timestamp(), _key(pair)))
         new = [pair for pair in ordered if _key(pair) not in self._known]
         new = new[: max(0, self._limits.asked - self.asked)]
-        # Distribute the pairs evenly. If a batch held only the likeliest matches, a correct answer would seem to close
-        # everything.
+        # Distribute the pairs evenly. If a batch contained only the likeliest matches, a correct answer would seem to
+        # close everything.
         batches = -(-len(new) // self._limits.batch)
         for number in range(batches):
             self._ask(self._llm, new[number::batches])
@@ -140,13 +140,13 @@ class Adviser:
 
 
 def _may_merge(pair: CandidatePair) -> bool:
-    """Return whether the pair may be merged. Texts with different numbers, paths or flags are never the same statement."""
+    """Return whether the pair may be merged. Texts with different numbers, paths or flags never make the same statement."""
     a, b = (set(read(claim.said.text).values) for claim in (pair.earlier, pair.later))
     return not (a - b and b - a)
 
 
 def parse(text: str, count: int) -> list[Relation | None] | None:
-    """Parse a response into the relation of each pair, or None for a pair if the model is unsure.
+    """Parse a response into the relation of each pair, or None where the model is unsure.
 
     Returns None if the response violates the schema, omits pairs, or would close nearly all of them.
     """

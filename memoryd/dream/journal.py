@@ -7,9 +7,9 @@
       after.json   written once all files are changed: their paths and hashes
       head.json    summary for `memoryd journal` and the entry's step; replaced atomically
 
-A folder is renamed to its final name once plan and snapshot are durable. Steps are ready → applying → done; on startup, an
-entry that is not done is completed if `after.json` exists and rolled back otherwise (see `apply`). Only the process that
-holds the dream's lock writes here.
+A folder is renamed to its final name once the plan and the snapshot are durable. Steps are ready → applying → done.
+On startup, an entry that is not done is completed if `after.json` exists, and rolled back otherwise (see `apply`).
+Only the process that holds the dream lock writes here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from memoryd.core.types import MemoryItem
 from memoryd.dream.plan import Action
 from memoryd.stores import memory_file
 
-# The diff of a memory's file: the removed and added lines with a little context.
+# Diff of a memory file: the removed and added lines with a little context
 
 AROUND = 2
 MAX_LINES = 400
@@ -50,8 +50,8 @@ Line = tuple[str, str]
 def file_lines(before: MemoryItem | None, after: MemoryItem | None) -> list[Line]:
     """Return a diff of the memory's file as (sign, text): "-" removed, "+" added, " " unchanged, "…" omitted.
 
-    Both sides are rendered as memoryd writes them, without bookkeeping fields. Lines are cut at MAX_CHARACTERS, the diff at
-    MAX_LINES.
+    Both sides are rendered as memoryd writes them, without bookkeeping fields. Lines are truncated at MAX_CHARACTERS,
+    the diff at MAX_LINES.
     """
     old, new = _lines(before), _lines(after)
     out: list[Line] = []
@@ -80,7 +80,7 @@ def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
 
 
 def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
-    """Yield the unchanged lines next to a change. The rest of a longer unchanged section is replaced by a gap."""
+    """Yield the unchanged lines next to a change. A gap replaces the rest of a longer unchanged section."""
     head = [] if first else lines[:AROUND]
     tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
     if len(head) + len(tail) + 1 >= len(lines):
@@ -94,7 +94,7 @@ def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
 _NAME = re.compile(r"(dream|accept|undo|forget|import|sync)-(\d{4,})")
 _UNFINISHED = ".tmp-"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-MIN_PLAN_LINES = 3  # opening line, zero or one record, closing line
+MIN_PLAN_LINES = 3  # Opening line, zero or one record, closing line.
 SEE_JOURNAL = "See 'memoryd journal'."
 
 
@@ -120,10 +120,10 @@ class EntryStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JournalRecord:
-    """One memory of an entry. If there is no file before or after, that side is None and its path is empty.
+    """One memory in an entry. If there is no file before or after, that side is None and its path is empty.
 
-    Paths are relative to the memories folder. Until the entry is applied, `after_path` is where the file is expected;
-    `before_mtime_ns` is stored because a file without front matter is dated by its mtime.
+    Paths are relative to the memories folder. Until the entry is applied, `after_path` is the expected location of
+    the file. `before_mtime_ns` is stored because a file without front matter is dated by its mtime.
     """
 
     id: str
@@ -141,7 +141,7 @@ class JournalRecord:
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """The path of a file after an entry and the SHA-256 of its content. Both are empty if there is no file."""
+    """The path of a file after an entry, and the SHA-256 of its content. Both are empty if there is no file."""
 
     path: str = ""
     sha: str = ""
@@ -182,11 +182,11 @@ class Journal:
         return [match[0] for match in sorted((m for m in found if m), key=lambda match: int(match[2]))]
 
     def heads(self) -> list[EntrySummary]:
-        """Return the heads of all entries, newest first."""
+        """Return the summaries of all entries, newest first."""
         return [self.head(name) for name in reversed(self.names())]
 
     def head(self, name: str) -> EntrySummary:
-        """Return an entry's head.
+        """Return the summary of an entry.
 
         Raises:
             NotFoundError: There is no such entry.
@@ -198,12 +198,12 @@ class Journal:
         return EntrySummary(**values)
 
     def records(self, name: str, first: int = 0, most: int | None = None) -> list[JournalRecord]:
-        """Return at most `most` of an entry's records, starting at `first`, in the order of the plan."""
+        """Return up to `most` records of an entry, starting at `first`, in the order of the plan."""
         found = self._json(name, "plan.json")["records"]
         return [_record(values) for values in found[first : None if most is None else first + most]]
 
     def history(self, memory: str) -> Iterator[tuple[EntrySummary, JournalRecord]]:
-        """Yield the changes to one memory by all entries, oldest first."""
+        """Yield all journalled changes to one memory, oldest first."""
         for name in self.names():
             found = [_record(values) for values in self._plan_lines(name, memory) if values["id"] == memory]
             if found:
@@ -213,7 +213,7 @@ class Journal:
     def _plan_lines(self, name: str, memory: str) -> list[dict[str, Any]]:
         """Return the records of an entry whose text contains the id.
 
-        An entry can have thousands of records. Each is on its own line, so only the matching ones are decoded.
+        An entry can have thousands of records. Each is on its own line, so only matching lines are decoded.
         """
         path, needle = self._folder / name / "plan.json", memory.encode()
         with _readable(path):
@@ -221,13 +221,13 @@ class Journal:
         if needle not in data:
             return []
         lines = data.split(b"\n")
-        if len(lines) < MIN_PLAN_LINES:  # written before November 2026
+        if len(lines) < MIN_PLAN_LINES:  # Written before November 2026.
             return list(self._json(name, "plan.json")["records"])
         with _readable(path):
             return [orjson.loads(line.rstrip(b",")) for line in lines[1:-1] if needle in line]
 
     def places(self, name: str) -> dict[str, FileVersion]:
-        """Return the paths and digests that the files of an entry had when it was done."""
+        """Return the paths and digests of an entry's files when it was done."""
         return {id: FileVersion(**place) for id, place in self._json(name, "after.json").items()}
 
     def is_applied(self, name: str) -> bool:
@@ -239,7 +239,7 @@ class Journal:
         return _unzipped(self._folder / name / "before.zip")
 
     def target(self, name: str) -> dict[str, bytes]:
-        """Return the content that an undo writes, by path. The result is empty for other entries."""
+        """Return the content written by an undo, by path. Return nothing for other entries."""
         path = self._folder / name / "target.zip"
         return _unzipped(path) if path.exists() else {}
 
@@ -282,7 +282,7 @@ class Journal:
         self._write_head(replace(self.head(name), step=step, note=note))
 
     def set_applied(self, name: str, places: Mapping[str, FileVersion]) -> None:
-        """Record that all files are changed. From then on, the entry can only be completed."""
+        """Record that all files have been changed. From then on, the entry can only be completed."""
         write_atomic(self._folder / name / "after.json", orjson.dumps({id: asdict(place) for id, place in places.items()}))
 
     def note_undone(self, name: str) -> None:
@@ -320,7 +320,7 @@ class Journal:
         self._write_head(replace(head, memories=len(records), counts=_counts(records), undone=undone))
 
     def remove_unfinished(self) -> None:
-        """Delete the unfinished entries of processes that were killed."""
+        """Delete unfinished entries left by killed processes."""
         for path in self._folder.glob(f"{_UNFINISHED}*") if self._folder.is_dir() else ():
             shutil.rmtree(path, ignore_errors=True)
 

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 BANDS = 24
 ROWS = 3
 SEED = 20
-SMALL = 64  # maximum size of a group in which all pairs are examined, at most 2,016
+SMALL = 64  # Maximum size of a group in which all pairs are examined (2,016 at most).
 LEAF = 512
 WHOLE = 2_048
 TREES = 6
@@ -82,9 +82,9 @@ def _code(word: str, vocabulary: dict[str, int]) -> int:
 
 
 def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Return the pairs (i, j), i < j, within groups that share a band and agree in MIN_OVERLAP of the signature's positions.
+    """Return the pairs (i, j), i < j, within groups that share a band and agree in MIN_OVERLAP of their signatures.
 
-    Each row of a bucket is paired with the next `neighbours` rows, so similar rows should be sorted close together.
+    Each row in a bucket is paired with the next `neighbours` rows, so similar rows should be sorted close together.
     """
     found = no_pairs()
     for band in range(BANDS):
@@ -97,7 +97,7 @@ def pairs_by_words(signature: Hashes, groups: NDArray[np.int64], neighbours: int
 
 
 def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int64]) -> Pairs:
-    """Return the pairs (i, j), i < j, with a word overlap of at least MIN_OVERLAP, within groups of at most SMALL rows.
+    """Return the pairs (i, j), i < j, with a word overlap of at least MIN_OVERLAP, within groups of up to SMALL rows.
 
     In such small groups, hashing would save little and lose pairs by chance.
     """
@@ -116,7 +116,7 @@ def pairs_of_small_groups(bags: Sequence[frozenset[str]], groups: NDArray[np.int
 def unique_pairs(parts: Sequence[Pairs], rows: int) -> Pairs:
     """Return the distinct pairs of all parts, sorted. `rows` is the number of rows that the pairs refer to."""
     pairs = np.concatenate([no_pairs(), *parts])
-    # Sort instead of hashing, because these keys collide so often that np.unique becomes quadratic.
+    # Sort instead of hashing, because so many of these keys collide that np.unique becomes quadratic.
     keys = np.sort(pairs[:, 0] * max(1, rows) + pairs[:, 1])
     left, right = np.divmod(keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]], max(1, rows))
     return np.stack([left, right], axis=1)
@@ -144,7 +144,7 @@ def _agreement(signature: Hashes, pairs: Pairs) -> FloatArray:
 
 
 def pairs_by_meaning(vectors: FloatArray, groups: NDArray[np.int64], neighbours: int) -> Pairs:
-    """Return the pairs (i, j), i < j, of each row and its nearest `neighbours` in the same group that are above MIN_COSINE."""
+    """Return pairs (i, j), i < j: each row and its nearest `neighbours` in the group with a cosine above MIN_COSINE."""
     found = [no_pairs()]
     for group in np.unique(groups):
         for leaf in _leaves(vectors, np.flatnonzero(groups == group)):
@@ -206,9 +206,9 @@ def family(item: MemoryItem) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement made once or repeatedly. Its memories have the same wording and sense, and are ordered newest first.
+    """A statement made one or more times. Its memories have the same wording and meaning, newest first.
 
-    `at` is the time of the last statement, and `sessions` are all sessions that contain it. Both include merged memories.
+    `at` is the time of the last statement. `sessions` are all sessions that contain it. Both include merged memories.
     """
 
     items: tuple[MemoryItem, ...]
@@ -253,12 +253,12 @@ class Relations:
         return [pair for pair in self.pairs if pair.relation in relations]
 
     def doubtful(self) -> list[CandidatePair]:
-        """Return the pairs that have an uncertain relation."""
+        """Return the pairs with an uncertain relation."""
         return [pair for pair in self.pairs if pair.found.doubtful]
 
 
 class Neighbourhood:
-    """Compares the memories of a plan. Texts and comparisons are cached, so that a second round repeats only the blocking."""
+    """Compares the memories of a plan. Texts and comparisons are cached, so a second round repeats only the blocking."""
 
     def __init__(
         self,
@@ -296,7 +296,7 @@ class Neighbourhood:
             for (i, j), cosine in zip(pairs.tolist(), cosines.tolist(), strict=True)
         ]
         for entry in sorted(known, key=lambda entry: max(entry[0].at, entry[1].at), reverse=True):
-            self._judge(*entry)  # newest first, because the number of pairs to be read together is limited
+            self._judge(*entry)  # Newest first, because the number of pairs to read together is limited.
         for entry in known:
             pair = self._judge(*entry)
             found += [pair] if pair.relation is not Relation.DIFFERENT or pair.found.doubtful else []
@@ -354,14 +354,14 @@ class Neighbourhood:
         return CandidatePair(earlier, later, self._found[old, new])
 
     def _compare(self, old: Assertion, new: Assertion, cosine: float | None) -> Comparison:
-        """Compare two statements. They are no longer read together once the limit is reached or the reader has failed."""
+        """Compare two statements. Pairs are no longer read together once the limit is reached or the reader has failed."""
         a, b = self.reading(old), self.reading(new)
         if self._read < self._limits.read and self._comparer.passes_to_reader(cosine):
             self._read += 1
             try:
                 return self._comparer.compare_read(old, new, a, b, cosine)
             except EmbeddingError as error:
-                log.warning("statements are compared by their words alone: %s", error)
+                log.warning("comparing statements by their words alone: %s", error)
                 self._read = self._limits.read
         return self._comparer.compare_read(old, new, a, b, cosine, read=False)
 

@@ -23,16 +23,16 @@ class DreamLimits:
     """Limits of a dream. Ages and half-lives are in days since a memory was recorded or last used.
 
     Attributes:
-        cap: Maximum number of active memories of a project, and of the user.
+        cap: Maximum number of active memories per project, and for the user.
         floor: Value below which a memory is archived (see recall.governance).
-        least_step: Minimum change of relevancy that is written.
-        neighbours: Number of other memories of a block that each memory is compared with.
+        least_step: Minimum change in relevancy to be written.
+        neighbours: Number of other memories in a block with which each memory is compared.
         rare: Maximum number of memories that may share a name for the name to link them.
         degree: Maximum number of such links per memory.
-        asked: Maximum number of pairs that a model is asked about.
-        read: Maximum number of pairs of statements that are read together (10 ms each), newest statements first.
+        asked: Maximum number of pairs to ask a model about.
+        read: Maximum number of statement pairs to read together (10 ms each), newest statements first.
         batch: Number of pairs per model call.
-        rounds: Maximum number of rounds, in which the stages are repeated until nothing changes.
+        rounds: Maximum number of rounds. Stages are repeated until nothing changes.
     """
 
     cap: int = 2_000
@@ -68,7 +68,7 @@ class Action(StrEnum):
     RECEIVE = "receive"
 
 
-# Actions that remove a memory from recall. The shrink guard counts these, and they never apply to the user's own notes.
+# Actions that remove a memory from recall. They count for the shrink guard, and never apply to the user's own notes.
 DROPPING = frozenset({Action.SUPERSEDE, Action.ARCHIVE, Action.EXPIRE})
 
 
@@ -76,7 +76,7 @@ DROPPING = frozenset({Action.SUPERSEDE, Action.ARCHIVE, Action.EXPIRE})
 class Change:
     """One memory before and after a change. `before` is None for a new memory.
 
-    Changes of a `group` are applied and undone together (for a merge: the new memory and its sources).
+    Changes in a `group` are applied and undone together (for a merge: the new memory and its sources).
     """
 
     stage: str
@@ -111,12 +111,12 @@ class Plan:
 
     @property
     def dropped(self) -> int:
-        """The number of memories that are removed from recall."""
+        """The number of memories removed from recall."""
         return sum(change.action in DROPPING for change in self.changes)
 
 
 def merged_id(*sources: str) -> str:
-    """Return the id of the memory that replaces these. Independent of their order, so that plans are deterministic."""
+    """Return the id of the memory that replaces these, whatever their order, so that plans are deterministic."""
     return f"mem_{digest('merge', *sorted(sources))[:12]}"
 
 
@@ -129,12 +129,12 @@ STAGES = ("forbidden", "merge_duplicates", "resolve_conflicts", "prune", "link")
 
 
 def partition(item: MemoryItem) -> tuple[str, str]:
-    """Return the partition of a memory (a project, a team or the user). Only memories of one partition are compared."""
+    """Return the partition of a memory (a project, a team or the user). Only memories in the same partition are compared."""
     return (item.scope.value, "" if item.scope is Scope.USER else item.project)
 
 
 def said_at(item: MemoryItem) -> datetime:
-    """Return the time when the memory was stated, if it is known, or else the time when it was recorded."""
+    """Return when the memory was stated, or when it was recorded if that is unknown."""
     return item.valid_from or item.created_at
 
 
@@ -143,9 +143,9 @@ class Retirement:
     """How and why a memory is removed from recall.
 
     Attributes:
-        by: The memory that is valid instead.
-        link: Edge to that memory, used if the file of that memory must not change.
-        until: When the memory ceased to be true. If unset, this is now.
+        by: The memory that is now valid.
+        link: Edge to that memory, used if that memory's file must not change.
+        until: When the memory ceased to be true, or now if unset.
         tag: The tag that marks the reason.
     """
 
@@ -171,7 +171,7 @@ class _ChangeDraft:
 
 
 class PlanBuilder:
-    """All memories with the changes planned so far. Iteration is in the order of ids."""
+    """All memories with the changes planned so far. Iterates in the order of ids."""
 
     def __init__(self, items: Sequence[MemoryItem], now: datetime, protected: frozenset[str]) -> None:
         self.now = now
@@ -188,7 +188,7 @@ class PlanBuilder:
         return (self._items[id] for id in merged_ids(item) if id in self._items)
 
     def last_stated(self, item: MemoryItem) -> datetime:
-        """Return when the memory was last stated. Its sources are included, since a merged memory keeps their earliest time."""
+        """Return when the memory was last stated. Its sources are included, because a merged memory keeps their earliest time."""
         return max(map(said_at, (item, *self.merged_into(item))))
 
     def get(self, id: str) -> MemoryItem | None:
@@ -203,7 +203,7 @@ class PlanBuilder:
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.ACTIVE)
 
     def forbidden(self) -> Iterator[MemoryItem]:
-        """Yield the memories that the user has forgotten, ordered by id."""
+        """Yield the memories forgotten by the user, ordered by id."""
         return (self._items[id] for id in sorted(self._items) if self._items[id].status is Status.BLACKLISTED)
 
     def is_spared(self, item: MemoryItem) -> bool:
@@ -252,7 +252,7 @@ class PlanBuilder:
         before = draft.before if draft is not None else self._items[id]
         assert before is not None
         until = max(end.until or self.now, said_at(before))
-        keeps_end = end.action is Action.ARCHIVE or before.valid_to is not None  # archived memories remain true
+        keeps_end = end.action is Action.ARCHIVE or before.valid_to is not None  # Archived memories remain true.
         after = replace(
             before,
             status=Status.SUPERSEDED,
@@ -268,7 +268,10 @@ class PlanBuilder:
         self._put(after)
 
     def merge(self, after: MemoryItem, sources: Sequence[MemoryItem], stage: str, reason: str) -> bool:
-        """Replace the sources with a new memory. Return False if its id exists, because the user has undone this merge before."""
+        """Replace the sources with a new memory.
+
+        Return False if its id exists, which means that the user undid this merge before.
+        """
         origins = sorted({origin for item in sources for origin in self._origins(item.id)})
         id = merged_id(*origins)
         if id in self._items and not self.is_new(id):

@@ -1,4 +1,4 @@
-"""Compute the plan of a dream from all memories. This is pure, independent of their order, and uses a model only if one is given.
+"""Compute the plan of a dream from all memories. Pure and independent of their order. A model is used only if one is given.
 
 Stages are repeated until a round changes nothing, so that a second dream would leave the result unchanged.
 """
@@ -26,16 +26,16 @@ from memoryd.llm.claude import Logins
 from memoryd.recall.governance import UseCounts, count_uses
 from memoryd.service import Orchestrator
 
-# While planning, the garbage collector must not stop all threads.
+# The garbage collector must not stop all threads during planning.
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Disable cyclic garbage collection during the block.
 
-    A plan holds about a hundred objects per memory, none of them in cycles. A full collection visits all of these objects, and
-    meanwhile no thread can answer a hook: 0.2 s for 10,000 memories, more than 2 s for 100,000. If two blocks overlap, the first
-    to end re-enables collection.
+    A plan contains about a hundred objects per memory, none of them in cycles. A full collection visits all of these
+    objects, and no thread can answer a hook until it ends: 0.2 s for 10,000 memories, more than 2 s for 100,000. If
+    two blocks overlap, the first to end re-enables collection.
     """
     running = gc.isenabled()
     gc.disable()
@@ -105,7 +105,7 @@ def _plan(builder: PlanBuilder, undecided: Sequence[UndecidedConflict], adviser:
 
 # Inputs of the planner in addition to the memories: vectors, uses, limits and a model.
 
-# The maximum wait for the vectors of new memories. A memory without a vector is only compared by its words.
+# Maximum wait for the vectors of new memories. A memory without a vector is compared only by its words.
 SETTLE_SECONDS = 30.0
 
 

@@ -1,4 +1,4 @@
-"""Proposals: changes that need the user's consent, together with the groups that the user has refused.
+"""Proposals: changes that need the user's consent, and the groups that the user has refused.
 
 They are stored in one JSON file. A proposal is a group of changes. Its id depends only on the actions and their memories, so a
 dream that finds the same change again does not create a second proposal.
@@ -26,7 +26,7 @@ MANY = 2
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A pending group of changes. `why` is the reason for asking, and `since` is the time of the first proposal."""
+    """A pending group of changes. `why` is the reason for asking, and `since` is when it was first proposed."""
 
     id: str
     changes: tuple[Change, ...]
@@ -44,7 +44,7 @@ class PagedProposals:
 
 
 def grouped(changes: Iterable[Change]) -> list[tuple[Change, ...]]:
-    """Group the changes, ordered by the first change of each group. A change without a group forms its own group."""
+    """Group the changes, ordered by the first change in each group. A change without a group forms its own group."""
     out: dict[str, list[Change]] = {}
     for change in changes:
         out.setdefault(change.group or change.id, []).append(change)
@@ -73,7 +73,7 @@ class Proposals:
         return list(self.page().proposals)
 
     def page(self, first: int = 0, most: int | None = None) -> PagedProposals:
-        """Return at most `most` proposals starting at `first`, ordered by id. The others, perhaps thousands, are not parsed."""
+        """Return up to `most` proposals starting at `first`, ordered by id. The others, perhaps thousands, are not parsed."""
         stored = self._load()
         found = sorted(stored["waiting"])[first : None if most is None else first + most]
         proposals = tuple(_proposal(id, stored["waiting"][id]) for id in found)
@@ -82,7 +82,7 @@ class Proposals:
         )
 
     def counts(self) -> tuple[int, int]:
-        """Return the numbers of proposals and of contradictions. Rereads the file only if it changed."""
+        """Return the number of proposals and of contradictions. The file is reread only if it has changed."""
         stamp = self._stamp()
         if self._counted is None or self._counted[0] != stamp:
             stored = self._load()
@@ -92,7 +92,7 @@ class Proposals:
     def _stamp(self) -> tuple[int, ...]:
         try:
             stat = self._path.stat()
-        except OSError:  # the file is missing, or reading it will report the problem
+        except OSError:  # The file is missing, or reading it will report the problem.
             return ()
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
@@ -100,7 +100,7 @@ class Proposals:
         """Return the proposals with these ids.
 
         Raises:
-            NotFoundError: An id is unknown. The message names the first unknown id.
+            NotFoundError: An id is unknown. The message contains the first unknown id.
         """
         known = {proposal.id: proposal for proposal in self.waiting()}
         for id in ids:
@@ -109,7 +109,7 @@ class Proposals:
         return [known[id] for id in dict.fromkeys(ids)]
 
     def replace(self, found: Iterable[Proposal], undecided: Sequence[UndecidedConflict]) -> None:
-        """Replace the pending proposals with the new dream's. Known proposals keep their `since`."""
+        """Replace the pending proposals with those of the new dream. Known proposals keep their `since`."""
         stored = self._load()
         old = stored["waiting"]
         waiting = {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}
@@ -131,13 +131,13 @@ class Proposals:
         self._drop([p.id for p in self.waiting() if any(change.id == memory for change in p.changes)], {})
 
     def refuse_groups(self, groups: Iterable[Sequence[tuple[Action, str]]]) -> None:
-        """Record groups that the user undid, so that they are not applied again."""
+        """Record groups undone by the user, so that they are not applied again."""
         lasting = [actions for actions in groups if any(action not in PASSING for action, _ in actions)]
         if lasting:
             self._drop([], {proposal_id(actions): _dropped(actions) for actions in lasting})
 
     def allow_groups(self, groups: Iterable[Sequence[tuple[Action, str]]]) -> None:
-        """Allow groups again after the user restored them."""
+        """Allow groups again after the user has restored them."""
         stored, wanted = self._load(), {proposal_id(actions) for actions in groups}
         if wanted & stored["refused"].keys():
             stored["refused"] = {id: ids for id, ids in stored["refused"].items() if id not in wanted}
@@ -176,7 +176,7 @@ class RefusedGroups:
         self._sets = [frozenset(ids) for ids in stored.values() if len(ids) >= MANY]
 
     def covers(self, group: Sequence[Change]) -> bool:
-        """Return whether the user refused this group."""
+        """Return whether the user has refused this group."""
         if id_of(group) in self._ids:
             return True
         dropped = {change.id for change in group if change.action in DROPPING}

@@ -1,8 +1,8 @@
 """The pure stages of the dream. The first one, merge_duplicates, merges memories that make the same statement.
 
-Duplicates are exact (same normal form), near (nearly the same words) or semantic (close vectors, same kind), never across
-projects or scopes, and never with different numbers, paths, names or sense (see memoryd.language). A group is a star: every
-member matches its centre directly, so that a chain of small steps can't join different statements.
+Duplicates are exact (same normal form), near (nearly the same words) or semantic (close vectors, same kind). They
+never span projects or scopes, and never differ in numbers, paths, names or meaning (see memoryd.language). A group is
+a star: every member matches its centre directly, so that a chain of small steps can't join different statements.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from memoryd.language.entities import find_entities, normalise_entity
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
 
 MERGE_DUPLICATES = "merge_duplicates"
-LONGEST = 60  # in tokens; a longer wording is not considered better
+LONGEST = 60  # In tokens. A longer wording is not considered better.
 
 
 def merge_duplicates(builder: PlanBuilder, relations: Relations, near: Neighbourhood) -> None:
@@ -79,7 +79,7 @@ def _kinds_fit(pair: CandidatePair, near: Neighbourhood) -> bool:
 def _rank(builder: PlanBuilder, item: MemoryItem) -> tuple[object, ...]:
     """Return a key that sorts the best wording first.
 
-    The criteria are: maintained by the user, said by the user, most names, longest (up to a limit), oldest.
+    Criteria: maintained by the user, stated by the user, most names, longest (up to a limit), oldest.
     """
     size = min(token_count(item.content), LONGEST)
     return (not builder.is_spared(item), -AUTHORITY[item.source], -len(item.entities), -size, item.created_at, item.id)
@@ -92,10 +92,10 @@ def _merge(builder: PlanBuilder, members: Sequence[MemoryItem]) -> None:
     if builder.is_spared(best):
         for item in others:
             if not builder.is_spared(item):
-                reason = f"says the same as {best.id}"
+                reason = f"same statement as {best.id}"
                 builder.retire(item.id, Retirement(MERGE_DUPLICATES, Action.SUPERSEDE, reason, f"merge:{best.id}", by=best))
         return
-    builder.merge(united(best, members), members, MERGE_DUPLICATES, f"{len(members)} memories say the same")
+    builder.merge(united(best, members), members, MERGE_DUPLICATES, f"{len(members)} memories make the same statement")
 
 
 def united(best: MemoryItem, members: Sequence[MemoryItem]) -> MemoryItem:
@@ -184,14 +184,14 @@ def _drop(builder: PlanBuilder, item: MemoryItem, tombstone: MemoryItem) -> None
     forgotten = tombstone.expired_at or tombstone.created_at
     said_again = item.source is Source.USER and said_at(item) > forgotten
     if not said_again and not builder.is_spared(item) and builder[item.id].status is Status.ACTIVE:
-        reason = f"you had this forgotten ({tombstone.id})"
+        reason = f"forgotten at your request ({tombstone.id})"
         builder.retire(item.id, Retirement(FORBIDDEN, Action.SUPERSEDE, reason))
 
 
 def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[UndecidedConflict]:
     """Close replaced memories, newest first, and return the pairs that only the user can decide.
 
-    These pairs include contradictions in which nothing indicates which memory is right.
+    These include contradictions without any indication of which memory is right.
     """
     sessions = _sessions(relations)
     found = [pair for pair in relations.of(*CONFLICTS) if _concerned(pair)]
@@ -269,10 +269,10 @@ def _best(claim: Claim) -> MemoryItem:
 def _by_source(older: Claim, newer: Claim) -> _Outcome:
     a, b = _best(older), _best(newer)
     if AUTHORITY[b.source] > AUTHORITY[a.source]:
-        return _Outcome(newer, older, f"newer, and said by {b.source.value}")
+        return _Outcome(newer, older, f"newer, and stated by {b.source.value}")
     if _prescribes(a) or b.source is Source.TOOL:
-        return _Outcome(older, newer, f"said by {a.source.value}, the other by {b.source.value}")
-    return _Outcome(None, None, f"{a.source.value} said one thing, and {b.source.value} found another later")
+        return _Outcome(older, newer, f"stated by {a.source.value}, the other by {b.source.value}")
+    return _Outcome(None, None, f"stated differently by {a.source.value}, and later by {b.source.value}")
 
 
 def _prescribes(item: MemoryItem) -> bool:
@@ -284,7 +284,7 @@ def _at_the_same_time(older: Claim, newer: Claim) -> _Outcome:
     if a.source is not Source.USER and abs(a.confidence - b.confidence) >= CLEARLY:
         winner, loser = (older, newer) if a.confidence > b.confidence else (newer, older)
         return _Outcome(winner, loser, "more certain, at the same time")
-    return _Outcome(None, None, "said at the same time")
+    return _Outcome(None, None, "stated at the same time")
 
 
 def _by_weight(older: Claim, newer: Claim, sessions: dict[int, frozenset[str]]) -> _Outcome:
@@ -336,7 +336,7 @@ def prune(builder: PlanBuilder, usage: Mapping[str, UseCounts], limits: DreamLim
 
 
 def lasts(item: MemoryItem) -> bool:
-    """Return whether the item never decays, which applies to rules and preferences given by the user."""
+    """Return whether the item never decays. This applies to rules and preferences from the user."""
     rule = item.kind in (Kind.RULE, Kind.PREFERENCE) or item.polarity is not Polarity.KNOW
     return item.source is Source.USER and rule
 
@@ -346,12 +346,12 @@ def _ended(item: MemoryItem, builder: PlanBuilder, counts: UseCounts, limits: Dr
         return f"ended on {item.valid_to.date().isoformat()}"
     bound = limits.age_bounds.get(item.kind)
     if bound is not None and not lasts(item) and age_days(item, builder.now, counts) > bound:
-        return f"{item.kind.value}, not used for {bound:.0f} days"
+        return f"{item.kind.value}, unused for {bound:.0f} days"
     return ""
 
 
 def relevancy_of(item: MemoryItem, age: float, counts: UseCounts, limits: DreamLimits) -> float:
-    """Compute the relevancy by the formula above. It is between 0.05 and 1."""
+    """Compute the relevancy with the formula above. It is between 0.05 and 1."""
     half_life = limits.half_lives[item.kind] * (1 + math.log2(1 + counts.used))
     faded: float = 0.5 ** (age / half_life + counts.contradicted)
     return max(MIN_RELEVANCY, round(faded * STEPS) / STEPS)
@@ -382,7 +382,7 @@ def _archive_in(builder: PlanBuilder, items: list[MemoryItem], usage: Mapping[st
         if surplus <= 0 and values[item.id] >= limits.floor:
             break
         crowded = f"the project has more than {limits.cap} memories"
-        reason = crowded if surplus > 0 else f"value {values[item.id]:.3f}, not used for long"
+        reason = crowded if surplus > 0 else f"value {values[item.id]:.3f}, unused for a long time"
         builder.retire(item.id, Retirement(PRUNE, Action.ARCHIVE, reason, tag=ARCHIVED))
         surplus -= 1
 
@@ -414,7 +414,7 @@ def link(builder: PlanBuilder, limits: DreamLimits) -> None:
 
 
 def _mention(builder: PlanBuilder, item: MemoryItem) -> None:
-    """Extract the names of a memory that has none yet. The graph turns these names into MENTIONS edges."""
+    """Extract the names of a memory that has none yet. The graph turns them into MENTIONS edges."""
     if not item.entities and not builder.is_fixed(item):
         found = find_entities(item.content)
         if found:
@@ -432,7 +432,7 @@ def _pairs(ids: list[str]) -> Iterable[tuple[str, str]]:
 def _join(
     builder: PlanBuilder, weights: dict[tuple[str, str], float], shared: dict[tuple[str, str], list[str]], degree: int
 ) -> None:
-    """Add edges, heaviest first, while both ends have room for another one. Existing edges count towards the limit."""
+    """Add edges, heaviest first, while both ends have room for another. Existing edges count towards the limit."""
     taken: dict[str, int] = defaultdict(int)
     for pair in sorted(weights, key=lambda pair: (-weights[pair], pair)):
         if all(taken[id] < degree for id in pair):
@@ -479,7 +479,7 @@ CiteAgain = Callable[[MemoryItem, Citation, CitationCheck], Citation]
 
 @dataclass(slots=True)
 class Inspection:
-    """Result of an inspection: the file states to store, and the memories to mark or unmark, with the reason."""
+    """Result of an inspection: file states to store, and memories to mark or unmark, with the reason."""
 
     prints: dict[str, dict[str, FileState]] = field(default_factory=dict)
     mark: dict[str, str] = field(default_factory=dict)
@@ -487,14 +487,14 @@ class Inspection:
 
 
 def sketch_of(data: bytes) -> str:
-    """Compute the sketch of a file's content and return it as text."""
+    """Compute the sketch of a file's content, as text."""
     lines = {line.strip() for line in data.splitlines()} - {b""}
     hashes = sorted(hashlib.blake2b(line, digest_size=6).hexdigest() for line in lines)
     return " ".join(hashes[:SKETCH_SIZE])
 
 
 def similarity(a: str, b: str) -> float:
-    """Estimate the similarity of two files from their sketches, as a number from 0 to 1."""
+    """Estimate the similarity of two files from their sketches, from 0 to 1."""
     if a.startswith(_BY_SIZE) or b.startswith(_BY_SIZE):
         return _size_similarity(a, b)
     left, right = set(a.split()), set(b.split())
@@ -510,11 +510,11 @@ def _size_similarity(a: str, b: str) -> float:
 
 
 def inspect(items: Iterable[MemoryItem], known: Mapping[str, Mapping[str, FileState]], roots_of: RootsOf) -> Inspection:
-    """Compare the files of all active memories with their stored states, without writing anything."""
+    """Compare the files of all active memories with their stored states. Writes nothing."""
     look = _FileReader(MAX_READS)
     out = Inspection()
     for item in sorted(items, key=lambda item: item.id):
-        if item.evidence.paths and item.status is Status.ACTIVE and not item.cites:  # citations are compared more exactly
+        if item.evidence.paths and item.status is Status.ACTIVE and not item.cites:  # Citations are compared more precisely.
             _inspect(item, known.get(item.id, {}), roots_of(item), look, out)
     return out
 
@@ -546,7 +546,7 @@ def _problem(path: str, before: FileState | None, found: FileState) -> str:
 
 
 class _FileReader:
-    """Reads up to a maximum number of files. `at` returns None for a file whose state can't be determined now."""
+    """Reads up to a maximum number of files. `at` returns None for a file whose state can't currently be determined."""
 
     def __init__(self, reads: int) -> None:
         self._reads = reads
@@ -558,7 +558,7 @@ class _FileReader:
                 if place.is_file():
                     return self._read(place, known)
             except OSError:
-                return None  # the state is unknown because of missing permission or a dead mount
+                return None  # The state is unknown because of a missing permission or a dead mount.
         # A path has no state if it never was a file (such as "and/or") or its project no longer exists.
         return _GONE if known is not None and _project_is_there(path, roots) else None
 
@@ -587,19 +587,20 @@ def changes(items: Mapping[str, MemoryItem], found: Inspection) -> list[Change]:
     return out
 
 
-# Citations: follow moved code, and propose changes for memories whose cited code has changed or no longer exists.
+# Citations: follow moved code, and propose changes to memories whose cited code has changed or no longer exists
 
 CITATIONS = "citations"
-CODE_CHANGED = "the code that it cites has changed; accept if the statement still holds"
-CODE_GONE = "the code that it cites is gone"
+CODE_CHANGED = "the code that it cites has changed; accept if the statement is still true"
+CODE_GONE = "the code that it cites no longer exists"
 Compared = Callable[[MemoryItem], Sequence[CitationCheck]]
 
 
 def follow_citations(items: Iterable[MemoryItem], findings_of: Compared, cite_again: CiteAgain, now: datetime) -> list[Change]:
-    """Return changes for the memories whose cited code has moved, changed or disappeared.
+    """Return changes for memories whose cited code has moved, changed or disappeared.
 
-    Citations of moved code get its new location. The other changes need consent (see `needs_answer`): updating the citation of
-    changed code, which asserts that the statement still holds, and retiring a memory whose code no longer exists.
+    Citations of moved code get its new location. The other changes need consent (see `needs_answer`): updating the
+    citation of changed code, which asserts that the statement is still true, and retiring a memory whose code no
+    longer exists.
     """
     out = []
     for item in sorted(items, key=lambda item: item.id):
@@ -629,5 +630,5 @@ def _followed(
 
 
 def needs_answer(change: Change) -> bool:
-    """Return whether only the user can decide what a change of cited code means for the memory."""
+    """Return whether only the user can decide what a change in cited code means for the memory."""
     return change.stage == CITATIONS and change.reason in (CODE_CHANGED, CODE_GONE)

@@ -1,4 +1,4 @@
-"""The sweep: plans a dream, holds back changes that need consent, and applies the rest as one journal entry.
+"""The sweep: plan a dream, hold back changes that need consent, and apply the rest as one journal entry.
 
 `dream(store, …)` runs the whole sweep. `Sweep` offers the individual steps for the CLI and MCP.
 """
@@ -36,7 +36,7 @@ from memoryd.stores.layout import derived_id
 
 # Number of removals that the shrink guard always allows, so that even a store of ten can lose a pair of duplicates.
 FEW = 3
-LOOKED_AT = 100  # maximum number of recent sessions that are considered
+LOOKED_AT = 100  # Maximum number of recent sessions to consider.
 MANUAL = "manual"
 FORGET = "forget"
 IMPORT = "import"
@@ -49,14 +49,14 @@ Planner = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
 
 
 class DreamRunning(MemorydError):
-    """Another dream, undo or acceptance is in progress."""
+    """Raised when another dream, undo or acceptance is in progress."""
 
     code = "busy"
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Result that a dream would have now. `refused` counts the groups left out because the user has refused them before."""
+    """The result that a dream would have now. `refused` counts groups omitted because the user has refused them before."""
 
     changes: tuple[Change, ...]
     proposals: tuple[Proposal, ...] = ()
@@ -67,7 +67,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of a dream. `entry` is empty if nothing was applied. `stale` changes concern memories edited in the meantime."""
+    """Result of a dream. `entry` is empty if nothing was applied. `stale` lists changes to memories edited in the meantime."""
 
     entry: str
     draft: Draft
@@ -106,7 +106,7 @@ class Sweep:
     # The dream
 
     def draft(self) -> Draft:
-        """Return the changes that a dream would make now, without writing anything."""
+        """Return the changes that a dream would make now. Writes nothing."""
         with collector_paused():
             return self._draft(self._service_items())[0]
 
@@ -114,7 +114,7 @@ class Sweep:
         """Run a dream.
 
         Raises:
-            MemorydError: The dream failed and changed nothing. The status reports the error.
+            MemorydError: The dream failed and changed nothing. The error is reported in the status.
         """
         with self._alone():
             self._state.set_note(LAST_RUN, to_iso(self._clock.now()))
@@ -145,7 +145,7 @@ class Sweep:
         inspection = stages.inspect(items.values(), self._state.ledger.anchors(), self._roots_of)
         plan = _with_marks(plan, items, inspection)
         changed = {change.id for change in plan.changes}
-        cited = (item for item in items.values() if item.id not in changed)  # the next dream handles the rest
+        cited = (item for item in items.values() if item.id not in changed)  # The next dream handles the rest.
         moved = stages.follow_citations(cited, self._findings, self._cite_again, self._clock.now())
         plan = replace(plan, changes=(*plan.changes, *moved))
         return self._guarded(plan, items, protected), inspection
@@ -159,7 +159,10 @@ class Sweep:
         return renewed(replace(citation, path=found.path or citation.path), root, head_commit(str(root)))
 
     def _guarded(self, plan: Plan, items: Mapping[str, MemoryItem], protected: frozenset[str]) -> Draft:
-        """Hold back groups that the user refused or must consent to, and all removals if there are too many."""
+        """Hold back groups that the user has refused or must consent to.
+
+        If there are too many removals, hold back all of them.
+        """
         refused = self.proposals.refused()
         groups = grouped(plan.changes)
         wanted = [group for group in groups if not refused.covers(group)]
@@ -203,7 +206,7 @@ class Sweep:
     # Decisions of the user
 
     def accept(self, ids: Sequence[str]) -> Report:
-        """Apply these proposals, or all of them if none are given. Changes that no longer fit are returned as stale."""
+        """Apply these proposals, or all if none are given. Changes that no longer fit are returned as stale."""
         with self._alone():
             chosen = self.proposals.require(ids) if ids else self.proposals.waiting()
             changes = tuple(change for proposal in chosen for change in proposal.changes)
@@ -213,14 +216,14 @@ class Sweep:
             return Report(applied.entry, Draft(changes), applied.changes, applied.stale)
 
     def refuse(self, ids: Sequence[str]) -> list[str]:
-        """Permanently refuse these proposals, or all of them if none are given, and return their ids."""
+        """Permanently refuse these proposals, or all if none are given, and return their ids."""
         with self._alone():
             chosen = list(ids) or [proposal.id for proposal in self.proposals.waiting()]
             self.proposals.refuse(chosen)
             return chosen
 
     def forget(self, items: Sequence[MemoryItem], trigger: str) -> str:
-        """Hide memories in one undoable entry. Return its name, which is empty if there is nothing to hide."""
+        """Hide memories in one undoable entry. Return its name, or an empty string if there is nothing to hide."""
         now = self._clock.now()
         hidden = [replace(item, status=Status.BLACKLISTED, expired_at=now, pinned=False) for item in items]
         changes = [Change(FORGET, Action.FORGET, *pair, trigger) for pair in zip(items, hidden, strict=True)]
@@ -254,18 +257,18 @@ class Sweep:
     def _last_entry_of(self, id: str) -> str:
         found = [head for head, _ in self.journal.history(id) if _is_in_effect(head) and id not in head.undone]
         if not found:
-            raise NotFoundError(f"No dream in effect has changed {id}.", fix=f"See 'memoryd why {id}'.")
+            raise NotFoundError(f"No dream currently in effect has changed {id}.", fix=f"See 'memoryd why {id}'.")
         return found[-1].name
 
     def _on_undone(self, records: Sequence[JournalRecord], back: bool) -> None:
-        """Prevent the next dream from repeating changes that the user undid, and allow changes that the user restored."""
+        """Prevent the next dream from repeating changes that the user undid. Allow changes that the user restored."""
         by_group: dict[str, list[tuple[Action, str]]] = {}
         for record in records:
             by_group.setdefault(record.group or record.id, []).append((record.action, record.id))
         (self.proposals.allow_groups if back else self.proposals.refuse_groups)(by_group.values())
 
     def erase(self, id: str) -> None:
-        """Delete a memory and its groups from the journal and the proposals. If a dream is running, raise DreamRunning."""
+        """Delete a memory and its groups from the journal and the proposals. Raises DreamRunning during a dream."""
         with self._alone():
             self.journal.erase(id)
             self.proposals.erase(id)
@@ -273,7 +276,7 @@ class Sweep:
     # Scheduling
 
     def recover(self) -> list[str]:
-        """Recover interrupted entries after a start. This does nothing while another process runs a dream."""
+        """Recover interrupted entries after a start. Does nothing while another process runs a dream."""
         try:
             with self._alone():
                 return self._applier.recover()
@@ -296,7 +299,7 @@ class Sweep:
         """Return whether no session has been active for a while and enough memories were learnt since the last dream."""
         now = self._clock.now()
         times = (from_iso(record.last_at) for record in self._state.sessions(LOOKED_AT))
-        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # later times come from a wrong clock
+        latest = max((moment for moment in times if moment <= now + SKEW), default=None)  # Later times come from a wrong clock.
         if latest is not None and (now - latest).total_seconds() < self._settings.dream_idle_minutes * 60:
             return False
         fresh = Query(statuses=tuple(Status), created_after=self.last_run())
@@ -306,14 +309,16 @@ class Sweep:
 def dream(
     store: Orchestrator, state: State, settings: Settings, clock: Clock, planning: Planner, *, project: str = ""
 ) -> Governance:
-    """Run a dream over the whole store, and return the governance that the project's next session will receive."""
+    """Run a dream over the whole store, and return the governance for the project's next session."""
     Sweep(store, state, settings, clock, planning).run("by hand")
     return governance_of(store, state, project, clock.now(), settings.session_budget)
 
 
 def _model_failure(report: Report) -> str:
     batches = report.draft.counts.get("llm_failed", 0)
-    return f"{batches} responses of the model could not be used; the memories in question were left unchanged." if batches else ""
+    return (
+        f"{batches} responses from the model could not be used; the memories in question were left unchanged." if batches else ""
+    )
 
 
 def _is_in_effect(head: EntrySummary) -> bool:
@@ -335,7 +340,7 @@ def _takes_away(change: Change) -> bool:
 
 
 def _with_marks(plan: Plan, items: Mapping[str, MemoryItem], inspection: stages.Inspection) -> Plan:
-    """Add the marks for changed code anchors to the plan, merging them with other changes of the same memory."""
+    """Add the marks for changed code anchors to the plan, merging them with other changes to the same memory."""
     marks = {change.id: change for change in stages.changes(items, inspection)}
     out = []
     for change in plan.changes:

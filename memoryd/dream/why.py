@@ -81,7 +81,7 @@ def _change(head: EntrySummary, record: JournalRecord) -> dict[str, Any]:
 
 
 def differences(before: MemoryItem | None, after: MemoryItem | None) -> dict[str, list[Any]]:
-    """Return the differing fields with both values. The result is empty if one side is missing."""
+    """Return the fields that differ, with both values. Return nothing if one side is missing."""
     if before is None or after is None:
         return {}
     old, new = item_to_dict(before), item_to_dict(after)

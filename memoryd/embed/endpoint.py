@@ -62,7 +62,9 @@ class EndpointEmbedder:
             raise EmbeddingError(error.message, fix=error.fix or "Check embedding_base_url and embedding_api_key.") from error
         vectors = unit_rows(values, len(texts), self.name)
         if self._dimensions not in (0, vectors.shape[1]):
-            raise EmbeddingError(f"{self.name} changed its dimensions.", fix="Restart the daemon to embed everything again.")
+            raise EmbeddingError(
+                f"The number of dimensions of {self.name} has changed.", fix="Restart the daemon to recompute all vectors."
+            )
         self._dimensions = vectors.shape[1]
         return vectors
 

@@ -40,12 +40,12 @@ class HashEmbedder:
         return np.asarray(out / np.where(norms == 0, 1, norms), dtype=np.float32)
 
     def embed_queries(self, texts: Sequence[str]) -> FloatArray:
-        """Embed queries, in the same way as documents."""
+        """Embed queries in the same way as documents."""
         return self.embed(texts)
 
 
 class HashTokenEncoder:
-    """Encodes each word as one hashed vector. Equal words have a cosine of 1; context is ignored."""
+    """Encodes each word as one hashed vector. Equal words have a cosine of 1. Context is ignored."""
 
     def __init__(self, dimensions: int = 64) -> None:
         self._embedder = HashEmbedder(dimensions)

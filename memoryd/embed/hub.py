@@ -1,4 +1,4 @@
-"""Models of the fastembed library; no other module imports fastembed (extra `hub`).
+"""Models from the fastembed library. No other module imports fastembed (extra `hub`).
 
 A model is downloaded on first use and stored in the home folder.
 """
@@ -62,7 +62,7 @@ class HubEmbedder:
         cleaned = [clean_text(text, MAX_CHARACTERS) for text in texts]
         model = self._load()
         try:
-            # One text per batch: with quantised models, a text's vector depends on the other texts in the batch.
+            # One text per batch, because with quantised models a text's vector depends on the other texts in the batch.
             rows = [next(iter(getattr(model, method)([text]))) for text in cleaned]
         except (RuntimeError, ValueError) as error:
             raise EmbeddingError(f"{self.name} failed: {error}", fix="Use another model.") from error
@@ -83,7 +83,7 @@ class HubEmbedder:
             import fastembed
         except ImportError as error:
             raise DependencyError(
-                "Models from the hub need the library fastembed.", fix="Run: pip install 'memoryd[hub]'"
+                "Models from the hub require the fastembed library.", fix="Run: pip install 'memoryd[hub]'"
             ) from error
         try:
             return fastembed.TextEmbedding(self._model_name, cache_dir=str(self._cache), threads=THREADS)

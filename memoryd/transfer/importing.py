@@ -171,7 +171,7 @@ def past_transcripts(name: str) -> list[Path]:
     client = next((client for client in CLIENTS if client.name == (name or CLAUDE_CODE.name)), None)
     if client is None:
         known = ", ".join(client.name for client in CLIENTS)
-        raise InputError(f"memoryd knows no client {name!r}.", fix=f"Name one of: {known}.")
+        raise InputError(f"Unknown client: {name!r}.", fix=f"Name one of: {known}.")
     try:
         return list(client.past_logs(this_system()))
     except OSError as error:

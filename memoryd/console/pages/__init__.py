@@ -15,10 +15,10 @@ A page is a module of this package that defines `PAGE` and is listed in `PAGES` 
     PAGE = Page("dreams", (Route("/dreams", index), Route("/dreams/undo", undo, ("POST",))), NavEntry("Dreams", "/dreams", 50))
 
 Handlers
-- `ctx.call(method, **params)` calls an operation as the CLI and MCP do (`memoryd.api`). If one is missing, add it there:
-  everything that a page can do, the CLI can do. An operation marked `form="…"` automatically has a page under Other. An uncaught
-  MemorydError becomes a page with its `fix`; `ctx.try_call` returns {"error": {...}} instead, for `m.problem(...)` in one part
-  of a page. Never import the service or a store.
+- `ctx.call(method, **params)` calls an operation like the CLI and MCP do (`memoryd.api`). Add missing operations
+  there, so that the CLI can do everything that a page can. An operation marked `form="…"` automatically has a page
+  under Other. An uncaught MemorydError becomes a page with its `fix`; `ctx.try_call` returns {"error": {...}}
+  instead, for `m.problem(...)` in one part of a page. Never import the service or a store.
 - `ctx.project` is the selected project, an id or "all"; pass it as `project`. `?project=ID` on any URL changes it.
 - `ctx.query`, `ctx.form`: `read(name, parameter)` takes a parameter of an operation; `text`, `required`, `count`, `choice`,
   `choices`, `id`, `flag` are shortcuts for common ones, each with a limit. All raise InputError. `ctx.path["id"]` is a valid
@@ -44,10 +44,10 @@ Templates (memoryd/console/templates, Jinja2; everything is escaped; an undefine
   Accept: application/json (`ctx.wants_json`).
 - Colours, spaces and sizes are custom properties of static/style.css; support both themes and a width of 360 px.
 
-Tests: `tests/memoryd/console/conftest.py` has `console` (scripted responses) and `real_console` (a real API), both without a
-network; `auditing.harm` finds forbidden content in a page; `browser/conftest.py` has a real daemon with a store, and Chromium
-(import shared names from `browsing`, as `conftest` is ambiguous). Test each page with an empty store, 5,000 memories, a failing
-call, stored XSS in what it shows, axe-core, 390 and 1440 px, light and dark.
+Tests: `tests/memoryd/console/conftest.py` has `console` (scripted responses) and `real_console` (a real API), both
+without a network; `auditing.harm` finds forbidden content in a page; `browser/conftest.py` has a real daemon with a
+store, and Chromium (import shared names from `browsing`, because `conftest` is ambiguous). Test each page with an
+empty store, 5,000 memories, a failing call, stored XSS in what it shows, axe-core, 390 and 1440 px, light and dark.
 '''
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ async def undo(ctx: Context) -> Reply:
     only = [ctx.form.id("memory")] if ctx.form.text("memory", limit=ID) else []
     result = await ctx.call("undo", id=entry, only=only or None)
     left = [f"{refusal['path']} was left unchanged: {refusal['reason']}." for refusal in result["refused"]]
-    message = f"{_counted(len(result['restored']), 'memory is', 'memories are')} as before {entry}."
+    message = f"{_counted(len(result['restored']), 'memory was', 'memories were')} restored to the state before {entry}."
     if left and not result["restored"]:
         return ctx.redirect(f"/dreams/{entry}", "Nothing was undone.", kind="failed", fix=" ".join(left[:5]))
     return ctx.redirect(f"/dreams/{result['entry'] or entry}", message, kind="failed" if left else "done", fix=" ".join(left[:5]))
@@ -66,13 +66,13 @@ async def decide(ctx: Context) -> Reply:
     """Accept or refuse one proposal, the proposals of the page, or all of them."""
     accept, refuse = await _meant(ctx, "accept"), await _meant(ctx, "refuse")
     if not accept and not refuse:
-        raise InputError("No proposal was selected.", fix="Use the buttons beside it.")
+        raise InputError("No proposal was selected.", fix="Use the buttons next to it.")
     result = await ctx.call("decide", accept=accept or None, refuse=refuse or None)
     messages = []
     if accept:
         messages.append(f"{_counted(len(result['accepted']), 'memory', 'memories')} changed.")
     if refuse:
-        messages.append(f"{_counted(len(result['refused']), 'proposal', 'proposals')} refused; they won't come again.")
+        messages.append(f"{_counted(len(result['refused']), 'proposal', 'proposals')} refused permanently.")
     stale = result["changed_since"]
     fix = f"{', '.join(stale)} changed since it was proposed, and was left unchanged." if stale else ""
     back = f"/dreams/{result['entry']}" if result["entry"] else "/dreams"
@@ -80,7 +80,7 @@ async def decide(ctx: Context) -> Reply:
 
 
 async def _meant(ctx: Context, name: str) -> list[str]:
-    """Return the proposals that a button refers to: one, those of the page, or all that existed when the page was rendered."""
+    """Return the proposals that a button refers to: a single one, those on the page, or all that existed when it was rendered."""
     named = ctx.form.texts(name, ID)
     if SHOWN in named:
         return ctx.form.texts("seen", ID)

@@ -1,4 +1,4 @@
-"""The graph page: the neighbourhood of a memory or entity, as a drawing and as an accessible list."""
+"""The graph page: the neighbourhood of a memory or entity as a drawing and an accessible list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SHOWN = 60
 LABEL = 80
 LONGEST = 300
 TYPES = {type.value: type.value.lower().replace("_", " ") for type in LinkType}
-# The label of an edge, seen from the memory that stores it and from the other end.
+# The label of an edge, from the perspective of the memory that stores it and of the other end.
 WORDS = {
     "RELATES_TO": ("relates to", "relates to"),
     "CONTRADICTS": ("contradicts", "contradicts"),
@@ -24,7 +24,7 @@ WORDS = {
 
 
 async def index(ctx: Context) -> Reply:
-    """Show the requested neighbourhood, or the most mentioned entities if none was requested."""
+    """Show the requested neighbourhood. Without a request, show the most frequently mentioned entities."""
     about = (
         ctx.query.text("about", limit=LONGEST) or ctx.query.text("id", limit=LONGEST) or ctx.query.text("entity", limit=LONGEST)
     )
@@ -67,7 +67,7 @@ def label(node: Mapping[str, Any]) -> str:
 
 
 def rows(seen: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return every node except the centre, nearest first, together with its edges towards the centre."""
+    """Return every node except the centre, nearest first, with its edges towards the centre."""
     nodes = {node["key"]: node for node in seen["nodes"]}
     out = []
     for node in seen["nodes"][1:]:
@@ -88,7 +88,7 @@ def _edge_row(edge: Mapping[str, str], node: Mapping[str, Any], nodes: Mapping[s
 
 
 def hidden(seen: Mapping[str, Any], depth: int) -> int:
-    """Count the edges of expanded nodes that lead to nodes not shown."""
+    """Count the edges from expanded nodes to nodes not shown."""
     shown: dict[str, int] = {}
     for edge in seen["edges"]:
         for end in (edge["source"], edge["target"]):

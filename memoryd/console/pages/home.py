@@ -1,4 +1,4 @@
-"""The home page: the contents of memory, the latest sessions, the context of the next session, and memory's health."""
+"""The home page: the contents of the memory, the latest sessions, the context for the next session, and health."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOK = "See 'memoryd doctor'."
 
 @dataclass(frozen=True, slots=True)
 class HealthLine:
-    """One line about health. `tone` is ok, warn or bad. `fix` is set if the user needs to act."""
+    """A line about health. `tone` is ok, warn or bad. `fix` is set if the user needs to act."""
 
     name: str
     detail: str
@@ -28,7 +28,7 @@ class HealthLine:
 
 
 async def show(ctx: Context) -> Reply:
-    """Show the page. Its parts fail independently, because people open it when something is wrong."""
+    """Show the page. Its parts fail independently, because people open the page when something is wrong."""
     overview, status, sessions, governance, waiting = await asyncio.gather(
         ctx.try_call("overview", project=ctx.project),
         ctx.try_call("memory_status"),
@@ -54,7 +54,7 @@ async def _governance(ctx: Context) -> dict[str, Any] | None:
 
 
 async def _sessions(ctx: Context) -> dict[str, Any]:
-    """Return the last sessions with the memories learnt in each."""
+    """Return the latest sessions, each with the memories learnt in it."""
     project = "" if ctx.project == ALL else ctx.project
     answer = await ctx.try_call("sessions", limit=SESSIONS, project=project)
     heads = answer.get("sessions", [])
@@ -68,7 +68,7 @@ async def _sessions(ctx: Context) -> dict[str, Any]:
 
 
 def findings(status: Mapping[str, Any], project: str) -> Iterator[HealthLine]:
-    """Yield the findings about health in the status, most important first."""
+    """Yield health findings from the status, most important first."""
     if project in status["projects_off"]:
         yield HealthLine("Memory", "switched off for this project", "warn", "Switch it on with 'memoryd on' in its folder.")
     yield from _reader(status)
@@ -99,7 +99,7 @@ def _daydreams(status: Mapping[str, Any]) -> Iterator[HealthLine]:
 def _dreams(dreams: Mapping[str, Any]) -> Iterator[HealthLine]:
     waiting = dreams["proposals"] + dreams["undecided"]
     last = f"last {dreams['last_run'][:16].replace('T', ' ')}" if dreams["last_run"] else "none yet"
-    asks = f", {waiting} wait for your consent" if waiting else ""
+    asks = f", {waiting} waiting for your consent" if waiting else ""
     yield HealthLine("Dream", f"{last}{asks}", "warn" if waiting else "ok", "Decide with 'memoryd proposals'." if waiting else "")
     if dreams["last_error"]:
         yield HealthLine("Dream", dreams["last_error"], "bad", "Try again with 'memoryd dream'.")
@@ -107,7 +107,7 @@ def _dreams(dreams: Mapping[str, Any]) -> Iterator[HealthLine]:
 
 def _index(index: Mapping[str, Any]) -> Iterator[HealthLine]:
     waiting = index["waiting_for_vectors"]
-    detail = f"{index['embedder']}, {waiting:,} memories wait for their vector" if waiting else str(index["embedder"])
+    detail = f"{index['embedder']}, {waiting:,} memories waiting for their vectors" if waiting else str(index["embedder"])
     error = index["embedder_error"]
     yield HealthLine("Search by meaning", f"{detail} {error}".strip(), "bad" if error else "ok", LOOK if error else "")
     for name in index["rebuilt"]:

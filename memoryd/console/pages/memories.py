@@ -1,4 +1,4 @@
-"""The list of memories, in pages, and the search with explanations."""
+"""The list of memories, in pages, and search with explanations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ END_OF_DAY = "T23:59:59Z"
 
 
 def _date(ctx: Context, name: str) -> str:
-    """Read a date as the form sends it, or a timestamp. Raises InputError."""
+    """Parse a form date or a timestamp. Raises InputError."""
     value = ctx.query.text(name, limit=40)
     if value:
         from_iso(value)
@@ -35,7 +35,7 @@ def _tags(ctx: Context) -> list[str]:
 
 
 def filters_of(ctx: Context) -> dict[str, Any]:
-    """Return the filters of the URL in the form's format."""
+    """Return the filters in the URL, in the form's format."""
     known = parameters(ListMemories)
     return {
         "kind": ctx.query.choices("kind", options_of(known["kinds"])),
@@ -50,7 +50,7 @@ def filters_of(ctx: Context) -> dict[str, Any]:
 
 
 def _params(ctx: Context, filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filters in the API's format. A date in `as_of` means the end of that day."""
+    """Return the filters in the API's format. For `as_of`, a date means the end of that day."""
     as_of = filters["as_of"]
     return {
         "project": ctx.project,
@@ -66,7 +66,7 @@ def _params(ctx: Context, filters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def index(ctx: Context) -> Reply:
-    """Show the memories that answer a query, or the newest ones that pass the filters."""
+    """Show the memories that answer a query, or the newest ones that match the filters."""
     filters = filters_of(ctx)
     q = ctx.query.text("q", limit=LONGEST_QUERY)
     backend = ctx.query.choice("backend", options_of(parameters(Recall)["backend"]))

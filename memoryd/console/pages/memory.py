@@ -1,4 +1,4 @@
-"""Pages for one memory: its history, the edit form, and the resolution of edit conflicts."""
+"""Pages for one memory: its history, the edit form and the resolution of edit conflicts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def show(ctx: Context) -> Reply:
 
 
 async def edit(ctx: Context) -> Reply:
-    """Show the form, which contains the digest of the current file."""
+    """Show the form, including the digest of the current file."""
     id = ctx.path["id"]
     seen = await ctx.call("get_memory", id=id)
     if seen["memory"]["status"] != Status.ACTIVE:
@@ -82,7 +82,7 @@ def _values(ctx: Context) -> dict[str, Any]:
 
 
 def _wording(ctx: Context) -> str:
-    """Return the entered text. Return an empty string if the memory's text is too long for the form and must stay unchanged."""
+    """Return the entered text. Return an empty string if the memory's text is too long for the form and must not change."""
     return "" if ctx.form.flag("whole") else ctx.form.required("content", limit=LONGEST)
 
 
@@ -104,7 +104,7 @@ async def save(ctx: Context) -> Reply:
 
 
 async def _conflict(ctx: Context, mine: dict[str, Any]) -> Reply:
-    """Show the current version beside the entered version. Submitting the same form twice is not a conflict."""
+    """Show the current version next to the entered one. Submitting the same form twice is not a conflict."""
     theirs = await _now(ctx, ctx.path["id"])
     memory = theirs["memory"]
     if memory and all(mine[name] in ("", memory[name]) for name in mine):
@@ -125,7 +125,7 @@ async def _now(ctx: Context, id: str) -> dict[str, Any]:
             if not newer:
                 break
             id = newer[-1]
-    except MemorydError as error:  # the file was deleted or can't be parsed, but the entered text must not be lost
+    except MemorydError as error:  # The file was deleted or can't be parsed, but the entered text must not be lost.
         return {"memory": None, "digest": "", "path": "", "problem": error}
     if seen["memory"]["status"] == Status.ACTIVE:
         return {**seen, "problem": None}
@@ -148,7 +148,7 @@ async def forget(ctx: Context) -> Reply:
     """Forget the memory. Copies of it will be refused."""
     await ctx.call("forget", id=ctx.path["id"])
     return ctx.redirect(
-        f"/memories/{ctx.path['id']}", "Forgotten: it is never recalled, and copies of it are refused. Restore undoes that."
+        f"/memories/{ctx.path['id']}", "Forgotten: it is never recalled, and copies of it are refused. To undo this, use Restore."
     )
 
 
@@ -162,7 +162,7 @@ async def restore(ctx: Context) -> Reply:
 
 
 async def merge_form(ctx: Context) -> Reply:
-    """Show both memories side by side, starting with the wording of the first."""
+    """Show both memories side by side, with the wording of the first preselected."""
     id, other = ctx.path["id"], ctx.query.id("other")
     if id == other:
         raise InputError("Both are the same memory.", fix="Choose another one.")

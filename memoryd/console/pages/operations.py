@@ -1,4 +1,4 @@
-"""Pages for the other operations, each with a form generated from the operation's request."""
+"""Pages for the other operations, each with a form generated from its request."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def run(ctx: Context) -> Reply:
 
 
 def _params(ctx: Context, operation: Operation[Any, Any]) -> dict[str, Any]:
-    """Return the entered values. The selected project is added unless the user entered another one."""
+    """Return the entered values. The selected project is added unless the user entered one."""
     values = values_of(operation.request, ctx.form)
     names = operation.request.__dataclass_fields__
     return {"project": ctx.project, **values} if "project" in names else values

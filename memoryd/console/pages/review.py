@@ -30,7 +30,7 @@ async def decide(ctx: Context) -> Reply:
     ids = ctx.form.texts("id", 40)[:MAX_REVIEWED]
     if act == SEEN:
         await ctx.call("reviewed", project=ctx.project, until=ctx.form.required("until", limit=40))
-        return ctx.redirect("/review", "Everything up to then counts as seen.")
+        return ctx.redirect("/review", "Everything up to this time counts as seen.")
     if not ids:
         raise InputError("Nothing was selected.", fix="Select at least one memory.")
     if act == KEEP:

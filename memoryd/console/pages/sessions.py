@@ -1,4 +1,4 @@
-"""Pages for sessions and the timeline: the decisions of each session's day dreams, and the changes by day."""
+"""Pages for sessions and the timeline: the decisions of a session's day dreams, and changes by day."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def index(ctx: Context) -> Reply:
 
 
 async def show(ctx: Context) -> Reply:
-    """Show a session with each decision of its day dreams."""
+    """Show a session with every decision of its day dreams."""
     outcome = ctx.query.choice("outcome", OUTCOMES, "")
     report = await ctx.call("session_report", session=ctx.path["session"])
     counts = {name: len(report[f"{name}_statements"]) for name in OUTCOMES}
@@ -38,7 +38,7 @@ async def show(ctx: Context) -> Reply:
 
 
 def _replay(report: Mapping[str, Any], outcomes: Any) -> Iterator[tuple[dict[str, Any] | None, list[dict[str, Any]]]]:
-    """Yield each day dream with its statements in the order of the log. Statements of unrecorded day dreams come last."""
+    """Yield each day dream with its statements in log order. Statements of unrecorded day dreams come last."""
     by_run: dict[int, list[dict[str, Any]]] = {}
     for name in outcomes:
         for statement in report[f"{name}_statements"]:
@@ -53,7 +53,7 @@ async def switch(ctx: Context) -> Reply:
     """Switch memory on or off for a session."""
     method = ctx.form.choice("memory", ("on", "off"), "")
     if not method:
-        raise InputError("Choose on or off.", fix="Use the button of the session.")
+        raise InputError("Choose on or off.", fix="Use the session's button.")
     session = ctx.path["session"]
     await ctx.call(method, session=session)
     return ctx.redirect(f"/sessions/{session}", f"Memory is {method} for this session.")

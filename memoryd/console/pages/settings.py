@@ -1,4 +1,4 @@
-"""The settings page: all options with their cost, switches for projects, export, and forgetting a project."""
+"""The settings page: all options with their cost, project switches, export, and forgetting a project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memoryd.console.sessions import ALL
 from memoryd.core.errors import InputError, MemorydError, NotFoundError
 
 FORMATS = {"tar.gz": "application/gzip", "jsonl": "application/jsonl"}
-# A browser session must not be able to choose which program is run.
+# A browser session must not be able to choose the program to run.
 BY_HAND = frozenset({"home", "claude_command"})
 NAME = 200
 FLAGS = {True: "on", False: "off"}
@@ -37,7 +37,7 @@ async def _page(ctx: Context, *, error: MemorydError | None = None, typed: Mappi
 
 
 async def change(ctx: Context) -> Reply:
-    """Save the changed values. If one is invalid, nothing is saved and the entered values are shown again."""
+    """Save the changed values. If one is invalid, save nothing and show the entered values again."""
     settings = await ctx.call("settings")
     values, typed = _wanted(ctx, settings)
     if not values:
@@ -50,12 +50,12 @@ async def change(ctx: Context) -> Reply:
     if result["waiting"]:
         fix = f"{', '.join(result['waiting'])}: takes effect when the daemon restarts (memoryd daemon --stop)."
     if result["overruled"]:
-        kind, fix = "failed", "; ".join(f"{name} has no effect: {by} sets it too" for name, by in result["overruled"].items())
+        kind, fix = "failed", "; ".join(f"{name} has no effect: {by} overrides it" for name, by in result["overruled"].items())
     return ctx.redirect("/settings", f"Saved: {', '.join(result['changed'])}.", kind=kind, fix=fix)
 
 
 def _wanted(ctx: Context, settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values to save, where None means the default, and all entered values."""
+    """Return the values to save, with None for the default, and all entered values."""
     known = {entry["name"]: entry for entry in _entries(settings) if entry["name"] not in BY_HAND}
     if reset := ctx.form.text("reset", limit=NAME):
         if reset not in known:
@@ -68,8 +68,8 @@ def _wanted(ctx: Context, settings: Mapping[str, Any]) -> tuple[dict[str, Any], 
 
 
 def _differs(entry: Mapping[str, Any], was: str, text: str) -> bool:
-    """Return whether the user changed the value. Changes made elsewhere since the page was loaded must not be reverted."""
-    if entry["secret"]:  # the value is never shown, so an empty field means no change
+    """Return whether the user changed the value. Changes made elsewhere since the page was loaded must be preserved."""
+    if entry["secret"]:  # The value is never shown, so an empty field means no change.
         return bool(text)
     return text.split() != was.split()
 
@@ -95,7 +95,7 @@ async def switch(ctx: Context) -> Reply:
     """Switch memory on or off for a project."""
     method = ctx.form.choice("memory", ("on", "off"), "")
     if not method:
-        raise InputError("Choose on or off.", fix="Use the button beside the project.")
+        raise InputError("Choose on or off.", fix="Use the button next to the project.")
     project = ctx.form.required("project", NAME)
     await ctx.call(method, project=project)
     return ctx.redirect("/settings", f"Memory is {method} for {project}.")
@@ -118,7 +118,7 @@ async def export(ctx: Context) -> Reply:
 
 
 async def ask_forget(ctx: Context) -> Reply:
-    """Explain the effects of forgetting a project, with a field for its name."""
+    """Explain the effects of forgetting a project, and ask for its name."""
     found = await ctx.call("forget_project", project=ctx.path["project"], dry_run=True)
     return await ctx.page("forget_project.html", found=found, wrong=None)
 

@@ -1,4 +1,4 @@
-"""Read sessions by rules, without a model. Explicit statements become active, and promising ones are proposed."""
+"""Rule-based reading of sessions, without a model. Explicit statements become active. Promising ones are proposed."""
 
 from memoryd.daydream.offline.reader import ActClassifier, HeuristicExtractor
 

@@ -1,9 +1,9 @@
-"""Acts of memory: statements that are meant to last. Pure functions.
+"""Acts of memory: statements meant to last. Pure functions.
 
-Only these become active without confirmation. From the user, they are requests to remember something, "from now on", "always" or
-"never" with an action, conventions, corrections that name the old and the new value, decisions with their reason, facts about the
-environment, and todos. From the assistant, they are root causes with their fixes and dead ends with their reasons. When in doubt,
-a sentence is not treated as an act of memory.
+Only these become active without confirmation. From the user, they are requests to remember something, "from now on",
+"always" or "never" with an action, conventions, corrections with the old and the new value, decisions with their
+reason, facts about the environment, and todos. From the assistant, they are root causes with their fixes, and dead
+ends with their reasons. When in doubt, a sentence is not treated as an act of memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Act:
     """A lasting statement.
 
     Attributes:
-        revises: Whether it starts by correcting the speaker's previous statement.
+        revises: Whether it begins by correcting the speaker's previous statement.
         outright: Whether it explicitly asks to be remembered or applies from now on, so that no further check is needed.
     """
 
@@ -41,7 +41,7 @@ class Act:
     outright: bool = False
 
 
-# Words of the acts
+# Words that mark acts
 
 _REMEMBER = later(
     r"^(?:(?:please |always )?(?:remember|keep in mind|don'?t forget(?= that|:| to)|do not forget(?= that|:| to)|"
@@ -179,7 +179,7 @@ _DONT_LASTING = later(
     _I,
 )
 _DONT_EVER = later(r"^(?:please )?(?:don'?t|do not|dont)\b.{3,}\b(?:ever|under any circumstances?|no matter what)\W*$", _I)
-# A sentence that requests something, as opposed to describing the current state.
+# A sentence that requests something rather than describing the current state.
 _TASK = later(
     r"\b(?:we|you|I) (?:need|have to|should|must|want you|can|could)\b|\blet'?s\b|\bplease\b|"
     r"\b(?:wir|du) (?:müssen|sollten|musst|solltest)\b|"
@@ -198,7 +198,7 @@ _CONTRASTED = later(
     r"(?:not|nicht|pas|no|não|а не) \S+",
     _I,
 )
-# True only at the moment, as in "the server is down" and "the port is taken".
+# True only temporarily, as in "the server is down" and "the port is taken".
 _TRANSIENT = later(
     r"\b(?:is|are|was|were|ist|est|está|es|é) (?:\w+ )?(?:down|up|dead|slow|full|busy|taken|in use|red|green|running|ready|"
     r"done(?! by)|"
@@ -382,7 +382,7 @@ def is_negative(text: str) -> bool:
     return forbids(moment.strip_standing_phrases(text).strip(" ,，:"))
 
 
-# A denial set off by a comma, as in "No, …". "No tests may …" is not one.
+# A denial followed by a comma, as in "No, …", unlike "No tests may …".
 _DENIAL = later(
     r"^(?:(?:no|nope|wrong|actually|sorry|that'?s (?:wrong|not (?:right|true|correct))|not (?:quite|true)|nein|falsch|"
     r"(?:das )?stimmt nicht|non|faux|c'est faux|incorrecto|нет|неправильно|не так)(?:\s*[,.:;!—–]+|\s+-)\s*)+|"
@@ -395,7 +395,7 @@ _WRONG_VALUE = later(
     r" `?(?P<value>[\w./:-]*\w)`?",
     re.IGNORECASE,
 )
-# In "The staging database runs on 5432", the subject of the claim, up to its verb.
+# The subject of a claim, up to its verb. Example: "The staging database runs on 5432".
 _ABOUT = later(
     r"^(?P<about>(?:the|our|your|this|its) [\w`'/. -]{2,60}?) (?:is|are|was|were|runs?|listens?|lives?|lies|uses?|points?|"
     r"stands?|sits?|comes?|goes|works?|needs?|starts?|reads?|writes?|has|stores?|expects?)\b",
@@ -403,11 +403,11 @@ _ABOUT = later(
 )
 
 
-# One sentence of the user
+# A sentence of the user
 
 
 def act_of(sentence: str, before: str = "") -> Act | None:
-    """Return the act of memory in a sentence of the user, or None. `before` is the assistant's preceding text."""
+    """Return the act of memory in a user's sentence, or None. `before` is the assistant's preceding text."""
     core = without_openers(sentence)
     if not 2 <= size(core) <= MAX_WORDS or moment.asks(core) or moment.asks(sentence):
         return None
@@ -450,7 +450,7 @@ def _remembered(core: str) -> Act | None:
         return None
     if to_do or _IMPERATIVE.match(rest):
         return _rule(rest, "asked to remember")
-    # The polarity is "do", since the user asked to remember this and the next session must get it.
+    # The polarity is "do" because the user asked to remember this and the next session must get it.
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
 
 
@@ -463,7 +463,7 @@ _RECURS = later(
 )
 
 
-# A wish about each step of the work, not about the program.
+# A wish about every step of the work rather than about the program.
 _AT_EACH_STEP = later(
     r"\b(?:after|before|on|with|for) (?:each|every|any) (?:\w+ )?(?:change|edit|commit|push|merge|release|"
     r"deploy(?:ment)?|session|task|step|feature|fix|refactor(?:ing)?|"
@@ -502,7 +502,7 @@ _EXPLICIT_NORM = later(
 
 
 def _strong(core: str) -> Act | None:
-    """Return the rule in a text that explicitly says it is lasting."""
+    """Return the rule in a text that explicitly describes it as lasting."""
     if _STANDING.search(core) and size(moment.strip_standing_phrases(core)) >= 2:
         return _rule(core, "stated as a rule")
     if (_DONT_EVER.match(core) or _EXPLICIT_NORM.match(core)) and size(core) >= 4:
@@ -524,12 +524,12 @@ def _strong(core: str) -> Act | None:
     return None
 
 
-# "The log says: always …" reports what someone or something else says.
+# "The log says: always …" reports the words of someone or something else.
 _QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
 
 
 def _from_clause(core: str, rule: str) -> str:
-    """Return the clause containing the rule if the text before it only quotes or denies. Otherwise return the whole text."""
+    """Return the clause containing the rule if the text before it only quotes or denies. Otherwise, return the whole text."""
     lead = core[: len(core) - len(rule)]
     if re.search(r"[\"“”]|\bsays?\b|\bwrote\b", lead):
         return re.sub(r"^(?:and|but|so|then|please)\s+", "", rule, flags=_I)
@@ -568,7 +568,7 @@ def _weak(core: str) -> Act | None:
     return _decided(core) or _reasoned(core) or _stated(core)
 
 
-# States an action or a desired state. Together with a reason, it applies beyond the current task.
+# Expresses an action or a desired state. With a reason, it applies beyond the current task.
 _PRESCRIBES = later(
     r"^(?:(?:do not|don'?t|dont|avoid|never|use|keep|prefer|store|name|write|leave|put|make sure)\b|(?:we|you|it|they|"
     r"the [\w -]{1,40}?) "
@@ -595,7 +595,7 @@ _BECAUSE_OF = later(
 )
 
 
-# A reason that precedes its consequence, as in "Given the privacy focus, …" and "Because users share links, …".
+# A reason before its consequence, as in "Given the privacy focus, …" and "Because users share links, …".
 _REASON_FIRST = later(
     r"^(?:given|because|since (?!(?:when|then|last|yesterday|\d))|as (?:we|our|the|users?)\b|due to|to (?:avoid|prevent)|"
     r"weil|da (?:wir|die|der|das|es)\b|wegen|comme|puisque?|vu (?:que|le|la)\b|como|ya que|dado que|debido a|já que|"
@@ -609,7 +609,7 @@ _THINKS = later(
 
 
 def _reasoned(core: str) -> Act | None:
-    """Return a wish or norm with its reason. Momentary wishes are rarely explained."""
+    """Return a wish or norm with its reason. Momentary wishes rarely have one."""
     lead = _REASON_FIRST.match(core)
     reason = None if lead else _BECAUSE_OF.search(core)
     wish = _THINKS.sub("", core[lead.end() :]) if lead else core
@@ -642,14 +642,14 @@ def _against(core: str) -> bool:
     return bool(re.search(r"\b(?:against|ruled out|not to|gegen|contre|contra|против|не )\b|不", core, _I))
 
 
-# A sentence with one of these openings describes a single case or hedges. General facts start with their subject.
+# Openings of sentences that hedge or describe a single case. General facts start with their subject.
 _SETS_A_SCENE = re.compile(
     r"(?:for|in|when|if|with|after|before|as|while|during|bei|in|wenn|falls|nach|vor|soweit|pour|dans|quand|si|après|avant|"
     r"en|cuando|después|antes|para|por|que yo sepa|em|quando|depois|для|в|во|если|когда|после|перед|при|насколько)\b|"
     r"(?:在.{0,20}(?:时|中|里)|如果|当|对于|据我)|\S{0,20}(?:とき|場合)|만약",
     _I,
 )
-# A description of something on the user's screen is a bug report, not a fact.
+# A description of something on the user's screen is a bug report rather than a fact.
 _SYMPTOM = re.compile(
     r"\b(?:is|are|was|were)(?: not|n't)? (?:shown|displayed|visible|rendered|hidden|missing|broken|cut off)\b|"
     r"\b(?:doesn't|does not|don't|do not) (?:show|appear|load|render|work)\b|\bthere (?:is|are) no\b|"
@@ -695,7 +695,7 @@ def _stated(core: str) -> Act | None:
 
 
 def _corrected(sentence: str, core: str, before: str) -> Act | None:
-    """Return a correction that names both the old and the new value."""
+    """Return a correction that mentions both the old and the new value."""
     said = corrected(sentence, before)
     if not 4 <= size(core) <= 40 or moment.reports(said) or moment.asks(core):
         return None
@@ -711,7 +711,7 @@ def _corrected(sentence: str, core: str, before: str) -> Act | None:
 
 
 def corrected(text: str, before: str) -> str:
-    """Return a correction without its denial. Its subject is taken from the corrected text `before`."""
+    """Return a correction without its denial. The subject comes from the corrected text `before`."""
     match = _DENIAL.match(text)
     rest = text[match.end() :] if match else text
     if size(rest) < MIN_WORDS - 1:
@@ -781,7 +781,7 @@ def is_rule(text: str) -> bool:
 
 
 def is_correction(text: str) -> bool:
-    """Return whether the text rejects a claim and names both values, as in "No, it is on 5544, not on 5432"."""
+    """Return whether the text rejects a claim and mentions both values, as in "No, it is on 5544, not on 5432"."""
     return _corrected(text, without_openers(text), "") is not None
 
 
@@ -809,7 +809,7 @@ def split_rules(sentence: str) -> list[str]:
     signs = [is_negative(without_openers(part)) for part in parts]
     if len(set(signs)) < 2:
         return [sentence]
-    # Don't split after a leading condition or scope, since it applies to all parts.
+    # Don't split after a leading condition or scope, because it applies to all parts.
     out = [parts[0]]
     for part, last, sign in zip(parts[1:], signs, signs[1:], strict=False):
         if sign == last:
@@ -820,7 +820,7 @@ def split_rules(sentence: str) -> list[str]:
 
 
 def acts_of(texts: Sequence[str], before: str = "") -> Iterator[Act]:
-    """Yield the acts in the sentences of a message. Messages that joke or quote rules yield none."""
+    """Yield the acts in a message. Messages that joke or quote rules yield none."""
     if any(_JOKE.search(text) for text in texts):
         return
     for text in texts:
@@ -841,7 +841,7 @@ _QUOTED = later(
 
 
 def quotes_a_rule(text: str) -> bool:
-    """Return whether a rule occurs only in quotation marks.
+    """Return whether a rule occurs only within quotation marks.
 
     Quoted pages and files don't express the user's wishes.
     """
@@ -851,5 +851,5 @@ def quotes_a_rule(text: str) -> bool:
 
 
 def says_it_lasts(text: str) -> bool:
-    """Return whether the text contains a word that marks the statement as lasting, regardless of the speaker."""
+    """Return whether the text contains a word that marks a statement as lasting, whoever the speaker is."""
     return bool(_STANDING.search(text) or _ALWAYS.search(text) or _ALWAYS_OTHER.search(text) or _REMEMBER.match(text))

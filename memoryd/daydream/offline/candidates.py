@@ -1,4 +1,4 @@
-"""Build candidates from findings, with kind, polarity, wording and evidence."""
+"""Build candidates from findings, with their kind, polarity, wording and evidence."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, pr
 # Only safe changes are made. Questions around a statement and a denial before a correction are removed. "It" in a correction is
 # replaced by the subject of the corrected claim. Everything else keeps the speaker's words.
 
-# Longer messages say more than the choice of an option.
+# Longer messages do more than choose an option.
 PICK_WORDS = 9
 _WANTED = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
-# "I think we should …" is a wish of the user. "I think the port is 80" is a guess and stays one.
+# "I think we should …" is a wish of the user. "I think the port is 80" is a guess and remains one.
 _HEDGE = re.compile(
     r"^(?:(?:(?:I (?:do )?(?:think|guess|feel like|believe)|in my opinion|imh?o|personally|to be clear|honestly|basically)"
     r"(?: that)?\b|ich (?:finde|denke|glaube),?(?: dass)?\b|je pense que\b|creo que\b|(?:я )?думаю,?(?: что)?\b)[\s,]+|"
@@ -50,7 +50,7 @@ def stated(unit: Unit) -> str:
 
 
 def chosen(text: str) -> str:
-    """Return the option picked by a short message.
+    """Return the option chosen in a short message.
 
     "Let's take option 2: use a file" yields "use a file".
     """
@@ -59,14 +59,14 @@ def chosen(text: str) -> str:
 
 
 def without_opener(text: str, wanted: bool) -> str:
-    """Remove introductory words without content. "I think" is removed only if the text says what is `wanted`."""
+    """Remove meaningless introductory words. "I think" is removed only if the text expresses a wish (`wanted`)."""
     rest = _LABEL.sub("", text)
     rest = _HEDGE.sub("", rest) if wanted else rest
     return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= MIN_WORDS else text
 
 
 def without_questions(text: str) -> str:
-    """Remove questions before and after a statement. A text consisting only of questions is unchanged."""
+    """Remove questions before and after a statement. A text consisting only of questions is not changed."""
     parts = sentences(text)
     said = [n for n, part in enumerate(parts) if not asks(part)]
     if not said or len(said) == len(parts) or sum(size(parts[n]) for n in said) < MIN_WORDS:
@@ -150,12 +150,12 @@ _REASONS: Mapping[str, str] = MappingProxyType(
 
 
 def about_person(text: str) -> bool:
-    """Return whether a rule concerns interaction with this person in any project."""
+    """Return whether a rule is about working with this person in any project."""
     return bool(_PERSON.search(text)) and not _OF_PROJECT.search(text)
 
 
 def of_act(act: Act, turn: Turn) -> Candidate:
-    """Create the candidate for an act of memory by the user."""
+    """Create a candidate from an act of memory by the user."""
     wish = act.kind in (Kind.RULE, Kind.PREFERENCE)
     return Candidate(
         content=act.text,
@@ -171,7 +171,7 @@ def of_act(act: Act, turn: Turn) -> Candidate:
 
 
 def of_finding(finding: Finding, turn: Turn) -> Candidate:
-    """Create the candidate for a finding of the assistant."""
+    """Create a candidate from a finding of the assistant."""
     return Candidate(
         content=finding.text,
         kind=finding.kind,
@@ -185,9 +185,9 @@ def of_finding(finding: Finding, turn: Turn) -> Candidate:
 
 
 def of_retraction(text: str, turn: Turn) -> Candidate:
-    """Create the candidate for a sentence in which the assistant retracts a cause.
+    """Create a candidate from a sentence in which the assistant retracts a cause.
 
-    It is never shown to a session unasked, and is written only as the successor of a memory that it ends.
+    It is never injected, and is stored only as the successor of a memory that it ends.
     """
     return Candidate(
         content=worded(text),
@@ -218,7 +218,7 @@ def of_choice(turn: Turn) -> Candidate:
 
 
 def of_observation(one: ObservedFact) -> Candidate:
-    """Create the candidate for a fact shown by the assistant's own commands."""
+    """Create a candidate from a fact demonstrated by the assistant's own commands."""
     return Candidate(
         content=one.text,
         kind=one.kind,
@@ -233,7 +233,7 @@ def of_observation(one: ObservedFact) -> Candidate:
 
 
 def proposal(unit: Unit, score: float, weights: CueWeights) -> Candidate:
-    """Create the candidate for a promising statement. Its confidence is the probability that it is worth keeping."""
+    """Create a candidate from a promising statement. Its confidence is the probability that it is worth keeping."""
     kind = kind_of(unit)
     trusted = unit.by_user and not unit.pasted
     return Candidate(
@@ -266,7 +266,7 @@ def _evidence(text: str, turn: Turn) -> _Evidence:
 
 
 def kind_of(unit: Unit) -> Kind:
-    """Return the kind, determined by the strongest type of cue. Pasted text and the assistant's text never become rules."""
+    """Return the kind, based on the strongest type of cue. Pasted text and the assistant's text never become rules."""
     return _kind_by_user(unit) if unit.by_user and not unit.pasted else _kind_by_agent(unit)
 
 
@@ -309,7 +309,7 @@ def polarity_of(unit: Unit, kind: Kind) -> Polarity:
 
 
 def reason_of(unit: Unit, weights: CueWeights) -> str:
-    """Describe the cues with the highest weights, at most three."""
+    """Describe up to three cues, those with the highest weights."""
     table = weights.user if unit.by_user else weights.agent
     best = sorted((c for c in unit.cues if c in _REASONS), key=lambda c: (-table.get(c, 0.0), c))
     return ", ".join(list(dict.fromkeys(_REASONS[c] for c in best))[:3]) or "specific statement"

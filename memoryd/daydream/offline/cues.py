@@ -1,7 +1,7 @@
-"""Named cues: words indicating that a statement is or is not worth keeping.
+"""Named cues: words that indicate whether a statement is worth keeping.
 
-Most cues are English. German, French, Spanish, Russian and Chinese are covered where a cue has a stock phrase. Cues are general:
-they name no project, tool or person.
+Most cues are English. German, French, Spanish, Russian and Chinese are included where a cue has a stock phrase. Cues
+are general: none refers to a specific project, tool or person.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return later("|".join(parts + inside), _I)
 
 
-# Cues in the user's statements.
+# Cues in the user's statements
 USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "standing rule": _words(
@@ -106,7 +106,7 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# Cues of user statements that are not worth keeping.
+# Cues of user statements not worth keeping
 USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "request": later(
@@ -175,7 +175,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         ),
         # Labels of a pasted report, such as "Title: …" and "High severity - …".
         "label": later(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
-        # A sentence whose subject is in another sentence, or an exclamation. On its own, it is meaningless.
+        # An exclamation, or a sentence whose subject is in another sentence. It is meaningless on its own.
         "no subject": later(
             r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
             r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
@@ -188,7 +188,7 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# Cues in the assistant's statements.
+# Cues in the assistant's statements
 AGENT_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "root cause": later(
@@ -281,7 +281,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"actuellement|ahora mismo|сейчас)\b|目前|当前会话|刚刚",
             _I,
         ),
-        # Statements made while the assistant is still investigating.
+        # Statements made while the assistant is still investigating
         "aloud": later(
             r"^(?:so|wait|hmm+|actually|oh|ah|aha|interesting(?:ly)?|ok(?:ay)?|but wait|looking at|i see|i understand|"
             r"the fact that|found it|there it is|got it|hold on|also ist|donc|entonces|так|значит|所以|等等|看来|原来)\b",
@@ -297,9 +297,9 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             r"^(?:давай|я (?:помогу|создам|сейчас))|^ich (?:helfe|werde)|^lass mich|^je vais|^voy a",
             _I,
         ),
-        # A sentence whose subject is in another sentence. On its own, it is meaningless.
+        # A sentence whose subject is in another sentence. It is meaningless on its own.
         "no subject": later(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
-        # In "my process has no terminal", a later reader can't tell whose process is meant.
+        # For "my process has no terminal", a later reader can't tell whose process is meant.
         "speaks of itself": later(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
         "first person": later(
             r"\b(?:I|I'm|I've|I'd|my|me|we|we're|we've|our)\b|我(?!们)|\bя\b|\bich\b|\bje\b|\bj'ai\b",
@@ -313,7 +313,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
     }
 )
 
-# Openings of the assistant's replies when the user tells it something new or corrects it.
+# Openings of the assistant's replies to new information or a correction.
 AGREEMENT = later(
     r"^(?:you'?re (?:absolutely |completely )?right|(?:that'?s a )?(?:good|great|fair|excellent) (?:point|catch|call|"
     r"idea|thinking)|fair enough|agreed|got it|"

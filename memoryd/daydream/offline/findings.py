@@ -1,4 +1,4 @@
-"""Findings of the assistant: root causes with their fixes, dead ends with their reasons, and retractions. Pure functions."""
+"""Findings of the assistant: root causes with fixes, dead ends with reasons, and retractions. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memoryd.language.cues import negations
 from memoryd.language.patterns import later
 from memoryd.language.stems import roots
 
-# Refuted claims of the assistant: corrected by the user, or contradicted by a later statement.
+# Claims of the assistant that are refuted: corrected by the user, or contradicted by a later statement.
 
 # Minimum token F1 with an opposite statement and with a correction, and the number of later statements to compare.
 OPPOSED, CORRECTED = 0.5, 0.3
@@ -34,7 +34,7 @@ _CORRECTS = re.compile(
 
 
 def opposed(units: Sequence[Unit]) -> set[int]:
-    """Return the indexes of the assistant's claims that a later statement contradicts in nearly the same words."""
+    """Return the indexes of assistant claims that a later statement contradicts in almost the same words."""
     negated = [negations(unit.text) > 0 for unit in units]
     out: set[int] = set()
     for index, unit in enumerate(units):
@@ -49,7 +49,7 @@ def opposed(units: Sequence[Unit]) -> set[int]:
 def _opposes(later: Unit, unit: Unit) -> bool:
     """Return whether the later statement contradicts the earlier one.
 
-    Neither a fix nor a question does.
+    Neither fixes nor questions count as contradictions.
     """
     if later.turn is unit.turn or dice(unit.words, later.words) < OPPOSED:
         return False
@@ -57,7 +57,7 @@ def _opposes(later: Unit, unit: Unit) -> bool:
 
 
 def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
-    """Map the id of each corrected assistant turn to the key words of the user's correction."""
+    """Map the id of each corrected assistant turn to the keywords of the user's correction."""
     out: dict[int, frozenset[str]] = {}
     for part, following in zip(parts, parts[1:], strict=False):
         said = [t.text for t in following.user if len(t.text) <= PASTE_CHARS and _CORRECTS.search(t.text)]
@@ -69,7 +69,7 @@ def corrections(parts: Sequence[Episode]) -> dict[int, frozenset[str]]:
 
 
 def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
-    """Return the indexes of the refuted units, which should not be kept."""
+    """Return the indexes of refuted units, which should not be kept."""
     answers = corrections(parts)
     corrected = {i for i, u in enumerate(units) if dice(u.words, answers.get(id(u.turn), frozenset())) >= CORRECTED}
     return corrected | opposed(units)
@@ -77,7 +77,7 @@ def refuted(units: Sequence[Unit], parts: Sequence[Episode]) -> set[int]:
 
 _I = re.IGNORECASE
 MAX_CHARS = 560
-# Number of sentences after a cause to search for a fix.
+# Number of sentences after a cause in which to search for a fix.
 REACH = 3
 MAX_LISTED = 2
 # Number of words that a separate fix must share with its cause.
@@ -198,7 +198,7 @@ _TAKES_BACK = later(
 _ERROR_ECHO = later(r"^\s*(?:[{\[]|API Error\b|Error:|error:|<\w+>)")
 
 
-# Slips fixed at once by the assistant, and formatting by a tool. Nobody needs these later.
+# Slips that the assistant fixed at once, and formatting done by a tool. Nobody needs these later.
 _TRIVIAL_FIX = later(
     r"\b(?:because|since|as|that) I (?:\w+ )?(?:used|forgot|had|renamed|removed|changed|wrote|passed|left|missed|put|"
     r"typed|did)\b|"
@@ -208,7 +208,7 @@ _TRIVIAL_FIX = later(
     _I,
 )
 _LEAD_IN = later(r"^(?:found it|got it|there it is|aha|ok(?:ay)?|great|perfect|so|good news)\s*[:,.!—–-]+\s*", _I)
-# Requests by the assistant for the user to do something.
+# The assistant asks the user to do something.
 _ORDERS = later(
     r"^(?:(?:now|then|next|so|please|first|try|you (?:can|should|need|may|could))\b|"
     r"(?:rebuild|run|restart|delete|open|check|set|use|add|install|retry|reload)\b)",
@@ -226,7 +226,7 @@ _LEANS = later(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding to keep as one memory: a problem with its fix, or with the reason that it can't be solved.
+    """A finding to store as one memory: a problem with its fix, or with the reason why it can't be solved.
 
     `indexes` are the positions of its sentences.
     """
@@ -259,7 +259,7 @@ def confirms_fix(text: str) -> bool:
 
 
 def is_echo(text: str) -> bool:
-    """Return whether an assistant text only repeats an error message or data."""
+    """Return whether an assistant text merely repeats an error message or data."""
     return bool(_ERROR_ECHO.match(text)) and text.rstrip().endswith(("}", "]")) or text.lstrip().startswith("API Error")
 
 
@@ -269,7 +269,7 @@ def is_retraction(text: str) -> bool:
 
 
 def is_wrong_cause(claim: str, taken_back: str, least: int = 1) -> bool:
-    """Return whether a claim names a cause that a later sentence retracts.
+    """Return whether a claim gives a cause that a later sentence retracts.
 
     They must share at least `least` words, not counting generic words about causes.
     """
@@ -285,7 +285,7 @@ def is_unsure(text: str) -> bool:
 
 
 def is_root_cause(text: str) -> bool:
-    """Return whether a sentence explicitly names a root cause. "Reason:" alone is too general."""
+    """Return whether a sentence explicitly identifies a root cause. "Reason:" alone is too general."""
     return bool(_ROOT.search(text))
 
 
@@ -295,9 +295,9 @@ def names_cause(text: str) -> bool:
 
 
 def find_fix(parts: Sequence[Sentence], cause: str) -> str:
-    """Return the first sentence describing the fix for a cause, provided it is about the same things.
+    """Return the first sentence that describes the fix for a cause and is about the same things.
 
-    Otherwise return an empty string.
+    Return an empty string if there is none.
     """
     named = roots(cause)
     for part in parts:
@@ -313,7 +313,7 @@ def stands_alone(text: str) -> bool:
 
 
 def findings(parts: Sequence[Sentence]) -> Iterator[Finding]:
-    """Yield the findings in an assistant text: root causes with their fixes, and dead ends with their reasons."""
+    """Yield the findings in an assistant text: root causes with fixes, and dead ends with reasons."""
     used: set[int] = set()
     for index, part in enumerate(parts):
         if index in used or is_unsure(part.text) or not 4 <= size(part.text) <= 60:
@@ -337,7 +337,7 @@ def _dead_end(parts: Sequence[Sentence], index: int) -> Finding | None:
     return Finding(_joined(parts, indexes), Kind.DEAD_END, Polarity.DONT, indexes, complete=True)
 
 
-# A limitation of one named thing that mentions another one.
+# A limitation of one thing that mentions another.
 _LIMIT = later(
     r"\b(?:does(?: not|n'?t)|do(?: not|n'?t)) (?:support|accept|allow|expose|honou?r|respect|work (?:with|without|in|on))\b|"
     r"\b(?:is|are)(?: not|n'?t) (?:supported|compatible|available|allowed)\b|\bcan(?:not|'t) be used\b|"
@@ -388,7 +388,7 @@ def _cause(parts: Sequence[Sentence], index: int) -> Finding | None:
 
 
 def _after_cause(text: str) -> str:
-    """Return the text after the first clause. A fix in the same sentence would be there."""
+    """Return the text after the first clause, where a fix in the same sentence would be."""
     return text[len(text) // 3 :]
 
 

@@ -1,7 +1,7 @@
-"""Words that tie a sentence to the moment, to one place, or to something pointed at. Pure functions.
+"""Words that tie a sentence to the moment, to a place, or to something pointed at. Pure functions.
 
-Statements with such words concern only the current task. The languages are English, German, French, Spanish, Portuguese, Russian,
-Chinese, Japanese and Korean.
+Statements with such words apply only to the current task. The languages are English, German, French, Spanish,
+Portuguese, Russian, Chinese, Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
-# "From now on" contains "now" but means the opposite. So does "not … any more", which ends something.
+# "From now on" contains "now" but means the opposite. So does "not … any more", which describes an end.
 STANDING = later(
     r"\b(?:from (?:now|here|today|this point) on(?:wards?)?(?: out)?|going forward|(?:starting|beginning|"
     r"effective)(?: from)? (?:now|today|immediately|with this session)|"
@@ -36,7 +36,7 @@ STANDING = later(
     r"|从现在(?:开始|起)|从今(?:以后|天起|往后)|今后|往后|(?<!我)以后(?!.{0,6}再|会|希望)|今後|これから|앞으로|지금부터",
     _I,
 )
-# Valid for hours, or for the thing under the cursor. Sentences with one of these are never acts of memory.
+# Valid only for hours, or only for what the user points at. Such sentences are never acts of memory.
 _HARD = later(
     r"^wait\b|\bwait(?=[,!.:])|\b(?:no|,) ?wait\b|\b(?:right now|for now|just now|now|yet|hold on|today|tonight|tomorrow|"
     r"yesterday|this (?:morning|afternoon|evening|week(?:end)?)|"
@@ -98,7 +98,7 @@ _POINTS_AT = later(
     r"(?:^|\s)이 (?!프로젝트|저장소|팀|앱)|(?:^|\s)그 ",
     _I,
 )
-# References to an order of steps or a place. An explicit rule may contain one, too ("always lint first").
+# References to a place or an order of steps. An explicit rule may contain one as well ("always lint first").
 _SOFT = later(
     r"\b(?:first|again|still|already|here|there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
@@ -160,7 +160,7 @@ def strip_standing_phrases(text: str) -> str:
 
 
 def is_strictly_momentary(text: str) -> bool:
-    """Return whether the text is tied to the moment or to something pointed at, and so never an act of memory."""
+    """Return whether the text is tied to the moment or to something pointed at. Such text is never an act of memory."""
     rest = strip_standing_phrases(text)
     return bool(_HARD.search(rest) or _POINTS_AT.search(rest))
 
@@ -168,7 +168,7 @@ def is_strictly_momentary(text: str) -> bool:
 def binds(text: str) -> bool:
     """Return whether any word ties the text to the moment.
 
-    This includes words that explicit rules may contain.
+    This includes words that are allowed in explicit rules.
     """
     return is_strictly_momentary(text) or bool(_SOFT.search(strip_standing_phrases(text)))
 

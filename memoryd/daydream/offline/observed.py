@@ -1,11 +1,11 @@
-"""Derive statements from the commands of a session. Pure functions.
+"""Derive statements from the commands in a session. Pure functions.
 
-The statements describe how things are run here and what this machine lacks. A command is certain evidence only under four
-conditions: it succeeded, nothing in the session contradicts it, it is the only one for its slot, and it does not depend on
-anything the assistant itself set up in that session. Everything else is only proposed.
+The statements describe how things are run in the project and what this machine lacks. A command is certain evidence
+only under four conditions: it succeeded, nothing in the session contradicts it, it is the only one for its slot, and
+it does not depend on anything that the assistant set up in the same session. Everything else is only proposed.
 
-This works in any language, since only the assistant's own commands and their success are used. From a command's output, only two
-things are used: the name that the assistant had typed, and the port of a server that it had started.
+This works in any language, because only the assistant's own commands and their success are used. Two things are taken
+from a command's output: a name that the assistant had typed, and the port of a server that it had started.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _LONGEST_COMMAND = 2_000
 _LONGEST_SHOWN = 140
 _LONGEST_END = 3_000
 _CUT = "[…]"
-# Number of successful calls after which a way of running a program counts as the usual one here.
+# Number of successful calls after which a way of running a program counts as usual.
 OFTEN = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CommandRun:
-    """A command line with its simple commands and output, and whether it failed."""
+    """A command line with its simple commands, its output, and whether it failed."""
 
     line: str
     parts: tuple[tuple[str, ...], ...]
@@ -45,10 +45,10 @@ class CommandRun:
 
 @dataclass(frozen=True, slots=True)
 class ObservedFact:
-    """A statement, its kind, and the turn whose command supports it. Statements that are not `sure` are only proposed.
+    """A statement, its kind, and the turn whose command supports it. If not `sure`, it is only proposed.
 
     Attributes:
-        slot: A question that has only one answer, such as how the tests run or which Python is used.
+        slot: A question with only one answer, such as how to run the tests or which Python is used.
         value: The command, program, host or path that fills the slot.
     """
 
@@ -63,10 +63,9 @@ class ObservedFact:
 
 
 def observations(turns: Sequence[Turn], commands: SessionCommands | None = None) -> list[ObservedFact]:
-    """Return the distinct facts shown by the commands in these turns, in the order of the commands.
+    """Return the distinct facts demonstrated by the commands in these turns, in command order.
 
-    `commands` are those of the whole session, which provide the context before and after. By default, they are those of the
-    turns.
+    `commands` are those of the whole session, which provide context. The default is the commands of the turns.
     """
     runs = list(_runs(turns))
     session = commands or SessionCommands(turns)
@@ -94,11 +93,11 @@ def _runs(turns: Sequence[Turn]) -> Iterator[CommandRun]:
 
 
 def _ends(output: str) -> str:
-    """Return the beginning and end of a long output, where failures show up."""
+    """Return the beginning and end of a long output, where failures appear."""
     return output if len(output) <= 2 * _LONGEST_END else f"{output[:_LONGEST_END]}\n{output[-_LONGEST_END:]}"
 
 
-# A pipe hides the exit code, so a runner's own messages about failed or missing scripts are used as well.
+# A pipe hides the exit code, so a runner's own messages about failed or missing scripts are checked as well.
 _FAILED = later(
     r"^(?:Exit code [1-9]|Error: Exit code|Command timed out)|command not found|is not recognized as|"
     r"Traceback \(most recent|[Mm]issing script|[Ss]cript not found|No rule to make target|^make(?:\[\d+\])?: \*\*\*|"
@@ -107,7 +106,7 @@ _FAILED = later(
     r"\bBUILD FAILED\b|Build failed with|^FAIL(?:ED|URE)?\b|[Ee]xit(?:ed with)?(?: code| status)? (?:code )?[1-9]\d{0,2}\b",
     re.M,
 )
-# Words for problems in the output of a line whose exit code says nothing about the command.
+# Words that indicate problems in the output of a line whose exit code does not reflect the command.
 _TROUBLE = later(
     r"(?<!\b0 )(?<!\bno )\b(?:errors?|fail(?:ed|ure|s)?|not found|no such|missing|cannot|unable to|denied|fatal)\b(?!:? 0\b)",
     re.I,
@@ -168,7 +167,7 @@ def _program(words: Sequence[str]) -> str:
 
 
 def _shown(words: Sequence[str]) -> str:
-    """Return the command for display: without a time limit and at most one line long."""
+    """Return the command for display, without a time limit and on at most one line."""
     kept = list(words)
     if "timeout" in kept[: _head(words)]:
         at = kept.index("timeout")
@@ -190,14 +189,14 @@ _NOT_FOUND = later(
     re.M,
 )
 _MISSING = "missing "
-# "uv add pytest" and "docker exec node ls" name a program without running it.
+# "uv add pytest" and "docker exec node ls" mention a program without running it.
 _DIRECT = frozenset({"npx", "bunx"})
 _RUN_BY = frozenset({"run", "exec", "x", "dlx", "tool", "compose"})
 _RUNNERS = frozenset({"uv", "npx", "bunx", "pnpm", "poetry", "pipenv", "conda", "mise", "hatch", "pdm", "rye", "docker"})
 
 
 def _missing(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
-    """Yield programs that the shell did not find, with alternatives that work. Programs found later are omitted."""
+    """Yield programs that the shell did not find, with working alternatives. Programs found later are omitted."""
     seen: set[str] = set()
     for index, run in enumerate(runs):
         called = {_program(words) for words in run.parts}
@@ -216,9 +215,9 @@ def _missing(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
 
 
 def _instead(name: str, words: Sequence[str]) -> str:
-    """Return the alternative way in which a command calls the missing program.
+    """Return how a command calls the missing program in another way.
 
-    This may be the program's path, another version or a runner. The result is empty if the command does not call the program.
+    This may be the program's path, another version or a runner. Returns an empty string if the command does not call the program.
     """
     at = _head(words)
     head = words[at]
@@ -301,7 +300,7 @@ _WAYS: Sequence[tuple[str, re.Pattern[str]]] = (
     ("It is started with", later(r"\b(?:dev|start|serve|runserver|uvicorn|gunicorn|streamlit|flask run)\b")),
     ("It is deployed with", later(r"\bdeploy(?::[\w:-]+)?\b|\brsync\b|\bvercel\b|\bfly(?:ctl)?\b|\bwrangler\b")),
 )
-# The assistant would try a tool's plain call first anyway.
+# The assistant would try the tool's plain call first anyway.
 _PLAIN = later(
     r"^(?:npm (?:run )?(?:test|build|lint|dev|start)|yarn \w+|pnpm (?:run )?\w+|go (?:test|build|vet)(?: -v)? \./\.\.\.|"
     r"go test(?: -\w+)* \./\S+|cargo (?:test|build|clippy|check|run)(?: --release)?|"
@@ -313,14 +312,14 @@ _BY_RUNNER = frozenset(
     "make mise just task npm pnpm yarn bun uv poetry docker docker-compose tox nox gradle gradlew mvn mvnw conda hatch pdm nx "
     "turbo bazel dotnet cargo go pytest".split()
 )
-# Commands of this form are clearly the project's own way of running things, so one success is enough.
+# Commands of this form are clearly specific to the project, so one success is enough.
 _OWN_WAY = later(
     r"^(?:[A-Z_]+=\S+ )*(?:mise|just|task|uv|poetry|pdm|hatch|tox|nox|nx|turbo|docker compose|docker-compose|conda)\b|"
     r"^\w+ (?:run )?[\w-]+:[\w:-]+|--(?:filter|prefix|workspace|project|features)\b|^[A-Z_]{3,}=\S+ \w+"
 )
 _PYTHON = re.compile(r"(?:[\w.~:/\\-]{0,120}[/\\])?py(?:thon)?[\d.]*(?:\.exe)?")
 _BARE = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?")
-# Programs that every machine has. They reveal nothing about the project.
+# Programs found on every machine. They reveal nothing about the project.
 _SYSTEM = re.compile(r"py(?:thon)?[\d.]*(?:\.exe)?$|/usr/(?:local/)?bin/|/bin/|/opt/homebrew/bin/")
 _URL = later(r"\bhttps?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0):(?P<port>\d{2,5})\b")
 
@@ -346,7 +345,7 @@ def _ways(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
 
 
 def _is_way(words: Sequence[str], pattern: re.Pattern[str]) -> bool:
-    """Return whether a command runs all tests, the whole linter or the whole build, rather than a single file."""
+    """Return whether a command runs all tests, the whole linter or the whole build rather than a single file."""
     named = _program(words) in _BY_RUNNER or _PYTHON.fullmatch(words[_head(words)])
     call = words[_head(words) :][:6]
     return bool(named and pattern.search(" ".join(call))) and not any(_ONE_FILE.search(word) for word in words[1:])
@@ -360,7 +359,7 @@ _LACKS = later(
 
 
 def _interpreters(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
-    """Yield the project's Python if it is repeatedly called by a path or through a manager."""
+    """Yield the project's Python if it is repeatedly called by path or through a manager."""
     calls: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
     for run in runs:
@@ -376,7 +375,7 @@ def _interpreters(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
                 calls[f"conda run -n {words[3]}"] += 1
                 last[f"conda run -n {words[3]}"] = run
     plain = sum(bool(_BARE.fullmatch(words[_head(words)])) for run in runs if not run.failed for words in run.parts)
-    # Use the last one called, since earlier ones may have been wrong.
+    # Use the last one called, because earlier ones may have been wrong.
     for call in sorted(calls, key=lambda call: last[call].place)[-1:]:
         if calls[call] >= OFTEN and calls[call] > plain:
             text = f"Python is run here by `{call}`."
@@ -393,7 +392,7 @@ _TARGET = re.compile(rf"(?P<host>{_HOST.pattern}):(?P<path>[~/\w.-]{{1,120}})")
 
 
 def _remotes(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
-    """Yield the servers and containers reached by commands."""
+    """Yield the servers and containers that the commands reach."""
     containers: Counter[str] = Counter()
     last: dict[str, CommandRun] = {}
     for run in runs:
@@ -458,13 +457,13 @@ def _commits(runs: Sequence[CommandRun]) -> Iterator[ObservedFact]:
 # Evidence from the whole session about an observation
 
 _PYTHON_SLOT = "python"
-# The assistant chose the search path for programs, in the shell or for one command.
+# The assistant set the search path for programs, in the shell or for one command.
 _SETS_PATH = later(
     r"\bPATH=|\benv -i\b|\bunset\b|\b(?:conda|mamba|micromamba|pyenv|workon|nvm|fnm|volta|asdf|module|mise) "
     r"(?:activate|deactivate|use|shell|load|local|global)\b|(?:^|[\s;&|])(?:source|\.) \S*(?:activate|nvm\.sh|env|rc|profile)\b"
 )
-# Program folders of environments. A program missing here means that the environment is not activated; the machine may still have
-# it.
+# Program folders of environments. A program missing here means that the environment is not activated. The machine may
+# still have the program.
 _IN_ENVIRONMENT = re.compile(r"(?:^|/)(?:\.?v?envs?|\.?virtualenvs?|node_modules|[\w.-]{1,60}[-_.]?v?env)/")
 _OF_THE_MOMENT = re.compile(r"(?:^|[\s=:\"'/])(?:tmp|temp|scratchpad)/|\$")
 _CREATES = later(
@@ -517,7 +516,7 @@ class SessionCommands:
         return not any(_differs(one.value, other) for other in others)
 
     def _is_created(self, value: str) -> bool:
-        """Return whether the assistant itself created the program, environment or container named by a value."""
+        """Return whether the assistant created the program, environment or container that a value refers to."""
         name = value.rsplit(" ", 1)[-1]
         folder = re.sub(r"/(?:bin|Scripts)/[^/]*$", "", name)
         return len(folder) > 1 and any(_names(line, folder) for line in self._created)
@@ -532,10 +531,10 @@ _ONE_LINERS = frozenset({"-c", "-", "-V", "--version", "json.tool"})
 
 
 def _any_python(words: Sequence[str], run: CommandRun) -> bool:
-    """Return whether a plain `python` says nothing about the choice of an interpreter.
+    """Return whether a plain `python` reveals nothing about the choice of interpreter.
 
-    Any Python can run a one-liner. A line that activates an environment uses that environment's Python. A Python that failed was
-    no choice either.
+    Any Python can run a one-liner. A line that activates an environment uses that environment's Python. A Python that
+    failed was not a choice either.
     """
     if not _BARE.fullmatch(words[_head(words)]):
         return False
@@ -544,9 +543,9 @@ def _any_python(words: Sequence[str], run: CommandRun) -> bool:
 
 
 def _python_way(words: Sequence[str]) -> str:
-    """Return the interpreter or environment that a command uses to run Python.
+    """Return the interpreter or environment with which a command runs Python.
 
-    The result is empty if the command does not run Python.
+    Returns an empty string if the command does not run Python.
     """
     head = words[_head(words)]
     if _PYTHON.fullmatch(head):
@@ -561,7 +560,7 @@ def _python_way(words: Sequence[str]) -> str:
 
 
 def _differs(value: str, other: str) -> bool:
-    """Return whether two commands really differ, beyond their options."""
+    """Return whether two commands differ in more than their options."""
     mine = {word for word in value.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
     its = {word for word in other.split() if not word.startswith("-") and not _ASSIGNS.match(word)}
     return not (mine <= its or its <= mine)

@@ -1,4 +1,4 @@
-"""The reader without a model. Acts of memory become active; other promising statements are proposed."""
+"""The reader without a model. Acts of memory become active. Other promising statements are proposed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _CHARS = 600
 
 
 class Skipped:
-    """Collects the omitted units of a passage. Memory use is bounded."""
+    """Collects the omitted units of a passage, using bounded memory."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -57,7 +57,7 @@ class Skipped:
         self._number = 0
 
     def add(self, unit: Unit, reason: str, score: float = -math.inf) -> None:
-        """Record the reason for omitting a unit. Units without a score rank in the order in which they were added."""
+        """Record the reason for omitting a unit. Units without a score are ranked in the order in which they were added."""
         self._counts[reason] += 1
         self._number += 1
         entry = (score, -self._number, unit, reason)
@@ -78,20 +78,20 @@ def _refused(unit: Unit, reason: str) -> Refused:
     return Refused(unit.text[:_CHARS], reason, source, unit.turn.line, unit.turn.at)
 
 
-# Selection of proposals: the most promising distinct statements, and no more than a reader can judge.
+# Selection of proposals: the most promising distinct statements, but no more than a reader can judge.
 
-# A model that settles proposals reads eight for every three user prompts, as measured in docs/quality.md.
+# A model that settles proposals reads eight for every three user prompts (docs/quality.md).
 PER_PROMPT, PER_THREE = 3, 8
-# Minimum log odds of a proposal. On labelled logs this costs no recall, and it leaves room for later prompts.
+# Minimum log odds of a proposal. On labelled logs, this loses no recall and leaves room for later prompts.
 MIN_LOG_ODDS = -2.7
-# Two statements are the same if the share `WITHIN` of one's key words occurs in the other, or if their token F1 reaches `ALIKE`.
+# Two statements are the same if the share `WITHIN` of one's keywords occurs in the other, or if their token F1 reaches `ALIKE`.
 WITHIN, ALIKE = 0.8, 0.5
 
 
 def room(proposed: int) -> int:
     """Return the number of statements that may be proposed for the next prompt.
 
-    For successive prompts of a session, this is three, three and two.
+    For successive prompts in a session, this is three, three and two.
     """
     return min(PER_PROMPT, PER_THREE - proposed % PER_THREE)
 
@@ -99,9 +99,9 @@ def room(proposed: int) -> int:
 def best(
     scored: Iterable[tuple[float, Unit]], known: Sequence[frozenset[str]], most: int, skipped: Skipped
 ) -> list[tuple[float, Unit]]:
-    """Return at most `most` units, best first.
+    """Return up to `most` units, best first.
 
-    `known` contains the key words of the session's earlier statements.
+    `known` contains the keywords of the session's earlier statements.
     """
     out: list[tuple[float, Unit]] = []
     words = list(known)
@@ -119,7 +119,7 @@ def best(
 
 
 def same(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Return whether two sets of key words represent the same statement."""
+    """Return whether two sets of keywords represent the same statement."""
     return overlap_coefficient(a, b) >= WITHIN or dice(a, b) >= ALIKE
 
 
@@ -129,7 +129,7 @@ def same(a: frozenset[str], b: frozenset[str]) -> bool:
 # instead. It was trained by benchmarks/fit_acts.py on sentences written for this project, and requires the bundled embedder.
 
 WEIGHTS = Path(__file__).with_name("acts.npy")
-# In "shard3" and "case12", the number must not decide whether a sentence is a rule.
+# The number in "shard3" or "case12" must not determine whether a sentence is a rule.
 _NUMBERED_NAME = re.compile(r"(?<![\w.-])([^\W\d_]{3,40})\d{1,6}(?![\w.-])")
 
 
@@ -148,7 +148,7 @@ class ActClassifier:
         return np.asarray(np.load(WEIGHTS, allow_pickle=False), dtype=np.float32)
 
     def agrees(self, texts: Sequence[str]) -> list[bool]:
-        """Return, for each sentence, whether it may be an act of memory."""
+        """Return whether each sentence may be an act of memory."""
         if not texts:
             return []
         bar, bias, weights = self._weights[0], self._weights[1], self._weights[2:]
@@ -157,15 +157,15 @@ class ActClassifier:
 
 
 log = logging.getLogger(__name__)
-# Number of the assistant's findings that may become active per prompt. The last ones are the most reliable.
+# Number of assistant findings that may become active per prompt. The last ones are the most reliable.
 MAX_FINDINGS = 2
-# Two words count as forms of one word if they share this many initial letters.
+# Two words count as forms of the same word if they share this many initial letters.
 
 
 class HeuristicExtractor:
-    """Reads the statements of the user and the assistant (protocols.Extractor). Deterministic, offline and stateless.
+    """Reads statements of the user and the assistant (protocols.Extractor). Deterministic, offline and stateless.
 
-    Tool output is only checked for failed steps, never searched for statements.
+    Tool output is only checked for failed steps. It is never searched for statements.
     """
 
     def __init__(self, weights: CueWeights = DEFAULT, judge: ActClassifier | None = None) -> None:
@@ -178,10 +178,11 @@ class HeuristicExtractor:
         return "offline"
 
     def extract(self, passage: Passage) -> Extraction:
-        """Return statements in the order of their evidence. The result is empty for an empty passage.
+        """Return statements in the order of their evidence. Returns nothing for an empty passage.
 
-        A passage with several prompts is judged as if each answer had been read when it ended, except that claims refuted later
-        are omitted. Reading a log all at once therefore gives the same result as reading it during its session.
+        A passage with several prompts is judged as if each answer had been read when it ended, except that claims
+        refuted later are omitted. Reading a log all at once therefore gives the same result as reading it during the
+        session.
         """
         skipped = Skipped()
         parts = episodes(passage.turns, passage.context)
@@ -207,7 +208,7 @@ class HeuristicExtractor:
 
 
 class _Session:
-    """The statements of a session so far, with those that were retracted."""
+    """The statements of a session so far, including retracted ones."""
 
     def __init__(self, passage: Passage, judge: ActClassifier | None) -> None:
         self._judge = judge
@@ -243,7 +244,7 @@ class _Session:
         self.proposed += len(new)
 
     def read_user(self, part: Episode) -> None:
-        """Add the user's lasting statements. A rewording of the preceding statement replaces it."""
+        """Add the user's lasting statements. A rewording of the previous statement replaces it."""
         self._keep_confirmed(part)
         acts = self._agreed(_acts(part.user, part.before))
         self._kept += [of_choice(turn) for turn in part.user if is_choice(turn) and MARK not in turn.text]
@@ -256,7 +257,7 @@ class _Session:
             self._said_before = acts
 
     def _keep_confirmed(self, part: Episode) -> None:
-        """Add the last cause that the assistant named if the user's next message says that everything works now."""
+        """Add the last cause given by the assistant if the user's next message says that everything works now."""
         if part.before is None or not (part.user and confirms_fix(part.user[0].text)):
             return
         named = [one for one in findings(statements(part.before.text)) if one.kind is Kind.FIX and stands_alone(one.text)]
@@ -266,7 +267,7 @@ class _Session:
             self._kept.append(replace(found, reason="root cause that the user confirmed"))
 
     def propose_all(self, units: Sequence[tuple[float, Unit]], weights: CueWeights) -> None:
-        """Add proposals. A user's wish that the assistant agreed to and that holds beyond the moment becomes active."""
+        """Add proposals. A user's wish becomes active if the assistant agreed to it and it applies beyond the moment."""
         wishes = [unit.text for score, unit in units if is_agreed_wish(unit, score)]
         lasting = {text for text, yes in zip(wishes, self._verdicts(wishes), strict=True) if yes}
         made = [(unit, proposal(unit, score, weights)) for score, unit in units]
@@ -278,7 +279,7 @@ class _Session:
         )
 
     def _agreed(self, acts: list[tuple[Act, Turn]]) -> list[tuple[Act, Turn]]:
-        """Return the explicit acts, and those that the classifier also accepts as acts of memory."""
+        """Return explicit acts, and those that the classifier also accepts as acts of memory."""
         doubtful = [act.text for act, _ in acts if not act.outright]
         agreed = dict(zip(doubtful, self._verdicts(doubtful), strict=True))
         return [(act, turn) for act, turn in acts if act.outright or agreed[act.text]]
@@ -314,7 +315,7 @@ class _Session:
         return any(is_wrong_cause(claim, text) for text in self._taken_back)
 
     def _take_back(self, text: str) -> list[str]:
-        """Drop the causes retracted by a sentence of the assistant. Return the texts of those already written."""
+        """Drop the causes that the assistant retracts in a sentence. Return the texts of those already written."""
         self._taken_back.append(text)
         wrong = [one for one in self._kept if one.source is not Source.USER and is_wrong_cause(one.content, text)]
         self._kept = [one for one in self._kept if one not in wrong]
@@ -341,7 +342,7 @@ def is_agreed_wish(unit: Unit, score: float) -> bool:
 def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, Turn]]:
     """Return the user's acts of memory in some turns. Chosen options and pasted text are ignored.
 
-    A typed answer is read together with its question. On its own, it counts only if it is an explicit statement.
+    A typed answer is read together with its question. On its own, it counts only if it is explicit.
     """
     out: list[tuple[Act, Turn]] = []
     for turn in turns:
@@ -354,7 +355,7 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
 
 
 def _is_new_wording(act: Act, said: Act) -> bool:
-    """Return whether a correction rewords a wish from the preceding message.
+    """Return whether a correction rewords a wish from the previous message.
 
     Both must have the same subject and must not be opposites.
     """
@@ -364,7 +365,7 @@ def _is_new_wording(act: Act, said: Act) -> bool:
 def _confirmed_findings(
     turn: Turn, parts: Sequence[Sentence], before: Sequence[Turn], after: Sequence[Turn]
 ) -> Iterator[Candidate]:
-    """Yield the findings of a turn that was not followed by a failure.
+    """Yield the findings in a turn that was not followed by a failure.
 
     A finding must include its fix, or be confirmed by the next steps.
     """
@@ -379,7 +380,7 @@ def _confirmed_findings(
             continue
         if one.complete:
             yield of_finding(one, turn)
-        elif final and is_root_cause(one.text):  # a cause alone often just describes the current state
+        elif final and is_root_cause(one.text):  # A cause alone often just describes the current state.
             yield replace(of_finding(one, turn), status=Status.CANDIDATE)
         elif acted and last is not None and names_cause(one.text):
             cure = find_fix(statements(last.text), one.text)
@@ -388,7 +389,7 @@ def _confirmed_findings(
 
 
 def passage_units(parts: Iterable[Episode], skipped: Skipped) -> Iterator[Unit]:
-    """Yield the units that may be proposed, in order. Record the reasons for omitting other units in `skipped`."""
+    """Yield the units that may be proposed, in order. The reasons for omitting other units are recorded in `skipped`."""
     for part in parts:
         for unit in (*user_units(part), *agent_units(part)):
             reason = unfit(unit)

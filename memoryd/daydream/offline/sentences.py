@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from memoryd.core.text import CJK, one_line
 from memoryd.core.types import Turn, TurnKind
 
-# Split a session at the user's prompts.
+# Split a session at the user's prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Episode:
 
     Attributes:
         before: The assistant's text that the user responds to, if known.
-        first: Whether the episode is the first one of the session.
-        asked: The user's last prompt, if the passage starts in the middle of the answer to it.
+        first: Whether this is the first episode of the session.
+        asked: The user's last prompt, if the passage starts in the middle of the answer.
         interrupted: Whether the user interrupted the assistant's work.
     """
 
@@ -35,7 +35,7 @@ class Episode:
 
     @property
     def last_line(self) -> int:
-        """The number of the log's last line in the episode, or 0 if unknown."""
+        """The line number of the episode's last log line, or 0 if unknown."""
         return max((turn.line for turn in (*self.user, *self.rest)), default=0)
 
 
@@ -44,7 +44,7 @@ def _last_said(turns: Sequence[Turn]) -> Turn | None:
 
 
 def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
-    """Yield groups of consecutive turns. A new group starts where the user speaks after another speaker."""
+    """Yield groups of consecutive turns. A new group starts when the user speaks after someone else."""
     group: list[Turn] = []
     for turn in turns:
         if turn.kind is TurnKind.USER and any(t.kind is not TurnKind.USER for t in group):
@@ -56,7 +56,7 @@ def _groups(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 
 def episodes(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Episode]:
-    """Return the episodes of the main thread, in order. `context` only provides the text that the first episode responds to."""
+    """Return the episodes of the main thread, in order. `context` only provides the text before the first episode."""
     out: list[Episode] = []
     before = _last_said(context)
     interrupted = bool(context) and context[-1].kind is TurnKind.INTERRUPT
@@ -89,7 +89,7 @@ MAX_SENTENCE = 600
 class Sentence:
     """A sentence or list item.
 
-    `heading` is the nearest heading above it. `position` is its relative position (0..1) within the turn.
+    `heading` is the nearest heading above it. `position` is its relative position (0 to 1) within the turn.
     """
 
     text: str
@@ -116,7 +116,7 @@ def without_code(text: str) -> str:
 
 
 def without_quoted(text: str) -> str:
-    """Remove quoted lines ("> …"), which contain other people's words."""
+    """Remove quoted lines ("> …"), which are other people's words."""
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith((">", "+++", "---")))
 
 
@@ -163,7 +163,7 @@ def statements(text: str) -> list[Sentence]:
 
 
 def _blocks(text: str) -> list[tuple[str, bool, str]]:
-    """Yield each paragraph and list item: its heading, whether it is a list item, and its text."""
+    """Yield each paragraph and list item with its heading and whether it is a list item."""
     out: list[tuple[str, bool, str]] = []
     heading = ""
     open_block = False
@@ -198,7 +198,7 @@ def size(text: str) -> int:
 
 
 def joined(parts: Sequence[Sentence], fits: Callable[[Sentence, Sentence], bool]) -> list[Sentence]:
-    """Join each statement to the preceding one where `fits` allows it. List items are not joined."""
+    """Join each statement to the previous one where `fits` allows it. List items are not joined."""
     out: list[Sentence] = []
     for part in parts:
         if out and not part.bullet and not out[-1].bullet and fits(out[-1], part):

@@ -17,7 +17,7 @@ MIN_WORDS, MAX_WORDS = 4, 60
 _WANTS = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
 # With one of these words, a request covers more than the next step.
 _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "reason", "condition"})
-# With one of these words, even a question requests something lasting.
+# With one of these words, even a question can request something lasting.
 _LASTING_QUESTION = _LASTING - {"reason", "condition"}
 # With one of these words, a user's question expresses a wish ("why not X instead of Y?").
 _TELLING = frozenset({"alternative", "wish", "prohibition", "standing rule"})
@@ -33,7 +33,7 @@ _FAREWELL = re.compile(
 
 
 def is_farewell(text: str) -> bool:
-    """Return whether the text only ends the session, as in "that's it for today"."""
+    """Return whether the text merely ends the session, as in "that's it for today"."""
     return size(text) <= 10 and bool(_FAREWELL.match(text))
 
 
@@ -59,12 +59,12 @@ def asks_whether_not(text: str) -> bool:
 
 
 def is_aside(text: str) -> bool:
-    """Return whether the whole text is in one pair of brackets and so only an aside."""
+    """Return whether a pair of brackets encloses the whole text, which makes it an aside."""
     return bool(_ASIDE.fullmatch(text.strip()))
 
 
 def unfit(unit: Unit) -> str:
-    """Return the reason why a unit can't be a memory regardless of its cues, or an empty string if it can."""
+    """Return why a unit can't be a memory regardless of its cues, or an empty string if it can."""
     if MARK in unit.text:
         return "held a secret"
     if unit.by_user and quotes_a_rule(unit.text):
@@ -85,7 +85,7 @@ def _only_requests(unit: Unit) -> bool:
 def _only_asks(unit: Unit) -> bool:
     """Return whether the unit only asks about facts.
 
-    Even a question answered with yes needs a word that makes it a statement.
+    Even a question answered with yes needs a word that turns it into a statement.
     """
     if unit.turn.via == "answer":
         return asks(unit.turn.text)
@@ -130,7 +130,7 @@ def _is_pasted(unit: Unit) -> bool:
 
 
 def _opens_with_task(unit: Unit) -> bool:
-    """Return whether the unit is the opening task of a session and contains no lasting rule."""
+    """Return whether the unit is the opening task of a session, without a lasting rule."""
     wanted = unit.cues & {"noise request", "noise task", "noise question"}
     return "first message" in unit.cues and bool(wanted) and not unit.cues & {"prohibition", "standing rule"}
 

@@ -15,7 +15,7 @@ from memoryd.daydream.offline.sentences import Episode, Sentence, joined, plain,
 from memoryd.daydream.offline.weights import AGENT_WEIGHTS, USER_WEIGHTS
 from memoryd.language.cues import negations
 
-# The user's choice, such as "option 2" or "the second one", resolved with the assistant's list. Pure functions.
+# The user's choice, such as "option 2" or "the second one", resolved against the assistant's list. Pure functions.
 
 _NAMES = {"first": "1", "second": "2", "third": "3", "fourth": "4", "a": "1", "b": "2", "c": "3", "d": "4"}
 _PICK = re.compile(
@@ -40,7 +40,7 @@ def _refuses(text: str) -> bool:
 
 
 def picked(text: str) -> str:
-    """Return the number of the option that a short message picks, or an empty string. Doubts and questions pick nothing."""
+    """Return the number of the option chosen in a short message, or an empty string. Doubts and questions choose nothing."""
     match = _PICK.search(text)
     if not match or len(text) > 400 or _refuses(text[: match.end() + 60]):
         return ""
@@ -51,7 +51,7 @@ def picked(text: str) -> str:
 def offered(text: str, number: str) -> str:
     """Return the title and first statement of the option in the assistant's text.
 
-    The result is empty if there is no such list.
+    Returns an empty string if there is no such list.
     """
     lines = without_code(text).splitlines()
     letter = chr(ord("a") + int(number) - 1) if number != "0" else "0"
@@ -105,7 +105,7 @@ def only_permits(turn: Turn) -> bool:
 def decided(turn: Turn) -> str:
     """Combine a question and its answer into one statement.
 
-    If the answer is self-explanatory, only the actual question is kept before it.
+    If the answer is self-explanatory, only the question itself is kept before it.
     """
     question = one_line(turn.detail)
     asked = [part for part in sentences(question) if part.endswith(("?", "？"))]
@@ -113,28 +113,28 @@ def decided(turn: Turn) -> str:
     return one_line(f"{asked[0] if explained else question} {turn.text}")
 
 
-# A choice with this many words, in addition to the option's name, is self-explanatory.
+# A choice with this many words beyond the option's name is self-explanatory.
 EXPLAINED = 5
 
 
 def is_choice(turn: Turn) -> bool:
-    """Return whether the user chose one of the assistant's options by name, and the option is self-explanatory."""
+    """Return whether the user chose a self-explanatory option of the assistant by name."""
     label, _, detail = turn.text.partition(": ")
     explained = len(detail.split()) >= EXPLAINED or len(detail) >= 4 * EXPLAINED
     return turn.via == "answer" and turn.offered and explained and not only_permits(turn) and not _LEAVE.match(label)
 
 
 PASTE_CHARS = 900
-# A first-person message of up to this length counts as typed. Other pasted text was removed before.
+# A first-person message up to this length counts as typed. Other pasted text has already been removed.
 TALK_CHARS = 2_000
 USER_JOIN, AGENT_JOIN = 36, 24
 REPEATS_TOOL = 0.6
-# Number of preceding and following turns to search for repetitions. This limits the work for long stretches without the user.
+# Number of previous and following turns to search for repetitions. Limits the work for long stretches without the user.
 NEAR_TURNS = 12
 LONG_EPISODE = 15
 # A message with more statements than this is a list or a quotation.
 FEW_STATEMENTS = 6
-# A shorter statement is hardly self-contained, unless it has a word for a wish, a reason or a time.
+# A shorter statement is rarely self-contained, unless it has a word for a wish, a reason or a time.
 BARE_WORDS = 8
 _SAYS_I = re.compile(r"\b(?:I|I['’](?:m|ve|d|ll)|ich|je|yo|creo|vorrei|я)\b|我")
 _LISTED = re.compile(r"^\s{0,8}(?:[-*+•#>|]|\d{1,3}[.)])\s", re.MULTILINE)
@@ -154,9 +154,9 @@ _LEANS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement from one turn. `cues` holds the names of its cues, and `words` its key words for comparisons.
+    """A statement from one turn. `cues` are the names of its cues. `words` are its keywords, for comparisons.
 
-    `before` is the assistant's text that a user's statement responds to.
+    `before` is the assistant's text to which a user's statement responds.
     """
 
     text: str
@@ -177,14 +177,14 @@ class Unit:
 
 
 def is_talk(text: str) -> bool:
-    """Return whether a long message was typed: it is in the first person and has no list or heading."""
+    """Return whether a long message was typed, which requires the first person and no list or heading."""
     return len(text) <= TALK_CHARS and bool(_SAYS_I.search(text)) and not _LISTED.search(text)
 
 
 def user_statements(turn: Turn) -> list[Sentence]:
     """Return the statements in a user's message.
 
-    Short neighbouring statements are joined. An answer is read together with its question.
+    Short neighbouring statements are joined. An answer is combined with its question.
     """
     if turn.via == "answer":
         return [] if only_permits(turn) else [Sentence(decided(turn))]
@@ -198,7 +198,7 @@ def user_statements(turn: Turn) -> list[Sentence]:
 def agent_statements(turn: Turn) -> list[Sentence]:
     """Return the assistant's statements.
 
-    A statement that refers to the preceding one ("That …", "So …") is joined to it.
+    A statement that refers to the previous one ("That …", "So …") is joined to it.
     """
 
     def leans(last: Sentence, part: Sentence) -> bool:
@@ -209,7 +209,7 @@ def agent_statements(turn: Turn) -> list[Sentence]:
 
 
 def similarity(words: frozenset[str], others: Sequence[frozenset[str]]) -> float:
-    """Return the greatest token F1 (0..1) between this set of words and any of the others."""
+    """Return the highest token F1 (0 to 1) between this set of words and any of the others."""
     return max((dice(words, other) for other in others), default=0.0)
 
 
@@ -253,7 +253,7 @@ def user_units(episode: Episode) -> list[Unit]:
 
 
 def _with_choice(turn: Turn, parts: list[Sentence], before: Turn | None) -> list[Sentence]:
-    """Add the text of the chosen option to the statement that picks it."""
+    """Add the text of the chosen option to the statement that chooses it."""
     number = picked(turn.text) if before and turn.via != "answer" else ""
     option = offered(before.text, number) if before and number else ""
     return [replace(s, text=f"{s.text}: {option}") if option and picked(s.text) else s for s in parts]
@@ -266,12 +266,12 @@ def _user_unit(turn: Turn, statement: Sentence, names: set[str], echo: frozenset
     names |= set() if cues.IDENTIFIER.search(text) else {"no identifier"}
     names |= {"bare"} if not names & set(cues.USER_CUES) and size(text) <= BARE_WORDS and turn.via != "answer" else set()
     if {"wish", "first message"} <= names and not is_rule(text):
-        # The wish in the opening message is the current task.
+        # A wish in the opening message is the current task.
         names = names - {"wish"} | {"noise task"}
     if "noise request" in names:
         names = names - {"wish"}
     if turn.via == "answer":
-        # The question belongs to the assistant.
+        # The question was asked by the assistant.
         names = names - {"noise question", "noise request", "noise task", "first message"}
     if 0.4 <= containment(words, echo) < 0.7:
         names |= {"half echoed"}
@@ -303,14 +303,14 @@ def agent_units(episode: Episode) -> list[Unit]:
 
 
 def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
-    """Return whether the assistant only repeats a tool's output. Instructions in tool output are nobody's rule."""
+    """Return whether the assistant merely repeats a tool's output. Instructions in tool output are nobody's rule."""
     words = frozenset(keywords(statement.text))
     return any(containment(words, found) >= REPEATS_TOOL for found in tools)
 
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """The key words around an assistant turn: of the user's texts, of each statement in the turn, and of the other turns."""
+    """Keywords around an assistant turn: in the user's texts, in each statement of the turn, and in the other turns."""
 
     asked: frozenset[str]
     wishes: Sequence[frozenset[str]]
@@ -367,5 +367,5 @@ DEFAULT = CueWeights(USER_WEIGHTS, AGENT_WEIGHTS)
 
 
 def probability(log_odds: float) -> float:
-    """Return the logistic function of the log odds, 0..1."""
+    """Return the logistic function of the log odds, from 0 to 1."""
     return 1.0 / (1.0 + math.exp(-log_odds))

@@ -1,4 +1,4 @@
-"""The weights of the cues as log odds. They are fitted by benchmarks/extraction.py --write, so don't edit them by hand."""
+"""Weights of the cues as log odds. They are fitted by benchmarks/extraction.py --write, so don't edit them by hand."""
 
 from __future__ import annotations
 

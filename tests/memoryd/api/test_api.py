@@ -240,10 +240,10 @@ def test_a_known_project_at_a_new_place_is_reported_once(desk: Desk, tmp_path: P
         git.mkdir(parents=True)
         (git / "HEAD").write_text("ref: refs/heads/main\n")
         (git / "config").write_text('[remote "origin"]\n\turl = https://git.example/ann/shop.git\n')
-    assert "is taken for" not in start(tmp_path / "first")
+    assert "was recognised as" not in start(tmp_path / "first")
     result = start(tmp_path / "second")
-    assert "is taken for 'shop'" in result and str(tmp_path / "first") in result and "memoryd off" in result
-    assert "is taken for" not in start(tmp_path / "second")
+    assert "was recognised as 'shop'" in result and str(tmp_path / "first") in result and "memoryd off" in result
+    assert "was recognised as" not in start(tmp_path / "second")
 
 
 def test_a_resumed_session_is_not_read_before_it_goes_on_but_one_that_was_killed_is(desk: Desk) -> None:

@@ -220,5 +220,5 @@ def test_an_installation_without_the_plugins_files_says_how_to_get_them(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(install, "IN_THE_PACKAGE", "share/elsewhere")
-    with pytest.raises(DependencyError, match="lacks the plugin's files"):
+    with pytest.raises(DependencyError, match="does not include the plugin's files"):
         install.find_source(tmp_path)

@@ -123,7 +123,7 @@ def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams:
 
 
 def test_what_an_undo_leaves_alone_is_reported(dreams: Console) -> None:
-    left = {"id": "mem_000000000001", "path": "/m/<b>.md", "reason": "it was edited since"}
+    left = {"id": "mem_000000000001", "path": "/m/<b>.md", "reason": "it has been edited since"}
     dreams.answers["undo"] = {"entry": "", "of": "dream-0007", "restored": [], "refused": [left]}
     dreams.post("/dreams/dream-0007/undo")
     text = dreams.get("/dreams").text

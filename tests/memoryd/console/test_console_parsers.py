@@ -118,13 +118,13 @@ def test_no_word_of_a_memory_is_hidden_by_its_markup(text: str) -> None:
 def test_what_markdown_would_not_show_is_shown_as_plain_text(text: str) -> None:
     markup = render(text)
     assert html.unescape(re.search("<pre>(.*)</pre>", markup, re.DOTALL)[1]) == text
-    assert "would be invisible" in markup
+    assert "would hide a part" in markup
 
 
 def test_usual_markdown_is_rendered() -> None:
     text = "# A title\n\n1. one\n2. **two** `three`\n\n```python\nx = 1\n```\n\n| a | b |\n|---|--:|\n| c | d |\n\n"
     markup = render(text + "[e](/memories?q=ä) <https://f.org/%20g>")
-    assert "would be invisible" not in markup
+    assert "would hide a part" not in markup
     assert all(tag in markup for tag in ("<h2>", "<ol>", "<strong>", "<code>", "<table>", '<a href="/memories?q='))
 
 

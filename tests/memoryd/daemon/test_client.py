@@ -110,7 +110,7 @@ def test_a_daemon_within_this_process_gets_no_signal(serve: Callable[..., Any], 
     with try_lock(paths.daemon_lock) as lock:
         lock.write(f" {os.getpid()}\n".encode())
         lock.flush()
-        with pytest.raises(DaemonError, match="does not stop"):
+        with pytest.raises(DaemonError, match="did not stop"):
             client.stop(0.05)
 
 

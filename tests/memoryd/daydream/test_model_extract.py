@@ -69,7 +69,7 @@ def test_tool_text_never_becomes_a_rule_even_when_a_users_ok_is_cited() -> None:
         (entry("Run make check before every commit.", []), "no valid evidence"),
         (entry("Run make check before every commit.", [17, 0, -1]), "no valid evidence"),
         (entry("Deploy the payment service on Tuesdays.", [1]), "not supported by its evidence"),
-        (entry("Run make check 3 times before every commit.", [1]), "holds a number that nobody said"),
+        (entry("Run make check 3 times before every commit.", [1]), "contains a number that nobody mentioned"),
     ],
 )
 def test_what_the_session_does_not_say_is_dropped_and_counted(proposal: dict[str, Any], reason: str) -> None:
@@ -102,7 +102,7 @@ def test_a_sentence_of_the_user_that_the_same_answer_also_gives_to_the_agent_is_
         passage=Passage(turns),
     )
     assert [(one.source, one.content) for one in found.candidates] == [(Source.USER, said)]
-    assert {one.reason for one in found.refused} == {"repeats what the user said"}
+    assert {one.reason for one in found.refused} == {"repeats the user's statement"}
 
 
 INVALID = [

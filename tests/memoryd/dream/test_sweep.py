@@ -131,7 +131,7 @@ def test_undo_leaves_an_edited_file_alone_and_names_it(world: World) -> None:
     edited = path.read_bytes()
     undone = sweep.undo()
     assert path.read_bytes() == edited
-    assert {refusal.id: refusal.reason for refusal in undone.refused}[ids[0]] == "it was edited since"
+    assert {refusal.id: refusal.reason for refusal in undone.refused}[ids[0]] == "it has been edited since"
     assert str(path) in {refusal.path for refusal in undone.refused}
     assert store.require(ids[1]).status is Status.SUPERSEDED
     assert undone.ids == [ids[3]]
@@ -146,7 +146,7 @@ def test_undo_of_a_file_that_was_deleted_since_refuses_it(world: World) -> None:
     assert path is not None
     path.unlink()
     undone = sweep.undo()
-    assert [refusal.reason for refusal in undone.refused] == ["it was deleted since"]
+    assert [refusal.reason for refusal in undone.refused] == ["it has been deleted since"]
     assert not path.exists()
 
 
