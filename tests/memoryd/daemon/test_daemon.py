@@ -479,7 +479,7 @@ def test_an_mcp_message_over_the_limit_is_answered_under_its_id_and_the_next_is_
 
 def test_a_call_over_the_limit_is_refused(daemon: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 1000)
-    assert b"over the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)
+    assert b"exceeds the limit" in talk(daemon.paths, b"memoryd/1 rpc\n" + b"x" * 5000)
     with pytest.raises(DaemonError):
         daemon.client.call("x", {"a": "y" * 5000})
     until(daemon.client.is_running)

@@ -76,7 +76,7 @@ def test_a_client_says_that_the_disk_is_full(settings: Settings, monkeypatch: py
     settings.home.mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, 0))
     monkeypatch.setattr(client_module, "PAUSE_SECONDS", 0.001)
-    with pytest.raises(DaemonUnavailable, match="disk of .* is full"):
+    with pytest.raises(DaemonUnavailable, match="disk with .* is full"):
         ensure_daemon(settings, timeout=0.05, command=["false"])
 
 
