@@ -53,6 +53,103 @@ def queued_uuid(text: str) -> str:
     return f"queued {short_hash(text.strip())}"
 
 
+PROMPT, REPLY, OTHER = "p", "r", "-"
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The tree of a log's recent lines, without the branches that the user left.
+
+    Attributes:
+        lines: The lines in the order of the log, each as a mark (PROMPT, REPLY or OTHER) and a short hash.
+        parents: The parent's short hash of each line that does not continue the line before it. Empty for a root.
+        chained: Whether a line named its parent, so that a prompt without one starts at the root.
+    """
+
+    lines: list[str] = field(default_factory=list)
+    parents: dict[str, str] = field(default_factory=dict)
+    chained: bool = False
+
+    def add(self, uuid: str, parent: str, mark: str) -> set[str]:
+        """Add a line. Return the short hashes of the lines that it abandons.
+
+        Only a prompt abandons lines: branches with a prompt that are older than the branch which it continues. Lines of parallel
+        tools form branches as well, but the conversation continues from a line that is older than they are.
+        """
+        code, above = short_hash(uuid), short_hash(parent) if parent else ""
+        left = self._abandoned(above) if mark == PROMPT else set()
+        if left:
+            self._remove(left)
+        self.chained = self.chained or bool(parent)
+        if not self.lines or self.lines[-1][1:] != above:
+            self.parents[code] = above
+        self.lines.append(mark + code)
+        for line in self.lines[:-PATH_LIMIT]:
+            self.parents.pop(line[1:], None)
+        del self.lines[:-PATH_LIMIT]
+        return left
+
+    def _continues_last_prompt(self, above: str) -> bool:
+        """Return whether the line `above` is below the newest prompt, so that there is nothing to abandon."""
+        at = above
+        for n in range(len(self.lines) - 1, -1, -1):
+            mark, code = self.lines[n][0], self.lines[n][1:]
+            if mark == PROMPT:
+                return code == at
+            if code == at:
+                at = self.parents.get(code, self.lines[n - 1][1:] if n else "")
+        return True
+
+    def _parents(self) -> dict[str, str]:
+        """Return the parent of each line, in order."""
+        parents: dict[str, str] = {}
+        before = ""
+        for line in self.lines:
+            code = line[1:]
+            if code not in parents:  # otherwise the log repeats a line
+                parents[code] = self.parents.get(code, before or "?")
+            before = code
+        return parents
+
+    def _abandoned(self, above: str) -> set[str]:
+        """Return the lines that a prompt below the line `above` abandons."""
+        if self._continues_last_prompt(above):
+            return set()
+        parents = self._parents()
+        places = {line[1:]: n for n, line in reversed(list(enumerate(self.lines)))}
+        # For each line that the prompt continues, the place of the next line towards the prompt
+        onward: dict[str, int] = {}
+        at, next_place = above, len(places)
+        while at in places and at not in onward:
+            onward[at], next_place = next_place, places[at]
+            at = parents[at]
+        if not at and self._restarts(next_place):
+            onward[""] = next_place
+        tops: dict[str, str] = {}  # for each other line, the first line of its branch
+        abandoned: set[str] = set()
+        for code, parent in parents.items():
+            if code not in onward:
+                tops[code] = tops.get(parent, code)
+                if self.lines[places[code]][0] == PROMPT and onward.get(parents[tops[code]], -1) > places[code]:
+                    abandoned.add(tops[code])
+        return {code for code, top in tops.items() if top in abandoned}
+
+    def _restarts(self, root: int) -> bool:
+        """Return whether a line without a parent, at this place, replaces the only prompt before it.
+
+        After several prompts, it is a fresh start in the same log, which abandons nothing.
+        """
+        prompts = sum(line[0] == PROMPT for line in self.lines[:root])
+        typed = root == len(self.lines) or self.lines[root][0] != OTHER
+        return self.chained and typed and prompts == 1 and len(self.lines) < PATH_LIMIT
+
+    def _remove(self, gone: set[str]) -> None:
+        parents = self._parents()
+        self.lines = [line for line in self.lines if line[1:] not in gone]
+        codes = [line[1:] for line in self.lines]
+        self.parents = {code: parents[code] for n, code in enumerate(codes) if not n or codes[n - 1] != parents[code]}
+
+
 @dataclass(slots=True)
 class ParserState:
     """Identities of recent lines, names of called tools, expected repetitions of prompts, the last turns, and the branch.
@@ -60,9 +157,8 @@ class ParserState:
     Attributes:
         queued: The offset, line and hash of pending queued prompts. Their text remains in the log.
         heard: Hashes of prompts that were read because a session ended while they were in the queue. They may still be withdrawn.
-        path: Lines from the root to the newest line, as short hashes. Prompts have the prefix `p`, other lines `-`.
+        conversation: The recent lines with their parents.
         printing: Recent calls whose output is a secret, because their command prints one.
-        chained: Whether any line specified its parent, so that a prompt without one starts at the root.
     """
 
     seen: OrderedDict[str, None] = field(default_factory=OrderedDict)
@@ -71,8 +167,7 @@ class ParserState:
     turns: list[Turn] = field(default_factory=list)
     queued: list[tuple[int, int, str]] = field(default_factory=list)
     heard: list[str] = field(default_factory=list)
-    path: list[str] = field(default_factory=list)
-    chained: bool = False
+    conversation: Conversation = field(default_factory=Conversation)
     foreign: str = ""
     prompted: bool = False
     skipping: bool = False
@@ -148,33 +243,11 @@ class ParserState:
         self.heard.remove(code)
         return code
 
-    def follow(self, uuid: str, parent: str, *, prompt: bool) -> set[str]:
-        """Add a line to the branch.
-
-        A prompt that continues an older line abandons the lines after it, whose short hashes are returned. Lines of
-        parallel tools form branches as well, but only a rewound prompt abandons one.
-        """
-        left = self._leave(parent) if prompt else set()
-        self.chained = self.chained or bool(parent)
-        self.path.append(f"{'p' if prompt else '-'}{short_hash(uuid)}")
-        if len(self.path) > PATH_LIMIT:
-            del self.path[: len(self.path) - PATH_LIMIT]
-        return left
-
-    def _leave(self, parent: str) -> set[str]:
-        if parent:
-            code = short_hash(parent)
-            end = next((n + 1 for n in range(len(self.path) - 1, -1, -1) if self.path[n][1:] == code), -1)
-        else:
-            # After a single prompt, a missing parent means that the user edited it. After several prompts, it means a
-            # fresh start in the same log, which abandons nothing.
-            prompts = sum(mark[0] == "p" for mark in self.path)
-            end = 0 if self.chained and self.path and self.path[0][0] == "p" and prompts == 1 else -1
-        if end < 0 or not any(mark[0] == "p" for mark in self.path[end:]):
-            return set()
-        left = {mark[1:] for mark in self.path[end:]}
-        del self.path[end:]
-        self.turns = [turn for turn in self.turns if short_hash(turn.uuid) not in left]
+    def follow(self, uuid: str, parent: str, mark: str) -> set[str]:
+        """Add a line to the conversation. Return the short hashes of the lines on branches that it abandons."""
+        left = self.conversation.add(uuid, parent, mark)
+        if left:
+            self.turns = [turn for turn in self.turns if short_hash(turn.uuid) not in left]
         return left
 
     def keep_context(self, turn: Turn) -> None:
@@ -184,7 +257,7 @@ class ParserState:
             self.turns = [*self.turns, kept][-CONTEXT_TURNS:]
 
     def dump(self) -> str:
-        """Return JSON of at most about 50 KB."""
+        """Return JSON of at most about 100 KB, usually much less."""
         values = {
             "v": VERSION,
             "seen": "".join(self.seen),
@@ -193,8 +266,9 @@ class ParserState:
             "turns": [turn_to_dict(turn) for turn in self.turns],
             "queued": self.queued,
             "heard": self.heard,
-            "path": "".join(self.path),
-            "chained": self.chained,
+            "path": "".join(self.conversation.lines),
+            "parents": self.conversation.parents,
+            "chained": self.conversation.chained,
             "foreign": self.foreign,
             "prompted": self.prompted,
             "skipping": self.skipping,
@@ -232,8 +306,11 @@ def load_memo(text: str) -> ParserState | None:
             [turn_from_dict(turn) for turn in values["turns"]],
             [(int(offset), int(line), str(code)) for offset, line, code in values["queued"]],
             list(values.get("heard", ())),
-            [values["path"][i : i + 11] for i in range(0, len(values["path"]), 11)],
-            values["chained"],
+            Conversation(
+                [values["path"][i : i + 11] for i in range(0, len(values["path"]), 11)],
+                dict(values.get("parents", {})),
+                values["chained"],
+            ),
             values["foreign"],
             values["prompted"],
             values["skipping"],
@@ -677,7 +754,8 @@ class EntryReader:
             return
         prompt = any(turn.kind is TurnKind.USER and turn.via in ("prompt", "queue") for turn in turns)
         parent = _string(entry.get("parentUuid")) or _string(entry.get("logicalParentUuid"))
-        self.left |= self._memo.follow(uuid, parent, prompt=prompt)
+        mark = PROMPT if prompt else REPLY if entry.get("type") == "assistant" else OTHER
+        self.left |= self._memo.follow(uuid, parent, mark)
 
     def _new_turns(self, entry: Entry, line: int) -> list[Turn]:
         kind = entry.get("type")

@@ -157,6 +157,30 @@ def test_the_first_prompt_may_be_edited_too(log: Log, reader: Reader) -> None:
     assert reader.user_texts(*lines) == [("prompt", "Use spaces.")]
 
 
+def test_a_question_of_the_agent_that_opens_the_session_may_be_asked_again(log: Log, reader: Reader) -> None:
+    lines = chained(log, ("OK, tabs?", -1), ("Use tabs.", 0), ("OK, tabs or not?", -1), ("Use spaces.", 2))
+    assert reader.user_texts(*lines) == [("prompt", "Use spaces.")]
+
+
+def test_a_rewound_prompt_is_left_though_a_command_comes_before_the_next_prompt(log: Log, reader: Reader) -> None:
+    command = "<command-name>/cost</command-name>"
+    lines = chained(log, ("Hello", -1), ("OK.", 0), ("Use tabs.", 1), ("OK, tabs.", 2), (command, 1), ("Use spaces.", 4))
+    piece = reader.piece(*lines)
+    assert [turn.text for turn in piece.turns] == ["Hello", "OK.", "Use spaces."]
+    assert len(piece.left) == 2
+
+
+def test_a_prompt_queued_beside_parallel_tools_is_on_no_branch_that_was_left(log: Log, reader: Reader) -> None:
+    first = log.user("Go")
+    calls = [log.tool_use("a", "Bash", command="x") | {"parentUuid": first["uuid"]}]
+    calls.append(log.tool_use("b", "Bash", command="y") | {"parentUuid": calls[0]["uuid"]})
+    results = [log.result("a", "x", parentUuid=calls[0]["uuid"]), log.result("b", "y", parentUuid=calls[1]["uuid"])]
+    queued = {"type": "queued_command", "prompt": "Use tabs."}
+    sent = log.line("attachment", attachment=queued, parentUuid=results[0]["uuid"])
+    more = log.user("Go on", parentUuid=results[1]["uuid"])
+    assert [text for _, text in reader.user_texts(first, *calls, *results, sent, more)] == ["Go", "Use tabs.", "Go on"]
+
+
 def test_a_fresh_start_in_the_same_log_takes_nothing_back(log: Log, reader: Reader) -> None:
     lines = chained(log, ("Use tabs.", -1), ("OK.", 0), ("Use pnpm.", 1), ("OK, pnpm.", 2), ("What do you know?", -1))
     assert [turn.text for turn in reader.turns(*lines)] == ["Use tabs.", "OK.", "Use pnpm.", "OK, pnpm.", "What do you know?"]
