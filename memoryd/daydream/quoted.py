@@ -21,6 +21,7 @@ from memoryd.daydream.quoted_signs import (
     ANSWERS,
     ARTIFACT_LABEL,
     ASKED_TITLE,
+    ASKS,
     ASKS_ABOUT,
     ASKS_BACK,
     ASKS_ON_SHOWN,
@@ -42,6 +43,7 @@ from memoryd.daydream.quoted_signs import (
     COMMENT_TAIL,
     COMMENTS,
     COMMIT,
+    CONCEDES,
     CONDITION,
     DELIMITED,
     DIALOG,
@@ -71,6 +73,7 @@ from memoryd.daydream.quoted_signs import (
     KEY,
     LABEL,
     LAST_REMARK,
+    LEADS,
     LINK,
     LINK_DEFINITION,
     LOG,
@@ -92,10 +95,13 @@ from memoryd.daydream.quoted_signs import (
     NEAR_CHARS,
     NEAR_LINES,
     NOW_ON,
+    OBJECTS,
+    ONESELF,
     OPENERS,
     OPENS_AFTER,
     OPINION_WORDS,
     ORDER,
+    ORDER_INSIDE,
     OTHERS,
     OTHERS_WANT,
     OUTPUT_TAIL,
@@ -105,6 +111,9 @@ from memoryd.daydream.quoted_signs import (
     PAIRS,
     PART_OF_FORM,
     PASSED_ON,
+    PASSED_ON_CJK,
+    PASSES_ON,
+    PASSES_ON_TO,
     PASTED_ALONE,
     PATCHED,
     PLAIN_VERBS,
@@ -137,10 +146,12 @@ from memoryd.daydream.quoted_signs import (
     SHOWS_OTHERS,
     SPEAKS,
     SPEECH,
+    STANDING,
     STATES,
     STATES_AT_END,
     SUPPOSES,
     TAG,
+    TELL_VERBS,
     THIS,
     TINY_WORDS,
     TITLE,
@@ -149,6 +160,7 @@ from memoryd.daydream.quoted_signs import (
     WANTED_TEXT,
     WORD,
     WORK_ON_TEXT,
+    WRITE_VERBS,
     WROTE,
     YET,
     YOURS,
@@ -959,19 +971,60 @@ def _is_field(line: str) -> bool:
     return not OWN_LABEL.search(match["label"])
 
 
+def _verb_of_message(text: str) -> tuple[str, str]:
+    """Return the verb that opens a request to say, write, name or find a text, and the word after it. Both may be empty."""
+    words = WORD.findall(text[:HEAD_CHARS])
+    plain = [word.casefold() for word in words[: MAX_LEADS + 1]]
+    place = next((n for n, word in enumerate(plain) if word in TELL_VERBS or word in WRITE_VERBS or word not in LEADS), -1)
+    if place < 0 or not (plain[place] in TELL_VERBS or plain[place] in WRITE_VERBS):
+        return "", ""
+    return plain[place], words[place + 1] if place + 1 < len(words) else ""
+
+
+# Number of words such as "please" before the verb of a request
+MAX_LEADS = 6
+
+
+def _is_request_to_write(head: str) -> bool:
+    """Return whether a text to say, write or find follows after this head, for somebody else or in a place that it names."""
+    if STANDING.search(head):
+        return False
+    verb, target = _verb_of_message(head)
+    if not verb or target.casefold() in ONESELF:
+        return False
+    return target.casefold() in OBJECTS or target[:1].isupper() or "#" in head or "@" in head
+
+
+def _is_message(sentence: str) -> bool:
+    """Return whether the sentence asks to pass an order on to somebody, or is about a text that contains one."""
+    if not sentence.isascii() and PASSED_ON_CJK.search(sentence):
+        return True
+    if ASKS.match(sentence):
+        return True
+    verb, target = _verb_of_message(sentence)
+    if not verb or target.casefold() in ONESELF:
+        return False
+    passes = PASSES_ON.search(sentence) or (verb in TELL_VERBS and PASSES_ON_TO.search(sentence))
+    if passes and ORDER.search(sentence, passes.end()):
+        return True
+    return ORDER_INSIDE.search(sentence) is not None
+
+
 def _last_sentence(text: str) -> str:
     return SENTENCE.split(text[-HEAD_CHARS:])[-1]
 
 
 def introduces(head: str) -> bool:
     """Return whether the text before a colon introduces someone else's text."""
+    if CONCEDES.search(head):
+        return False
     noun = bool(HAS_NOUN.search(head))
     presents = bool(PRESENTS.search(head))
     if presents and noun:
         return True
     if REQUEST.match(head) and (noun or presents or THIS.search(head) or _words(head) <= TINY_WORDS):
         return True
-    if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head) or OTHERS.search(head):
+    if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head) or OTHERS.search(head) or _is_request_to_write(head):
         return True
     if SPEAKS.search(head) and not FIRST_PERSON.search(head):
         return True
@@ -1063,7 +1116,7 @@ def _own_of_line(line: str, parts: _Removed) -> str:
         following = sentences[number + 1] if number + 1 < len(sentences) else ""
         shown = ASKS_ON_SHOWN.search(f"{sentences[number - 1]} ") if number else None
         shown = shown if shown and not OWN_VOICE.match(sentence) else None
-        foreign = shown or RETRACTS.match(following) or _is_hearsay(sentence)
+        foreign = shown or RETRACTS.match(following) or _is_hearsay(sentence) or _is_message(sentence)
         if not foreign or BINDING.search(sentence) is None:
             out.append(sentence)
         elif shown:  # The text in question extends to the end of the line.

@@ -16,7 +16,7 @@ ORDER_SOURCE = (
     r"toujours|jamais|désormais|dorénavant|il faut|doi(?:s|t|vent)|veuillez|chaque|"
     r"siempre|nunca|jamás|a partir de ahora|debe[ns]?|hay que|recuerda|cada|sempre|mai|d'ora in poi|"
     r"всегда|никогда|впредь|отныне|надо|нужно|должн\w*|запомни\w*|пожалуйста|кажд\w+)\b|"
-    r"以后|永远|始终|必须|务必|总是|不要|禁止|记住|从现在|每次|请|いつも|常に|必ず|決して|今後"
+    r"以后|永远|始终|必须|务必|总是|不要|禁止|记住|从现在|每次|一律|请|いつも|常に|必ず|決して|今後|絶対|二度と|항상|반드시|절대|앞으로|언제나"
 )
 ORDER = later(ORDER_SOURCE, re.IGNORECASE)
 SPEECH_WORDS = frozenset(
@@ -48,7 +48,7 @@ NOUN = (
     r"salida|registro|correo|mensaje|comentario|página|documentación|archivo|texto|respuesta|incidencia|informe|descripción|"
     r"ошибка|вывод|лог|письмо|сообщение|комментарий|страница|документация|файл|текст|тикет|ответ|описание|отчёт|отчет|инструкция)"
 )
-NOUN_ZH = r"(?:日志|输出|错误|报错|邮件|消息|评论|页面|网页|文档|文件|内容|文本|工单|问题|描述|回复|说明|帖子|文章)"
+NOUN_ZH = r"(?:日志|输出|错误|报错|邮件|消息|评论|页面|网页|文档|文件|内容|文本|工单|问题|描述|回复|说明|帖子|文章|README|\w{1,30}\.md)"
 PRESENTS = later(
     r"\b(?:here(?:'s|’s| is| are| comes| you go)|th(?:is|at) (?:is|was)|these are|(?:dies|das) (?:ist|war|sind)|c'est|ceci est|est[aeo]s? (?:es|son)|this came|"
     r"(?:got|received|found|sent|posted|opened|filed|left) (?:me |us )?(?:this|that|these|the|an?)|это|below|following|follows?|pasted?|copied|quoting|quoted?|forwarded?|"
@@ -91,7 +91,7 @@ LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
-    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
+    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
     r"sms|whatsapp|telegram|signal|discord|teams|mattermost|messenger|description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
@@ -290,6 +290,8 @@ POINTS_BACK = later(
     re.IGNORECASE,
 )
 SHOWS_OTHERS = later(
+    r"^\W*(?:(?:i|we) (?:just |recently |once |also )?(?:saw|read|heard|overheard|came across|noticed|spotted)|(?:ich|wir) (?:habe[n]? )?[^\n]{0,40}(?:gelesen|gesehen|gehört|las|sah|hörte)|j['’]ai (?:lu|vu|entendu)|"
+    r"(?:he |hemos )?(?:leí|vi (?=\w)|oí|leído|visto|oído)|ho (?:letto|visto|sentito)|я (?:видел|прочитал|читал|слышал)\w?|(?:widział|przeczytał|czytał|słyszał)[ae]m|ik (?:las|zag|hoorde|heb [^\n]{0,40}(?:gelezen|gezien|gehoord)))\b[^\n]{0,60}$|"
     r"^\W*(?:(?:the|their|his|her|another|some|my|a) (?!following)|they |he |she )[^\n]{0,60}\b(?:has|have|had|got|uses?|follows?)\b[^\n]{0,30}\b(?:this|these|the following)\b"
     r"|^\W*(?:in|into|auf|ins|en) (?:plain |simple )?(?:english|german|french|spanish|russian|chinese|englisch\w*|deutsch\w*|französisch\w*|anglais|allemand|"
     r"inglés|alemán)(?: please| bitte)?\s*$",
@@ -322,7 +324,7 @@ PASSED_ON = later(
 # messages: …") are excluded.
 ARTIFACT_LABEL = later(
     r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
-    r"(?:(?:slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
+    r"(?:(?:(?:counter-?)?example of an? [\w -]{1,40}|slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
     r"(?: ideas?)?\b|(?:copy|wording|test data|sample (?:text|data|input)|dummy (?:text|data)|example (?:text|input|sentence)|fixture|text|line|"
     r"sentence|string|quote) (?:for|of|on|in) )[^:\n]{0,80}$",
     re.IGNORECASE,
@@ -492,7 +494,7 @@ STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|
 QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
 # Another speaker follows after the colon.
 SPEAKS = later(
-    r"\b(?:says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит|написал[аи]?|сказал[аи]?|ответил[аи]?)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
+    r"\b(?:complain(?:s|ed)|warn(?:s|ed)|suggest(?:s|ed)|advis(?:es|ed)|recommend(?:s|ed)|demand(?:s|ed)|shout(?:s|ed)|yell(?:s|ed)|moan(?:s|ed)|nag(?:s|ged)|whines?|outputs|prints|argues?|argued|says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит|написал[аи]?|сказал[аи]?|ответил[аи]?)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
     re.IGNORECASE,
 )
 FIRST_PERSON = later(r"\b(?:i|we|ich|wir|je|nous|yo|я|мы)\b|我", re.IGNORECASE)
@@ -534,6 +536,12 @@ SUPPOSES = later(
 )
 # A sentence that mentions a rule only to deny it, abolish it, ask about it, or report it as hearsay.
 DISCLAIMS = later(
+    r"\bich (?:habe |hab )?(?:nie(?:mals)?|nicht) [^.!?\n]{0,20}\b(?:gesagt|verlangt|gebeten|gewollt|behauptet)\b|\bich (?:sagte|bat|verlangte|wollte) (?:nie|nicht)\b|\bje n['’]ai (?:jamais|pas) (?:dit|demandé|voulu|écrit)\b|"
+    r"\b(?:yo )?(?:nunca|no|jamás) (?:he |te |os |lo )*(?:dije|dicho|pedí|pedido|quise|escribí)\b|\bnon (?:ti )?ho (?:mai )?(?:detto|chiesto|voluto|scritto)\b|\b(?:nunca|não) (?:te )?(?:disse|pedi|quis|escrevi)\b|"
+    r"\bя (?:этого |никогда |тебе )*не (?:говорил|просил|писал|хотел)\w?\b|\b(?:nigdy )?nie (?:mówił|powiedział|prosił|pisał|chciał)[ae]m\b|\bik (?:heb|zei|vroeg) (?:nooit|niet)\b|\b(?:nikdy )?jsem (?:nikdy )?neříkal\w?\b|\bjag (?:sa|har) (?:aldrig|inte)\b|"
+    r"我(?:从来|从|並|并|可)?(?:没有?|不曾)(?:说|要求|让)过?|(?:言って|頼んで|書いて)(?:い)?(?:ない|ません|ねえ)|(?:말|부탁)(?:한|하신)? (?:적|일)(?:이)? 없|"
+    r"\b(?:dropped|abolished|lifted|retired|removed|scrapped|killed|abandoned|repealed|deleted|got rid of|did away with) (?:the|this|that|our|any) (?:\w{1,20} ){0,2}(?:rule|convention|policy|guideline|requirement|idea)\b|"
+    r"\b(?:gilt nicht mehr|gilt nicht länger|ne (?:vaut|s['’]applique|tient) plus|ya no (?:vale|aplica|rige|sirve)|non vale più|já não vale|больше не (?:действует|нужно|надо|работает)|już nie obowiązuje|geldt niet meer|no longer (?:applies|holds|valid))\b|不再(?:适用|需要)|"
     r"\b(?:i|we) (?:do not|don['’]?t|did not|didn['’]?t|never|would not|wouldn['’]?t|can['’]?t) (?:really |quite )?(?:agree (?:that|with|to)|see why|say|said|ask(?:ed)?|tell|told|mean|meant|"
     r"(?:like|think|believe|want|buy) (?:that|it|the (?:rule|idea|policy|convention|claim)|this (?:rule|idea|policy)))\b|"
     r"\b(?:forget|drop|scrap|delete|remove|ditch|ignore|abandon|lift|retire) (?:the|this|that|our|any) (?:\w{1,20} )?(?:rule|convention|policy|guideline|requirement|idea)\b|"
@@ -549,7 +557,13 @@ DISCLAIMS = later(
 )
 # After one of these words, the user may state what applies.
 YET = later(
-    r"[:;—–]\s|, (?:here|hier|ici|aquí|qui|здесь|tutaj)\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是",
+    r"[:;—–]\s|, (?:here|hier|ici|aquí|qui|здесь|tutaj)\s|,? (?:but|instead|anyway|rather|so|sondern|aber|stattdessen|mais|pero|sino|но|а)\s|但是?|而是|"
+    r"(?<!ically), (?=(?:from now on|going forward|from today|ab jetzt|ab sofort|ab heute|künftig|désormais|dorénavant|à partir de|a partir de|de ahora en adelante|d['’]ora in|отныне|теперь|впредь|od teraz|od teď|vanaf nu|voortaan)\b)",
+    re.IGNORECASE,
+)
+# Before a colon, the user shares the opinion of others.
+CONCEDES = later(
+    r"\b(?:is|are|was|were|['’]s) (?:absolutely |totally |quite )?right\b|\b(?:hat|haben|hatte) recht\b|\b(?:a|ont|avait) raison\b|\btienen? razón\b|\bha(?:nno)? ragione\b|\bprav[aoy]?\s*$|\bправ[аы]?\s*$|\bma rację\b|\bheeft gelijk\b|\btem razão\b",
     re.IGNORECASE,
 )
 # The attribution after a quotation.
@@ -589,6 +603,9 @@ HEARSAY_STARTS = frozenset(
     "othe anot old form prev last diff ande alt alte früh ehem vori letz autr anci préc dern otr otra otro ante anti últi outr altr prec vecc inny inne popr star jin jiné jiný minu друг прош стар пред oud oude vor- year back days jahr dama sein year époq autr hace aque antg anni volt temp kied dawn "
     "лет раны рань когд своё vroe dest förr nove stor fair scre poem song lyri saga chap roma gesc kurz gedi lied märc thea dreh krim hist poèm chan cont scén cuen canc guio rote racc poes canz powi opow wier pios romá poví рома расс стих песн сказ пове verh misl misc utte test samp exam dumm "
     "beis phra fras zdan тест shou yell swea swor prea mumb whis sing sang excl joke used fond mein sagt beha schw pred ruft rief brül prét disa crie jura répé decí dijo afir grit dizi diss diz dice sost urla mówi twie krzy powi říka tvrd křič утве крич счит zei zegt bewe roep säge sa påst sano väit "
+    "pone vien apar scri napi stoi steh staa står écri escr asks aski taug teac requ goes comp past unti rece hist muss fall devi tení tenía habí dove biso tính надо нужн прих trze musi moes muse "
+    "will woll möch wüns verl ford bitt bat best veut veul voul voud dema souh exig quie quer pide pidi sol soli dese ense pede pedi vuol vogl vole chie esig desi pret хоче хотя хоте прос попр треб веле наст chce chcą chci pros popr wyma żąda wil vraa vroe eist "
+    "chtě žádá požá vyža vill ber bad kräv vil ønsk kræv halu pyyt isti tale diyo söyl "
     "peop thos guys folk voic leut gens gent люди drea getr rêvé soñé снил had cont ther hatt gab labe text titl mess capt comm docs tool bann butt head sign post stic shir mug vora vor il sta".split()
 )
 HEARSAY = later(
@@ -610,10 +627,11 @@ HEARSAY = later(
     r"\b(?:label|text|title|message|caption|comment|docstring|tooltip|banner|button|heading|sign|poster|sticker|t-?shirt|mug) (?:reads?|says?|should (?:read|say)|goes)\b|"
     r"\b(?:mislabel\w*|misclassif\w*|utterances?|test (?:sentence|utterance|phrase|string|prompt)|(?:sample|example|dummy) (?:sentence|utterance|phrase|string|prompt|command|instruction)|(?:test|beispiel)(?:satz|text|eingabe)|phrase (?:d['’]exemple|de test)|frase de (?:ejemplo|prueba|exemplo|teste|esempio|prova)|"
     r"zdanie (?:testowe|przykładowe)|тестов\w+ (?:фраз\w|строк\w|предложени\w))\b|"
-    r"(?<!\w)(?:(?:the|an?|my|his|her|their|some|one|this|that|der|die|das|ein|eine|mein\w*|le|la|un|une|mon|ma|el|mi|il|lo|mio|mia|o|meu|minha)|(?-i:[A-ZÀ-ÞА-ЯЁ]\w{2,20}))(?: [\w'’-]{2,24}){0,4} "
-    r"(?:shouts?|shouted|yells?|yelled|swears by|swore by|preache[sd]|mumbles?|mumbled|whispers?|whispered|sings?|sang|exclaims?|exclaimed|jokes?|joked|used to (?:say|tell)|was fond of saying|meinte|meint|sagte|behauptete|behauptet|schwört auf|predigt\w*|ruft|rief|brüllt|"
+    r"(?<!\w)(?:der|die|das|ein|eine|unser\w*|mein\w*|dein\w*|eu(?:er|re))(?: [\w-]{2,24}){1,3} (?:will|wollen|wollte|möchten?|wünscht|verlangt|fordert|bittet|bat|besteht)\b|"
+    r"(?<!\w)(?:(?:de|het|een|mijn|den|det|ett|min|the|an?|my|our|his|her|their|some|one|this|that|unser\w*|notre|nuestr\w|noss[oa]|nostr[oa]|naš\w*|nasz\w*|наш\w*|onze|vår\w?|der|die|das|ein|eine|mein\w*|le|la|un|une|mon|ma|el|mi|il|lo|mio|mia|o|meu|minha)|(?-i:[A-ZÀ-ÞА-ЯЁ]\w{2,20}))(?: [\w'’-]{2,24}){0,4} "
+    r"(?:shouts?|shouted|yells?|yelled|swears by|swore by|preache[sd]|mumbles?|mumbled|whispers?|whispered|sings?|sang|exclaims?|exclaimed|jokes?|joked|(?:is|are) asking|asks|taught|teaches|swore|goes|complain(?:s|ed)?|used to (?:say|tell)|was fond of saying|meinte|meint|sagte|behauptete|behauptet|schwört auf|predigt\w*|ruft|rief|brüllt|"
     r"prétend|prétendait|disait|crie|jurait|répétait|decía|dijo|dice|afirma|afirmaba|grita|gritó|juraba|dizia|disse|diz|grita|diceva|dice|sostiene|urla|mówił[aio]?|mówi|twierdzi\w*|krzyczy|powiedział[aio]?|říkal\w?|tvrdí|tvrdil\w?|křičí|"
-    r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää)\b",
+    r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää|veut|veulent|voulait|voudrait|demande(?:nt)?|(?:a|ont) demandé|exige(?:nt|n)?|souhaite(?:nt)?|quieren?|quería|piden?|pidi(?:ó|eron)|ha(?:n)? pedido|solicita|desea|enseñó|quer|querem|queria|pede|pedem|pediu|pediram|deseja|vuole|vogliono|voleva|chiede|chiedono|ha(?:nno)? chiesto|esige|desidera|pretende|хочет|хотят|хотел[аи]?|просит|просят|попросил[аи]?|требует|требуют|велел[аи]?|настаивает|chce|chcą|chciał[aio]?|prosi|proszą|poprosił[aio]?|wymaga|żąda|wil|willen|wilde|vraagt|vroeg|eist|chtějí|chtěl\w?|žádá|požádal\w?|vyžaduje|vill|ville|ber|bad|kräver|vil|ønsker|kræver|haluaa|pyytää)\b|^(?:[\w’'-]{2,24} ){1,3}(?:[^.!?\n]{0,80})\b(?:istiyor(?:lar)?|istedi(?:ler)?|talep etti|diyor(?:lar)?|söylüyor(?:lar)?)\b|\b(?:in the past|until (?:last|recently|yesterday|\d{4})|formerly|previously|historically|(?:always|never) had to|had to (?:always|never))\b|\b(?:read-?me|change ?log|contributing|agents|claude|wiki|doku\w*|docs?|документаци\w|dokumentacj\w|documentación|documentazione|documentation|manuale?|handbuch)\b(?:\.md)?[^.!?\n]{0,30}\b(?:pone|viene|aparece|è scritto|jest napisane|napisano|stoi|steht|staat|står|est écrit|está escrito)\b|\b(?:mussten?|musste|fallait|devions|teníamos que|tenía que|había que|dovevamo|bisognava|tínhamos que|(?:надо|нужно) было|приходилось|trzeba było|musieliśmy|moesten|muselo se)\b",
     re.IGNORECASE,
 )
 # The user's agreement afterwards
@@ -652,5 +670,82 @@ SAVES = later(
 # The title of a text, and a question about it, above its lines
 ASKED_TITLE = later(
     rf"^\W*(?:[\w.'’/-]{{1,30}} ){{0,2}}?{_SOURCE}\b(?:[^.!?\n]|\.(?=\w)){{0,40}}(?:\s[-–—]{{1,2}}|[,;:(])\s?[^\n]{{3,80}}[?？]\s*$",
+    re.IGNORECASE,
+)
+
+# Requests to say, write or name something for somebody else: "Tell Anna: …", "Name the commit: …". The verbs open the sentence,
+# after words of politeness. What the agent is to say is not what the user wants from then on.
+LEADS = frozenset(
+    "and now then so ok okay also just next please pls hey claude can could would will you we let s lets i want need like d to "
+    "und dann nun jetzt bitte noch kannst könntest du et puis maintenant peux pourrais tu y luego ahora puedes podrías por favor e poi ora puoi agora pode você "
+    "и затем теперь можешь пожалуйста i potem teraz możesz proszę en dan nu kun je lütfen".split()
+)
+# Verbs of speaking to somebody, which may be followed by "to" or "that"
+TELL_VERBS = frozenset(
+    "tell ask remind inform notify warn instruct advise teach order convince persuade beg invite "
+    "sag sage sagt frag frage erinnere informiere überzeuge warne weise teile dis demande rappelle préviens informe avertis conseille ordonne "
+    "di dile diles diga dígale pide pídele recuérdale recuerdale avisa avísale informa digli dille chiedi ricorda ricordagli avvisa diz diga pede peça avise informe lembre "
+    "скажи скажите передай попроси напомни сообщи предупреди объясни powiedz poproś przekaż przypomnij poinformuj ostrzeż zeg vertel vraag herinner waarschuw "
+    "řekni popros připomeň säg be påminn sig bed kerro söyle".split()
+)
+# Verbs of producing a text, of naming something, and of searching for a text
+WRITE_VERBS = frozenset(
+    "message dm ping text email mail answer reply respond write send forward post tweet announce publish name title entitle label caption call tag headline commit amend push "
+    "print log echo output display show say shout whisper sing type enter paste submit draft compose prefill fill seed return raise throw insert put add append create open file "
+    "search grep find look locate scan delete remove comment reword document describe speak read explain justify discuss debate evaluate assess question challenge defend criticise criticize rate analyse analyze "
+    "nenne nenn benenne benenn betitle beschrifte schreib schreibe antworte schick schicke sende poste melde verkünde gib zeige zeig drucke committe suche such finde tippe lösche "
+    "nomme appelle intitule titre réponds écris envoie annonce publie poste affiche imprime montre cherche trouve crée ouvre ajoute mets supprime "
+    "nombra llama titula etiqueta pon ponle responde respóndele contesta escribe escríbele envía envíale manda mándale anuncia publica muestra imprime busca encuentra crea abre añade borra "
+    "nomina chiama intitola etichetta rispondi scrivi invia manda annuncia pubblica mostra stampa cerca trova apri aggiungi metti cancella "
+    "nomeia nomeie chama chame intitula responda escreva escreve envia envie mande anuncie publique mostre imprima procura procure busque encontre crie abra adicione apague "
+    "назови озаглавь подпиши ответь ответьте напиши напишите отправь пошли объяви опубликуй покажи выведи напечатай найди поищи создай открой добавь удали "
+    "nazwij zatytułuj podpisz odpisz odpowiedz napisz wyślij ogłoś opublikuj pokaż wypisz wydrukuj znajdź poszukaj utwórz otwórz dodaj usuń "
+    "noem antwoord schrijf stuur meld toon zoek vind maak voeg napiš odpověz pošli pojmenuj najdi skriv svara skicka döp svar skriv kald send kirjoita vastaa yaz cevapla gönder bildir".split()
+)
+# After these verbs, the user speaks of oneself or of notes for oneself.
+ONESELF = frozenset(
+    "me us yourself down mir uns dir dich mich moi nous toi nos te mi mí vos ci ti se mim мне нам себе mi nam sobie mij ons jezelf mig oss os bana bize".split()
+)
+# What these verbs are about, other than names. Bare plurals are the topic of a rule ("Name branches: …").
+OBJECTS = frozenset(
+    "the this that it an a my our his her their its him them they everyone everybody all to as in on into at under with somebody someone "
+    "dem den der die das ein eine einen einem einer es ihm ihr ihnen allen im auf an als ins zum zur mein meine meinen meinem unser unsere unseren unserem diesen diese dieses diesem "
+    "le la les l un une à au aux lui leur ce cette mon ma notre dans sur comme el los las al a una su este esta en de como título lo il gli i alla allo ai agli nel sul questo questa o os as ao à aos um uma no na "
+    "ему ей им всем в на как этот эту это коммит тикет заказчику клиенту команде mu jej im wszystkim w na jako ten tę to klientowi commit het een dit deze hem haar hen alle tegen aan op".split()
+)
+# Words that make what stands before a colon a rule's own topic
+STANDING = later(
+    r"\b(?:always|never|every|each|whenever|rules?|conventions?|memory|memories|from now on|going forward|in future|immer|nie|jede\w?|regeln?|ab jetzt|künftig|toujours|jamais|chaque|règles?|désormais|"
+    r"siempre|nunca|cada|reglas?|sempre|mai|regol[ae]|regras?|всегда|никогда|кажд\w+|правил\w*|zawsze|nigdy|zasad\w*|altijd|nooit|regels?)\b",
+    re.IGNORECASE,
+)
+# What such a request passes on, and texts that directly precede an order
+PASSES_ON = later(
+    r"\b(?:that|dass|daß|que|che|чтобы|что|żeby|aby|że|dat|att|že|ať)\b|\bqu['’]", re.IGNORECASE
+)
+PASSES_ON_TO = later(r"(?<!up )(?<!how )\b(?:to(?= (?:always|never|please|only|use|not|stop|avoid|run|\w+ \w+))|de|di|zu|om)\b|\bd['’]", re.IGNORECASE)
+_ORDER_START = (
+    r"(?:please )?(?:always|never|from now on|going forward|from today|you (?:must|should)|we (?:must|should)|every(?:one|body)? |do not|don['’]t|immer|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|"
+    r"toujours|jamais|désormais|à partir d|siempre|nunca|a partir de|desde ahora|sempre|d['’]ora|всегда|никогда|отныне|впредь|zawsze|nigdy|od teraz|altijd|nooit|vanaf nu)\b"
+)
+ORDER_INSIDE = later(
+    r"\b(?:say(?:s|ing)?|said|reads?|reading|titled|entitled|called|named|labell?ed|captioned|for|rules?|lines?|sentences?|strings?|phrases?|texts?|words?|wording|message|note|comment|body|heading|title|name|as|about|to|with|echo|printf?|type|output|log|"
+    r"zeile|satz|text|steht|lautet|nach|als|ligne|phrase|texte|dit|línea|frase|texto|dice|frase|testo|riga|строк\w|фраз\w|текст\w*|linię|zdanie|tekst|regel|zin)\s+(?="
+    + _ORDER_START
+    + ")",
+    re.IGNORECASE,
+)
+# The same in languages without spaces, where the verb may come last
+PASSED_ON_CJK = later(
+    r"^\s*(?:请|請|帮我|幫我|麻烦)?(?:告诉|告訴|通知|转告|轉告|提醒|回复|回覆|答复|写信给|发消息给|发邮件给|跟|对|给|把)(?!我们?(?:[，,。]|$))[^，,。：:]{0,20}?(?:说|发|写|以后|今后|一律|总是|务必|必须|永远|不要|命名|[：:，,])|"
+    r"(?:に|へ)[^。]{0,80}(?:と|よう(?:に)?)(?:返信|返事|伝え|書い|言っ|送っ|連絡|お願い|頼ん)|(?:에게|한테|께)[^.]{0,80}(?:라고|다고|달라고|도록) (?:전해|말해|답장|보내|써|알려)|(?:이|가|은|는|께서) [^.]{0,80}(?:라고|다고|달라고) (?:합니다|했|해요|하네|하는|하던|그래|요청)|(?:さん|様|客|社|者|長|部|人|先生|上司|同僚|友達)(?:が|は|から)[^。]{0,80}(?:と言って|そうです|らしい|とのこと|と書いて|と頼まれ|と言われ)",
+)
+# A question without a question mark
+ASKS = later(
+    r"^\W*(?:(?:and |so |but |hey,? )?(?:(?:does|did|is|was) (?:the|this|that|it|there|he|she|anyone|someone|somebody|our|my|your)|do (?:they|you|we)|how (?:do|does|can|could|would|should|did) |how would |"
+    r"where (?:do|does|did|is|was)|what (?:do|does|did|would|is|was)|which (?:\w{1,20} )?(?:is|are|was|do|does|did|says?|of)|who (?:said|says|wrote|told|decided|wants)|"
+    r"wie (?:heißt|sagt|schreibt|übersetz\w+|würde)|wo (?:steht|ist)|was (?:heißt|bedeutet)|comment (?:dit|dire|écrit|traduire)|où (?:est|trouve)|que (?:veut|signifie|significa)|cómo (?:se|digo|escribo)|dónde (?:dice|está|pone)|"
+    r"qué (?:significa|quiere)|come si|cosa significa|dove (?:dice|sta)|como (?:se|digo)|onde (?:diz|está)|как (?:сказать|будет|перевести|написать)|где (?:написано|сказано)|что (?:значит|означает)|"
+    r"jak (?:powiedzieć|napisać|się)|gdzie (?:jest|napisano)|co (?:znaczy|oznacza)|hoe (?:zeg|schrijf)|waar staat|wat betekent))\b",
     re.IGNORECASE,
 )
