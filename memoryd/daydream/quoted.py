@@ -992,6 +992,8 @@ def _is_request_to_write(head: str) -> bool:
     verb, target = _verb_of_message(head)
     if not verb or target.casefold() in ONESELF:
         return False
+    if not target:
+        return verb != "look"
     return target.casefold() in OBJECTS or target[:1].isupper() or "#" in head or "@" in head
 
 

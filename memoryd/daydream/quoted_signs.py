@@ -48,7 +48,9 @@ NOUN = (
     r"salida|registro|correo|mensaje|comentario|página|documentación|archivo|texto|respuesta|incidencia|informe|descripción|"
     r"ошибка|вывод|лог|письмо|сообщение|комментарий|страница|документация|файл|текст|тикет|ответ|описание|отчёт|отчет|инструкция)"
 )
-NOUN_ZH = r"(?:日志|输出|错误|报错|邮件|消息|评论|页面|网页|文档|文件|内容|文本|工单|问题|描述|回复|说明|帖子|文章|README|\w{1,30}\.md)"
+NOUN_ZH = (
+    r"(?:日志|输出|错误|报错|邮件|消息|评论|页面|网页|文档|文件|内容|文本|工单|问题|描述|回复|说明|帖子|文章|README|\w{1,30}\.md)"
+)
 PRESENTS = later(
     r"\b(?:here(?:'s|’s| is| are| comes| you go)|th(?:is|at) (?:is|was)|these are|(?:dies|das) (?:ist|war|sind)|c'est|ceci est|est[aeo]s? (?:es|son)|this came|"
     r"(?:got|received|found|sent|posted|opened|filed|left) (?:me |us )?(?:this|that|these|the|an?)|это|below|following|follows?|pasted?|copied|quoting|quoted?|forwarded?|"
@@ -91,7 +93,7 @@ LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
-    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
+    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
     r"sms|whatsapp|telegram|signal|discord|teams|mattermost|messenger|description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
@@ -290,6 +292,7 @@ POINTS_BACK = later(
     re.IGNORECASE,
 )
 SHOWS_OTHERS = later(
+    r"^\W*(?:(?:please|pls|bitte|now|and) )?(?:(?:make|mach\w*|rends?|haz|hazlo|rendi\w*|faz|сделай|zrób|maak) (?:(?:it|this|that|es|das|dies|ça|lo|le|это|to|het|dit) )?(?:sound )?)?(?:(?:short|long|nic|friendli|soft|strong|clear|bett|simpl|harsh|gentl|strict|kind|kürz|läng|höflich|freundlich|sanft|streng|klar|bess|formell)er|more \w+|less \w+|plus \w+|moins \w+|más \w+|menos \w+|più \w+|meno \w+|mais \w+|короче|мягче|вежливее|krócej|grzeczniej|łagodniej)(?: (?:please|bitte|por favor|proszę))?\s*$|"
     r"^\W*(?:(?:i|we) (?:just |recently |once |also )?(?:saw|read|heard|overheard|came across|noticed|spotted)|(?:ich|wir) (?:habe[n]? )?[^\n]{0,40}(?:gelesen|gesehen|gehört|las|sah|hörte)|j['’]ai (?:lu|vu|entendu)|"
     r"(?:he |hemos )?(?:leí|vi (?=\w)|oí|leído|visto|oído)|ho (?:letto|visto|sentito)|я (?:видел|прочитал|читал|слышал)\w?|(?:widział|przeczytał|czytał|słyszał)[ae]m|ik (?:las|zag|hoorde|heb [^\n]{0,40}(?:gelezen|gezien|gehoord)))\b[^\n]{0,60}$|"
     r"^\W*(?:(?:the|their|his|her|another|some|my|a) (?!following)|they |he |she )[^\n]{0,60}\b(?:has|have|had|got|uses?|follows?)\b[^\n]{0,30}\b(?:this|these|the following)\b"
@@ -324,7 +327,7 @@ PASSED_ON = later(
 # messages: …") are excluded.
 ARTIFACT_LABEL = later(
     r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
-    r"(?:(?:(?:counter-?)?example of an? [\w -]{1,40}|slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
+    r"(?:(?:(?:answer|reply|response|message|e?-?mail|tweet|post|comment) (?:to|for) |(?:counter-?)?example of an? [\w -]{1,40}|slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
     r"(?: ideas?)?\b|(?:copy|wording|test data|sample (?:text|data|input)|dummy (?:text|data)|example (?:text|input|sentence)|fixture|text|line|"
     r"sentence|string|quote) (?:for|of|on|in) )[^:\n]{0,80}$",
     re.IGNORECASE,
@@ -536,6 +539,7 @@ SUPPOSES = later(
 )
 # A sentence that mentions a rule only to deny it, abolish it, ask about it, or report it as hearsay.
 DISCLAIMS = later(
+    r"^\W*(?:please )?(?:(?:give|list|name|tell|show|write) (?:me |us )?(?:\w{1,20} ){0,2}(?:reasons?|arguments?|pros|cons|ideas?)\b|(?:convince|persuade) (?:me|us)\b|let (?!me\b|us\b)[\w ]{1,24} know\b|til\b)|"
     r"\bich (?:habe |hab )?(?:nie(?:mals)?|nicht) [^.!?\n]{0,20}\b(?:gesagt|verlangt|gebeten|gewollt|behauptet)\b|\bich (?:sagte|bat|verlangte|wollte) (?:nie|nicht)\b|\bje n['’]ai (?:jamais|pas) (?:dit|demandé|voulu|écrit)\b|"
     r"\b(?:yo )?(?:nunca|no|jamás) (?:he |te |os |lo )*(?:dije|dicho|pedí|pedido|quise|escribí)\b|\bnon (?:ti )?ho (?:mai )?(?:detto|chiesto|voluto|scritto)\b|\b(?:nunca|não) (?:te )?(?:disse|pedi|quis|escrevi)\b|"
     r"\bя (?:этого |никогда |тебе )*не (?:говорил|просил|писал|хотел)\w?\b|\b(?:nigdy )?nie (?:mówił|powiedział|prosił|pisał|chciał)[ae]m\b|\bik (?:heb|zei|vroeg) (?:nooit|niet)\b|\b(?:nikdy )?jsem (?:nikdy )?neříkal\w?\b|\bjag (?:sa|har) (?:aldrig|inte)\b|"
@@ -603,6 +607,7 @@ HEARSAY_STARTS = frozenset(
     "othe anot old form prev last diff ande alt alte früh ehem vori letz autr anci préc dern otr otra otro ante anti últi outr altr prec vecc inny inne popr star jin jiné jiný minu друг прош стар пред oud oude vor- year back days jahr dama sein year époq autr hace aque antg anni volt temp kied dawn "
     "лет раны рань когд своё vroe dest förr nove stor fair scre poem song lyri saga chap roma gesc kurz gedi lied märc thea dreh krim hist poèm chan cont scén cuen canc guio rote racc poes canz powi opow wier pios romá poví рома расс стих песн сказ пове verh misl misc utte test samp exam dumm "
     "beis phra fras zdan тест shou yell swea swor prea mumb whis sing sang excl joke used fond mein sagt beha schw pred ruft rief brül prét disa crie jura répé decí dijo afir grit dizi diss diz dice sost urla mówi twie krzy powi říka tvrd křič утве крич счит zei zegt bewe roep säge sa påst sano väit "
+    "says tell dema revi note quot mess mail tip requ repl answ feed advi opin view poin idea sugg wish comm clai take argu mott mant what like put puts per read stat schr sage mein beha empf ford ils elle scri escr dico dize dice dici pisz mówi píšo říka zegg пишу сове hat habe rät riet schw cons reco insi "
     "pone vien apar scri napi stoi steh staa står écri escr asks aski taug teac requ goes comp past unti rece hist muss fall devi tení tenía habí dove biso tính надо нужн прих trze musi moes muse "
     "will woll möch wüns verl ford bitt bat best veut veul voul voud dema souh exig quie quer pide pidi sol soli dese ense pede pedi vuol vogl vole chie esig desi pret хоче хотя хоте прос попр треб веле наст chce chcą chci pros popr wyma żąda wil vraa vroe eist "
     "chtě žádá požá vyža vill ber bad kräv vil ønsk kræv halu pyyt isti tale diyo söyl "
@@ -627,11 +632,16 @@ HEARSAY = later(
     r"\b(?:label|text|title|message|caption|comment|docstring|tooltip|banner|button|heading|sign|poster|sticker|t-?shirt|mug) (?:reads?|says?|should (?:read|say)|goes)\b|"
     r"\b(?:mislabel\w*|misclassif\w*|utterances?|test (?:sentence|utterance|phrase|string|prompt)|(?:sample|example|dummy) (?:sentence|utterance|phrase|string|prompt|command|instruction)|(?:test|beispiel)(?:satz|text|eingabe)|phrase (?:d['’]exemple|de test)|frase de (?:ejemplo|prueba|exemplo|teste|esempio|prova)|"
     r"zdanie (?:testowe|przykładowe)|тестов\w+ (?:фраз\w|строк\w|предложени\w))\b|"
-    r"(?<!\w)(?:der|die|das|ein|eine|unser\w*|mein\w*|dein\w*|eu(?:er|re))(?: [\w-]{2,24}){1,3} (?:will|wollen|wollte|möchten?|wünscht|verlangt|fordert|bittet|bat|besteht)\b|"
+    r"(?<!\w)(?:der|die|das|ein|eine|unser\w*|mein\w*|dein\w*|eu(?:er|re))(?: [\w-]{2,24}){1,3} (?:will|wollen|wollte|möchten?|wünscht|verlangt|fordert|bittet|bat|besteht|verlangte|forderte|empfahl|empfiehlt|rät|riet|schwor)\b|"
     r"(?<!\w)(?:(?:de|het|een|mijn|den|det|ett|min|the|an?|my|our|his|her|their|some|one|this|that|unser\w*|notre|nuestr\w|noss[oa]|nostr[oa]|naš\w*|nasz\w*|наш\w*|onze|vår\w?|der|die|das|ein|eine|mein\w*|le|la|un|une|mon|ma|el|mi|il|lo|mio|mia|o|meu|minha)|(?-i:[A-ZÀ-ÞА-ЯЁ]\w{2,20}))(?: [\w'’-]{2,24}){0,4} "
     r"(?:shouts?|shouted|yells?|yelled|swears by|swore by|preache[sd]|mumbles?|mumbled|whispers?|whispered|sings?|sang|exclaims?|exclaimed|jokes?|joked|(?:is|are) asking|asks|taught|teaches|swore|goes|complain(?:s|ed)?|used to (?:say|tell)|was fond of saying|meinte|meint|sagte|behauptete|behauptet|schwört auf|predigt\w*|ruft|rief|brüllt|"
     r"prétend|prétendait|disait|crie|jurait|répétait|decía|dijo|dice|afirma|afirmaba|grita|gritó|juraba|dizia|disse|diz|grita|diceva|dice|sostiene|urla|mówił[aio]?|mówi|twierdzi\w*|krzyczy|powiedział[aio]?|říkal\w?|tvrdí|tvrdil\w?|křičí|"
-    r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää|veut|veulent|voulait|voudrait|demande(?:nt)?|(?:a|ont) demandé|exige(?:nt|n)?|souhaite(?:nt)?|quieren?|quería|piden?|pidi(?:ó|eron)|ha(?:n)? pedido|solicita|desea|enseñó|quer|querem|queria|pede|pedem|pediu|pediram|deseja|vuole|vogliono|voleva|chiede|chiedono|ha(?:nno)? chiesto|esige|desidera|pretende|хочет|хотят|хотел[аи]?|просит|просят|попросил[аи]?|требует|требуют|велел[аи]?|настаивает|chce|chcą|chciał[aio]?|prosi|proszą|poprosił[aio]?|wymaga|żąda|wil|willen|wilde|vraagt|vroeg|eist|chtějí|chtěl\w?|žádá|požádal\w?|vyžaduje|vill|ville|ber|bad|kräver|vil|ønsker|kræver|haluaa|pyytää)\b|^(?:[\w’'-]{2,24} ){1,3}(?:[^.!?\n]{0,80})\b(?:istiyor(?:lar)?|istedi(?:ler)?|talep etti|diyor(?:lar)?|söylüyor(?:lar)?)\b|\b(?:in the past|until (?:last|recently|yesterday|\d{4})|formerly|previously|historically|(?:always|never) had to|had to (?:always|never))\b|\b(?:read-?me|change ?log|contributing|agents|claude|wiki|doku\w*|docs?|документаци\w|dokumentacj\w|documentación|documentazione|documentation|manuale?|handbuch)\b(?:\.md)?[^.!?\n]{0,30}\b(?:pone|viene|aparece|è scritto|jest napisane|napisano|stoi|steht|staat|står|est écrit|está escrito)\b|\b(?:mussten?|musste|fallait|devions|teníamos que|tenía que|había que|dovevamo|bisognava|tínhamos que|(?:надо|нужно) было|приходилось|trzeba było|musieliśmy|moesten|muselo se)\b",
+    r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää|exigeait|demandait|insistait|recommandait|recommande|conseille|veut|veulent|voulait|voudrait|demande(?:nt)?|(?:a|ont) demandé|exige(?:nt|n)?|souhaite(?:nt)?|quieren?|quería|piden?|pidi(?:ó|eron)|ha(?:n)? pedido|solicita|desea|enseñó|quer|querem|queria|pede|pedem|pediu|pediram|deseja|vuole|vogliono|voleva|chiede|chiedono|ha(?:nno)? chiesto|esige|desidera|pretende|хочет|хотят|хотел[аи]?|просит|просят|попросил[аи]?|требует|требуют|велел[аи]?|настаивает|chce|chcą|chciał[aio]?|prosi|proszą|poprosił[aio]?|wymaga|żąda|wil|willen|wilde|vraagt|vroeg|eist|chtějí|chtěl\w?|žádá|požádal\w?|vyžaduje|vill|ville|ber|bad|kräver|vil|ønsker|kræver|haluaa|pyytää)\b|^(?:[\w’'-]{2,24} ){1,3}(?:[^.!?\n]{0,80})\b(?:istiyor(?:lar)?|istedi(?:ler)?|talep etti|diyor(?:lar)?|söylüyor(?:lar)?)\b|\b(?:(?:his|her|their|the|an?|review(?:er)?|user|customer|\w{2,24}['’]s) (?:\w{2,20} )?(?:reply|answer|feedback|advice|opinion|view|point|idea|suggestion|wish|request|comment|claim|take|argument|motto|mantra) (?:was|is|were|goes)|"
+    r"what (?:he|she|they|\w{2,20}) (?:meant|said|wrote)|(?:he|she|they) (?:was|were|is|are|goes|went) like|(?:as|like) [\w ]{1,30} (?:put it|puts it|wrote|would say|used to say)|per (?!our\b)[\w'’ ]{1,40}(?:docs?|documentation|guide|manual|spec|policy|wiki|readme|rules)|"
+    r"(?:comment|review|note|quote|message|mail|reply|answer|feedback|advice|tip|request) (?:by|from) (?!me\b|us\b)\w+|(?:that|which|who|qui|que|che|который|która|który) (?:says?|reads?|tells?|states?|claims?|demands?|asks?|dit|dice|diz|mówi|говорит|гласит)|"
+    r"(?:schreiben|sagen|meinen|behaupten|empfehlen|fordern) (?:sie|die|viele|leute|einige)|(?:sie|viele|leute|einige) (?:schreiben|sagen|meinen|behaupten|empfehlen)|(?:ils|elles|les gens|certains) (?:disent|écrivent|prétendent|conseillent|recommandent)|"
+    r"dicono|scrivono|dizem|escrevem|dicen|escriben|piszą|mówią|píšou|říkají|zeggen ze|schrijven ze|пишут|советуют|(?<!wir )(?:hat|haben) (?:[\w'’-]{1,20} ){0,3}(?:geschrieben|gesagt|gemeint|verlangt|gefordert|behauptet|empfohlen|geraten)|"
+    r"in the past|until (?:last|recently|yesterday|\d{4})|formerly|previously|historically|(?:always|never) had to|had to (?:always|never))\b|\b(?:read-?me|change ?log|contributing|agents|claude|wiki|doku\w*|docs?|документаци\w|dokumentacj\w|documentación|documentazione|documentation|manuale?|handbuch)\b(?:\.md)?[^.!?\n]{0,30}\b(?:pone|viene|aparece|è scritto|jest napisane|napisano|stoi|steht|staat|står|est écrit|está escrito)\b|\b(?:mussten?|musste|fallait|devions|teníamos que|tenía que|había que|dovevamo|bisognava|tínhamos que|(?:надо|нужно) было|приходилось|trzeba było|musieliśmy|moesten|muselo se)\b",
     re.IGNORECASE,
 )
 # The user's agreement afterwards
@@ -692,6 +702,7 @@ TELL_VERBS = frozenset(
 WRITE_VERBS = frozenset(
     "message dm ping text email mail answer reply respond write send forward post tweet announce publish name title entitle label caption call tag headline commit amend push "
     "print log echo output display show say shout whisper sing type enter paste submit draft compose prefill fill seed return raise throw insert put add append create open file "
+    "translate proofread paraphrase przetłumacz popraw vertaal verbeter traduci correggi traduza corrija çevir přelož översätt oversæt käännä reformuliere formuliere reformule riformula reformula "
     "search grep find look locate scan delete remove comment reword document describe speak read explain justify discuss debate evaluate assess question challenge defend criticise criticize rate analyse analyze "
     "nenne nenn benenne benenn betitle beschrifte schreib schreibe antworte schick schicke sende poste melde verkünde gib zeige zeig drucke committe suche such finde tippe lösche "
     "nomme appelle intitule titre réponds écris envoie annonce publie poste affiche imprime montre cherche trouve crée ouvre ajoute mets supprime "
@@ -720,12 +731,13 @@ STANDING = later(
     re.IGNORECASE,
 )
 # What such a request passes on, and texts that directly precede an order
-PASSES_ON = later(
-    r"\b(?:that|dass|daß|que|che|чтобы|что|żeby|aby|że|dat|att|že|ať)\b|\bqu['’]", re.IGNORECASE
+PASSES_ON = later(r"\b(?:that|dass|daß|que|che|чтобы|что|żeby|aby|że|dat|att|že|ať)\b|\bqu['’]", re.IGNORECASE)
+PASSES_ON_TO = later(
+    r"(?<!up )(?<!how )\b(?:to(?= (?:always|never|please|only|use|not|stop|avoid|run|\w+ \w+))|de|di|zu|om)\b|\bd['’]",
+    re.IGNORECASE,
 )
-PASSES_ON_TO = later(r"(?<!up )(?<!how )\b(?:to(?= (?:always|never|please|only|use|not|stop|avoid|run|\w+ \w+))|de|di|zu|om)\b|\bd['’]", re.IGNORECASE)
 _ORDER_START = (
-    r"(?:please )?(?:always|never|from now on|going forward|from today|you (?:must|should)|we (?:must|should)|every(?:one|body)? |do not|don['’]t|immer|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|"
+    r"(?:please )?(?:always|never|from now on|going forward|from today|you (?:must|should)|we (?:must|should)|every(?:one|body)\b|do not|don['’]t|immer|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|"
     r"toujours|jamais|désormais|à partir d|siempre|nunca|a partir de|desde ahora|sempre|d['’]ora|всегда|никогда|отныне|впредь|zawsze|nigdy|od teraz|altijd|nooit|vanaf nu)\b"
 )
 ORDER_INSIDE = later(
@@ -742,9 +754,9 @@ PASSED_ON_CJK = later(
 )
 # A question without a question mark
 ASKS = later(
-    r"^\W*(?:(?:and |so |but |hey,? )?(?:(?:does|did|is|was) (?:the|this|that|it|there|he|she|anyone|someone|somebody|our|my|your)|do (?:they|you|we)|how (?:do|does|can|could|would|should|did) |how would |"
+    r"^\W*(?:(?:and |so |but |hey,? )?(?:(?:does|did|is|was) (?:the|this|that|it|there|he|she|anyone|someone|somebody|our|my|your)|(?:do|must|should|shall|may) (?:i|we|one|they)|do you|is [^.!?\n]{1,60} an? (?:\w{1,20} )?(?:rule|idea|convention|policy|habit|requirement)|how (?:do|does|can|could|would|should|did) |how would |"
     r"where (?:do|does|did|is|was)|what (?:do|does|did|would|is|was)|which (?:\w{1,20} )?(?:is|are|was|do|does|did|says?|of)|who (?:said|says|wrote|told|decided|wants)|"
-    r"wie (?:heißt|sagt|schreibt|übersetz\w+|würde)|wo (?:steht|ist)|was (?:heißt|bedeutet)|comment (?:dit|dire|écrit|traduire)|où (?:est|trouve)|que (?:veut|signifie|significa)|cómo (?:se|digo|escribo)|dónde (?:dice|está|pone)|"
+    r"(?:muss|müssen|soll|sollen|sollte[nt]?|darf|dürfen) (?:ich|wir|man|ihr)|(?:faut|doit|dois|devons|devrait|peut)-(?:il|on|je|nous)|est-ce qu\w*|(?:нужно|надо|стоит|можно|должн\w|обязательно|следует) ли|czy|moet(?:en)? (?:ik|we|wij|je|men)|müssen wir|wie (?:heißt|sagt|schreibt|übersetz\w+|würde)|wo (?:steht|ist)|was (?:heißt|bedeutet)|comment (?:dit|dire|écrit|traduire)|où (?:est|trouve)|que (?:veut|signifie|significa)|cómo (?:se|digo|escribo)|dónde (?:dice|está|pone)|"
     r"qué (?:significa|quiere)|come si|cosa significa|dove (?:dice|sta)|como (?:se|digo)|onde (?:diz|está)|как (?:сказать|будет|перевести|написать)|где (?:написано|сказано)|что (?:значит|означает)|"
     r"jak (?:powiedzieć|napisać|się)|gdzie (?:jest|napisano)|co (?:znaczy|oznacza)|hoe (?:zeg|schrijf)|waar staat|wat betekent))\b",
     re.IGNORECASE,
