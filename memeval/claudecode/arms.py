@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.contract import Arm
+from memeval.claudecode.contract import Arm, ClientName
 from memeval.core.errors import ConfigError
 from memeval.core.types import EMPTY
 from memoryd.core.config import Settings
@@ -27,56 +27,31 @@ MEANINGS: dict[Arm, str] = {
     Arm.BOTH: "Claude Code's own memory and the plugin",
     Arm.DREAMED: "the plugin, after its nightly dream",
     Arm.HISTORY: "no memory, and the whole history in the system prompt",
-    Arm.NOTES: "no memory, and a CLAUDE.md as long as what the plugin may inject",
+    Arm.NOTES: "no memory, and a CLAUDE.md (AGENTS.md) as long as what the plugin may inject",
     Arm.PLACEBO: "the plugin with nothing remembered, and unrelated memories as long as what the plugin injected",
     Arm.ABSENT: "the plugin, whose history lacks the sessions with the answer",
     Arm.SUPERSEDED: "the plugin, whose history also has an earlier, different answer",
     Arm.CONTRADICTORY: "the plugin, whose history has a wrong answer instead of the right one",
     Arm.ADJACENT: "the plugin, whose history has the answer of somebody else instead",
 }
-PLUGIN_TOOLS = "mcp__plugin_memoryd_memoryd__*"
-AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 
 
-@dataclass(frozen=True, slots=True)
-class ArmSetup:
-    """The flags and variables that an arm adds to the common ones."""
+def arms_of(mode: str, client: ClientName = ClientName.CLAUDE_CODE) -> tuple[Arm, ...]:
+    """Return the arms of a mode, the cheapest first. Several modes can be separated by commas.
 
-    arm: Arm
-    plugin: Path | None = None
-
-    @property
-    def flags(self) -> tuple[str, ...]:
-        """Return the client's flags."""
-        return ("--plugin-dir", str(self.plugin)) if self.arm.has_plugin else ()
-
-    @property
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables of the arm.
-
-        The built-in memory is on by default. The value `0` keeps it on even if the user has disabled it.
-        """
-        return {AUTO_MEMORY_OFF: "0" if self.arm.has_builtin else "1"}
-
-    def differences(self, replayed: str) -> dict[str, Any]:
-        """Describe the arm's settings for the result and for the user."""
-        return {
-            "memory": MEANINGS[self.arm],
-            "built_in_memory": self.arm.has_builtin,
-            "plugin": self.arm.has_plugin,
-            "history": replayed,
-            "variables": self.variables,
-            "flags": ["--plugin-dir", "<plugin>"] if self.arm.has_plugin else [],
-        }
-
-
-def arms_of(mode: str) -> tuple[Arm, ...]:
-    """Return the arms of a mode, the cheapest first. Several modes can be separated by commas. Raises ConfigError."""
+    A mode of several arms leaves out those that the client can't have. Raises ConfigError if one of them is named.
+    """
     chosen: list[Arm] = []
     for part in (piece.strip() for piece in mode.split(",")):
         if part not in MODES:
             raise ConfigError(f"There is no mode {part!r}.", fix=f"Known: {', '.join(MODES)}.")
-        chosen += [arm for arm in MODES[part] if arm not in chosen]
+        possible = [arm for arm in MODES[part] if arm in client.arms]
+        if not possible:
+            raise ConfigError(
+                f"{client.label} has no memory of its own, which arm {part!r} needs.",
+                fix=f"Arms with {client.label}: {', '.join(client.arms)}.",
+            )
+        chosen += [arm for arm in possible if arm not in chosen]
     chosen.sort(key=lambda arm: arm is Arm.PLACEBO)  # its length depends on the text that the plugin's arm has injected
     return tuple(chosen)
 
@@ -89,25 +64,6 @@ def find_plugin(named: Path | None) -> Path:
             f"{folder} is not a plugin: .claude-plugin/plugin.json is missing.", fix="Name memoryd's folder with --plugin-dir."
         )
     return folder.resolve()
-
-
-def check_plugin(init: Any, arm: Arm) -> str:
-    """Return the problem with the client's plugins, or an empty string if they match the arm."""
-    names = [str(one.get("name") if isinstance(one, dict) else one) for one in _list(init, "plugins")]
-    loaded = any(name.split("@")[0] == "memoryd" for name in names)
-    if not arm.has_plugin:
-        return "the plugin is loaded in an arm without it" if loaded else ""
-    if errors := _list(init, "plugin_errors"):
-        return f"the client could not load the plugin: {errors[0]}"
-    if not loaded:
-        return "the client did not load the plugin"
-    tools = _list(init, "tools")
-    return "" if any(str(tool).startswith(PLUGIN_TOOLS[:-1]) for tool in tools) else "the plugin's tools are missing"
-
-
-def _list(init: Any, key: str) -> Sequence[Any]:
-    value = init.get(key) if hasattr(init, "get") else None
-    return value if isinstance(value, list | tuple) else ()
 
 
 REPLAY = "replay"

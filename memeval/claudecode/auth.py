@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from memeval.claudecode.contract import ClientName
 from memeval.core.errors import ConfigError
 
 API = "https://api.anthropic.com"
@@ -35,6 +36,24 @@ QUIET = {
 }
 
 
+OPENCODE_QUIET = {
+    **{
+        name: "1"
+        for name in (
+            "OPENCODE_DISABLE_AUTOUPDATE",
+            "OPENCODE_DISABLE_MODELS_FETCH",  # prices then depend on the client's version alone
+            "OPENCODE_DISABLE_LSP_DOWNLOAD",
+            "OPENCODE_DISABLE_SHARE",
+            "OPENCODE_DISABLE_CLAUDE_CODE",
+        )
+    },
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+}
+_KEY = re.compile(r"\w+_API_KEY")
+BASE_URL = "ANTHROPIC_BASE_URL"
+
+
 class AuthKind(StrEnum):
     """The kind of login, which determines who pays."""
 
@@ -48,10 +67,13 @@ class Auth:
 
     kind: AuthKind
     base_url: str = ""
+    client: ClientName = ClientName.CLAUDE_CODE
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that every session gets in every arm. Sessions inherit nothing else from `environ`."""
         kept = {name: value for name, value in environ.items() if _KEPT.fullmatch(name)}
+        if self.client is ClientName.OPENCODE:
+            return kept | self._keys(environ) | OPENCODE_QUIET
         if self.kind is AuthKind.SUBSCRIPTION:
             return kept | QUIET | {name: environ[name] for name in (TOKEN,) if name in environ}
         kept |= {name: value for name, value in environ.items() if _CLOUD.fullmatch(name)}
@@ -61,8 +83,27 @@ class Auth:
                 kept[KEYS[0]] = "none"  # the client refuses to start without a key; a gateway without authentication ignores it
         return kept | QUIET
 
+    def _keys(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the keys of OpenCode's providers. The address is passed in its settings, since it expects another form."""
+        keys = {name: value for name, value in environ.items() if _KEY.fullmatch(name) or _CLOUD.fullmatch(name)}
+        keys.pop(BASE_URL, None)
+        return {KEYS[0]: "none", **keys} if self.base_url else keys
+
+    def address(self, environ: Mapping[str, str]) -> str:
+        """Return the address of the gateway. It is empty for the provider's own."""
+        return self.base_url or environ.get(BASE_URL, "")
+
     def check(self, environ: Mapping[str, str]) -> None:
         """Check the login and the address. Raises ConfigError if there is no login or the address does not respond."""
+        if self.client is ClientName.OPENCODE:
+            if not self._keys(environ):
+                raise ConfigError(
+                    f"No login: no key of a provider is set, such as {KEYS[0]} or OPENAI_API_KEY.",
+                    fix="Set the key of --model's provider, or name a gateway with --base-url.",
+                )
+            if address := self.address(environ):
+                check_reachable(address)
+            return
         if self.kind is AuthKind.SUBSCRIPTION and not environ.get(TOKEN):
             raise ConfigError(
                 f"No login: {TOKEN} is not set, and sandboxes don't read your own configuration folder.",
@@ -74,18 +115,22 @@ class Auth:
         check_reachable(made.get("ANTHROPIC_BASE_URL") or API)
 
 
-def make_auth(kind: str | None, base_url: str) -> Auth:
+def make_auth(kind: str | None, base_url: str, client: ClientName = ClientName.CLAUDE_CODE) -> Auth:
     """Return the login selected by the flags.
 
-    The default is an API key if an address is given, and the subscription otherwise. Raises ConfigError.
+    The default is an API key for OpenCode and if an address is given, and the subscription otherwise. Raises ConfigError.
     """
+    if client is ClientName.OPENCODE:
+        if kind == AuthKind.SUBSCRIPTION:
+            raise ConfigError(f"{client.label} can't use a subscription's token.", fix="Give --auth api-key.")
+        kind = AuthKind.API_KEY
     if base_url and kind == AuthKind.SUBSCRIPTION:
         raise ConfigError(
             "A subscription's token is not sent to another address.", fix="Leave out --base-url, or give --auth api-key."
         )
     if base_url and urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
         raise ConfigError(f"--base-url {base_url!r} is not an address.", fix="Give http://HOST:PORT or https://HOST.")
-    return Auth(AuthKind(kind or (AuthKind.API_KEY if base_url else AuthKind.SUBSCRIPTION)), base_url)
+    return Auth(AuthKind(kind or (AuthKind.API_KEY if base_url else AuthKind.SUBSCRIPTION)), base_url, client)
 
 
 def _uses_cloud(environment: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Find, check and run the Claude Code client, and parse its output. The parser skips unknown lines.
+"""Run the Claude Code client, and parse its output. The parser skips unknown lines.
 
 `claude -p --output-format stream-json --include-hook-events` of 2.1.332 prints a `system/init` line (tools, plugins,
 plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and one
@@ -9,42 +9,40 @@ subscription ends. On a Retry-After of over a minute, the client gives up at onc
 
 from __future__ import annotations
 
+import json
 import re
-import secrets
-import shutil
+import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.arms import AUTO_MEMORY_OFF
-from memeval.claudecode.contract import ErrorKind, SessionResult, SessionSpec, ToolCall
-from memeval.claudecode.processes import Finished, Processes
+from memeval.claudecode.clients import (
+    FIXES,
+    PROBE_PROMPT,
+    PROBE_SECONDS,
+    BenchClient,
+    Fault,
+    SessionSpec,
+    kind_by_status,
+    kind_by_words,
+    scratch,
+    seconds_of,
+    short,
+    timeout_fault,
+)
+from memeval.claudecode.contract import Arm, ClientName, ErrorKind, SessionResult, ToolCall
+from memeval.claudecode.processes import Finished
 from memeval.claudecode.sandbox import State
-from memeval.core.errors import ConfigError, DependencyError
+from memeval.claudecode.seeding import stable_id, write_log
 from memeval.core.files import json_objects
-from memeval.core.types import EMPTY
+from memeval.core.types import EMPTY, Session
 from memoryd.core.types import Usage
 from memoryd.llm.print_mode import usage_of
 
-SHOWN = 300
-_LOGIN = re.compile(
-    r"not logged in|failed to authenticate|/login|invalid (api key|bearer)|oauth token|authentication", re.IGNORECASE
-)
-_LIMIT = re.compile(
-    r"(usage|rate|session|weekly|hour) limit|limit reached|hit your limit|overloaded|too many requests", re.IGNORECASE
-)
-_SERVER = re.compile(r"api error: 5\d\d|server-side issue|internal server error|stream ended|incomplete", re.IGNORECASE)
-_NETWORK = re.compile(
-    r"connection (error|dropped|closed)|unable to connect|econnre(fused|set)|enotfound|fetch failed|network|socket|timed out",
-    re.IGNORECASE,
-)
-_MODEL = re.compile(
-    r"issue with the selected model|model.{0,40}(not exist|not found|not available|access)|not_found", re.IGNORECASE
-)
+PLUGIN_TOOLS = "mcp__plugin_memoryd_memoryd__*"
+AUTO_MEMORY_OFF = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
 _UNKNOWN_OPTION = re.compile(r"unknown option|invalid choice|error: option", re.IGNORECASE)
 
 
@@ -112,32 +110,6 @@ def text_of(content: Any) -> str:
     return "\n".join(part for part in parts if isinstance(part, str))
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """The reason for a failed run, in the client's words, and a fix."""
-
-    kind: ErrorKind
-    message: str
-    fix: str
-
-
-FIXES = {
-    ErrorKind.LOGIN: "Run `claude setup-token` and set CLAUDE_CODE_OAUTH_TOKEN, or give --auth api-key with ANTHROPIC_API_KEY.",
-    ErrorKind.MODEL: "Correct --model; `claude -p hello --model NAME` in a terminal tells whether you have it.",
-    ErrorKind.RATE_LIMIT: "Wait for the limit to end, then go on with --resume; fewer --workers help.",
-    ErrorKind.NETWORK: "Check the network (or --base-url), then go on with --resume.",
-    ErrorKind.SERVER: "Wait until the server works again, then go on with --resume.",
-    ErrorKind.HANG: "Wait until the server answers again, then go on with --resume; raise --timeout if it is only slow.",
-    ErrorKind.CLIENT: "Update the client with `claude update`, or name another with --claude.",
-    ErrorKind.MAX_TURNS: "Raise --max-turns.",
-    ErrorKind.BUDGET: "Raise --budget-usd.",
-    ErrorKind.TIMEOUT: "Raise --timeout.",
-    ErrorKind.CRASH: "Try it again with --resume.",
-    ErrorKind.PLUGIN: "Run `memoryd doctor`; name the plugin's folder with --plugin-dir.",
-    ErrorKind.DAYDREAM: "Correct the reader's model or login (--plugin-setting), then go on with --resume.",
-}
-
-
 def fault_of(stream: Stream, code: int, stderr: str) -> Fault | None:
     """Return the fault of a run, or None if the run produced an answer."""
     result = stream.result
@@ -156,14 +128,14 @@ def _no_result(code: int, stderr: str) -> Fault:
     said = short(stderr)
     if _UNKNOWN_OPTION.search(said):
         return Fault(ErrorKind.CLIENT, f"The Claude Code client is too old: {said}", FIXES[ErrorKind.CLIENT])
-    kind = _by_words(said) or ErrorKind.CRASH
+    kind = kind_by_words(said) or ErrorKind.CRASH
     return Fault(kind, f"The client ended with code {code} and no result{': ' + said if said else '.'}", FIXES[kind])
 
 
 def _fault_of(result: Mapping[str, Any]) -> Fault:
     subtype = str(result.get("subtype") or "")
     said = short(str(result.get("result") or result.get("errors") or subtype or "no reason"))
-    kind = _by_subtype(subtype) or _by_status(result.get("api_error_status")) or _by_words(said) or ErrorKind.CRASH
+    kind = _by_subtype(subtype) or kind_by_status(result.get("api_error_status")) or kind_by_words(said) or ErrorKind.CRASH
     return Fault(kind, f"The client failed: {said}", FIXES[kind])
 
 
@@ -173,92 +145,29 @@ def _by_subtype(subtype: str) -> ErrorKind | None:
     return ErrorKind.BUDGET if "budget" in subtype else None
 
 
-def _by_status(status: Any) -> ErrorKind | None:
-    if not isinstance(status, int):
-        return None
-    if status in (401, 403):
-        return ErrorKind.LOGIN
-    if status == 404:
-        return ErrorKind.MODEL
-    if status in (429, 529):
-        return ErrorKind.RATE_LIMIT
-    return ErrorKind.SERVER if status >= 500 or status == 408 else None
+def context_of(printed: str) -> str:
+    """Return the text that a hook's output adds to the context."""
+    try:
+        value = json.loads(printed)
+    except ValueError:
+        return ""
+    specific = value.get("hookSpecificOutput") if isinstance(value, dict) else None
+    return str(specific.get("additionalContext") or "") if isinstance(specific, dict) else ""
 
 
-def _by_words(said: str) -> ErrorKind | None:
-    for kind, sign in (
-        (ErrorKind.MODEL, _MODEL),
-        (ErrorKind.RATE_LIMIT, _LIMIT),
-        (ErrorKind.LOGIN, _LOGIN),
-        (ErrorKind.SERVER, _SERVER),
-        (ErrorKind.NETWORK, _NETWORK),
-    ):
-        if sign.search(said):
-            return kind
-    return None
-
-
-def short(text: str) -> str:
-    """Shorten a text to one line of at most 300 characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN else line[: SHOWN - 1] + "…"
-
-
-HANG_SECONDS, HANG_SHARE = 90.0, 0.5
-"""Silence, in seconds or as a share of a shorter time limit, after which a timed-out session without a running tool has hung.
-
-Answers are streamed piece by piece, so a working model is never silent for that long.
-"""
-OLDEST = (2, 1, 300)
-"""Oldest version known to have compatible flags and hooks."""
-VERSION_SECONDS = 20.0
 FLAGS = ("--output-format", "stream-json", "--verbose", "--include-hook-events", "--include-partial-messages")
 
 
-def find_client(named: str) -> str:
-    """Return the client's full path. Raises DependencyError."""
-    found = shutil.which(named)
-    if found is None:
-        raise DependencyError(
-            f"The Claude Code client {named!r} was not found.",
-            fix="Install it (npm install -g @anthropic-ai/claude-code), or name it with --claude.",
-        )
-    return str(Path(found).absolute())
+class ClaudeCode(BenchClient):
+    """Claude Code (`claude -p`)."""
 
+    name = ClientName.CLAUDE_CODE
+    oldest = (2, 1, 300)
+    flag = "--claude"
+    update = "claude update"
 
-class ClaudeCode:
-    """A Claude Code client installed at a given path. `run` is thread-safe."""
-
-    def __init__(self, command: str, processes: Processes | None = None) -> None:
-        self._command = command
-        self.processes = processes or Processes()
-
-    @property
-    def program(self) -> str:
-        """Return the path of the client."""
-        return self._command
-
-    def version(self, environment: Mapping[str, str], cwd: Path) -> str:
-        """Return the version that the client reports. Raises DependencyError if it is too old or the program is not a client."""
-        done = self.processes.run([self._command, "--version"], cwd, environment, VERSION_SECONDS)
-        match = re.search(r"(\d+)\.(\d+)\.(\d+)", done.stdout)
-        if done.code != 0 or match is None:
-            raise DependencyError(
-                f"{self._command} --version ended with code {done.code}: {short(done.stdout + done.stderr) or 'no output'}",
-                fix="Name the Claude Code client with --claude.",
-            )
-        if tuple(int(part) for part in match.groups()) < OLDEST:
-            wanted = ".".join(map(str, OLDEST))
-            raise DependencyError(
-                f"Claude Code {match[0]} is too old: {wanted} is needed.", fix="Update it with `claude update`."
-            )
-        return match[0]
-
-    def run(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
-        """Run one session.
-
-        The result reports any failure of the session. Raises DependencyError if the client can't be started.
-        """
+    def run(self, spec: SessionSpec) -> SessionResult:
+        """Run one session. Raises DependencyError if the client can't be started."""
         started = time.monotonic()
         done = self.processes.run(self.command(spec), spec.cwd, spec.environment, spec.timeout)
         stream = read_stream(done.stdout)
@@ -273,30 +182,151 @@ class ClaudeCode:
             retry_after=_retry_after(stream) if fault else None,
             tool_calls=stream.tool_calls,
             init=_about(stream.init),
+            injected=tuple((event, text) for event, printed in stream.hooks if (text := context_of(printed))),
         )
         if fault is not None:
             result = replace(result, error=fault.kind, message=fault.message, fix=fault.fix)
-        return result, stream
+        return result
 
     def command(self, spec: SessionSpec) -> list[str]:
         """Build the command line of a session."""
-        command = [self._command, "-p", spec.prompt, *FLAGS, "--model", spec.model, "--max-turns", str(spec.max_turns)]
+        command = [*self._begin(spec.prompt, spec.model, spec.max_turns)]
         if spec.resume:
             command += ["--resume", spec.resume]
         elif spec.session_id:
             command += ["--session-id", spec.session_id]
         if spec.budget_usd is not None:
             command += ["--max-budget-usd", f"{spec.budget_usd:.4f}"]
-        return [*command, *spec.flags]
+        command += [*tool_flags(spec.tools), *placebo_flags(spec.placebo), *system_flags(spec.system, spec.state.folder)]
+        return [*command, "--plugin-dir", str(spec.plugin)] if spec.plugin and spec.arm.has_plugin else command
+
+    def _begin(self, prompt: str, model: str, turns: int) -> list[str]:
+        return [self.program, "-p", prompt, *FLAGS, "--model", model, "--max-turns", str(turns)]
+
+    def probe(self, environment: Mapping[str, str], model: str, state: State) -> SessionResult:
+        """Run a session of a few tokens."""
+        done, stream = self._probe({**environment, "CLAUDE_CODE_MAX_RETRIES": "0"}, model, state)
+        spec = SessionSpec(PROBE_PROMPT, state.folder, model, environment, state, timeout=PROBE_SECONDS)
+        fault = _fault(spec, done, stream)
+        if fault is None:
+            return SessionResult(str((stream.result or {}).get("result") or ""))
+        return SessionResult("", error=fault.kind, message=fault.message, fix=fault.fix, retry_after=_retry_after(stream))
+
+    def _probe(self, environment: Mapping[str, str], model: str, state: State) -> tuple[Finished, Stream]:
+        command = [*self._begin(PROBE_PROMPT, model, 1), *PROBE_FLAGS]
+        done = self.processes.run(command, state.folder, {**environment, AUTO_MEMORY_OFF: "1"}, PROBE_SECONDS)
+        return done, read_stream(done.stdout)
+
+    def limit_left(self, environment: Mapping[str, str], model: str, root: Path) -> float | None:
+        """Return the remaining seconds of a rate limit, or None. The client reports it only in its debug log."""
+        with scratch(root) as state:
+            variables = {**environment, **state.variables(), "CLAUDE_CODE_MAX_RETRIES": "0", "ANTHROPIC_LOG": "debug"}
+            done, stream = self._probe(variables, model, state)
+        if stream.resets_at is not None:
+            return max(0.0, stream.resets_at - time.time())
+        said = _RETRY_AFTER.search(done.stdout + done.stderr)
+        return seconds_of(said[1]) if said else None
+
+    def check_plugin(self, init: Mapping[str, Any], arm: Arm) -> str:
+        """Return the problem with the client's plugins, or an empty string if they match the arm."""
+        names = [str(one.get("name") if isinstance(one, dict) else one) for one in _list(init, "plugins")]
+        loaded = any(name.split("@")[0] == "memoryd" for name in names)
+        if not arm.has_plugin:
+            return "the plugin is loaded in an arm without it" if loaded else ""
+        if errors := _list(init, "plugin_errors"):
+            return f"the client could not load the plugin: {errors[0]}"
+        if not loaded:
+            return "the client did not load the plugin"
+        tools = _list(init, "tools")
+        return "" if any(str(tool).startswith(PLUGIN_TOOLS[:-1]) for tool in tools) else "the plugin's tools are missing"
+
+    def settings_of(self, arm: Arm) -> dict[str, Any]:
+        """Return the variables and flags of the arm."""
+        return {"variables": self.variables(arm), "flags": ["--plugin-dir", "<plugin>"] if arm.has_plugin else []}
+
+    def variables(self, arm: Arm) -> dict[str, str]:
+        """Return the environment variables of a session in an arm.
+
+        The built-in memory is on by default. The value `0` keeps it on even if the user has disabled it.
+        """
+        return {AUTO_MEMORY_OFF: "0" if arm.has_builtin else "1"}
+
+    def memory_variables(self) -> dict[str, str]:
+        """Return the variable that names the client to the plugin's reader."""
+        return {"MEMORYD_CLAUDE_COMMAND": self.program}
+
+    def session_id(self, own: str) -> str:
+        """Return the id itself, since the client takes any UUID."""
+        return own
+
+    def line_id(self, session_id: str, place: int) -> str:
+        """Return the id of a line in a replayed log."""
+        return stable_id(session_id, str(place))
+
+    def write_log(
+        self,
+        session: Session,
+        session_id: str,
+        state: State,
+        cwd: Path,
+        version: str,
+        environment: Mapping[str, str],
+        *,
+        number: int = 0,
+    ) -> Path:
+        """Write the conversation to the client's folder of logs."""
+        return write_log(session, session_id, state.project(cwd), cwd, version, number=number)
+
+    def transcript(self, state: State, session_id: str) -> Path | None:
+        """Return the log of a session in any project folder."""
+        return state.transcript(session_id)
+
+    def notes_file(self, state: State) -> Path:
+        """Return the user's CLAUDE.md."""
+        return state.config / "CLAUDE.md"
+
+
+PROBE_FLAGS = ("--tools", "", "--system-prompt", "Answer with OK.", "--no-session-persistence")
+_RETRY_AFTER = re.compile(r'"?retry-after"?: "([^"\n]{1,80})"', re.IGNORECASE)
+
+
+def tool_flags(tools: Sequence[str]) -> tuple[str, ...]:
+    """Return the flags for the tools of a session. Permission to use tools that an arm lacks has no effect."""
+    if not tools:
+        return ("--tools", "")
+    allowed = ",".join([*(tool for tool in tools if tool == "Bash"), PLUGIN_TOOLS])
+    return ("--tools", ",".join(tools), "--permission-mode", "acceptEdits", "--allowedTools", allowed)
+
+
+def placebo_flags(text: str) -> tuple[str, ...]:
+    """Return the flags for a hook that adds a text to the prompt, as the plugin's hook does with memories."""
+    if not text:
+        return ()
+    output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": text}}
+    hook = {"type": "command", "command": f"printf %s {shlex.quote(json.dumps(output))}"}
+    return ("--settings", json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
+
+
+MAX_ARGUMENT_BYTES = 60_000
+"""Longer instructions are passed in a file, since systems limit the length of an argument (to 128 KiB on Linux)."""
+
+
+def system_flags(system: str, folder: Path) -> tuple[str, ...]:
+    """Return the flags that append instructions to the client's system prompt. Long ones are written to `folder`."""
+    if not system:
+        return ()
+    data = system.encode()
+    if len(data) <= MAX_ARGUMENT_BYTES:
+        return ("--append-system-prompt", system)
+    file = folder / "instructions.txt"
+    file.write_bytes(data)
+    return ("--append-system-prompt-file", str(file))
 
 
 def _fault(spec: SessionSpec, done: Finished, stream: Stream) -> Fault | None:
-    if not done.timed_out:
-        return fault_of(stream, done.code, done.stderr)
-    if not stream.works and done.silent >= min(HANG_SECONDS, spec.timeout * HANG_SHARE):
-        said = f"The server sent nothing for {done.silent:.0f} s, and the session was ended after {spec.timeout:g} s."
-        return Fault(ErrorKind.HANG, said, FIXES[ErrorKind.HANG])
-    return Fault(ErrorKind.TIMEOUT, f"The session did not end within {spec.timeout:g} s and was ended.", FIXES[ErrorKind.TIMEOUT])
+    if done.timed_out:
+        return timeout_fault(spec, done, works=stream.works)
+    return fault_of(stream, done.code, done.stderr)
 
 
 def _retry_after(stream: Stream) -> float | None:
@@ -310,80 +340,6 @@ def _about(init: Mapping[str, object]) -> dict[str, object]:
     return {key: init[key] for key in kept if key in init}
 
 
-PROBE_SECONDS = 30.0
-PROBE_FLAGS = ("--tools", "", "--system-prompt", "Answer with OK.", "--no-session-persistence")
-
-
-@contextmanager
-def scratch(root: Path) -> Iterator[State]:
-    """Yield a temporary state and remove it afterwards."""
-    state = State(root / f"probe-{secrets.token_hex(4)}").make()
-    try:
-        yield state
-    finally:
-        state.remove()
-
-
-def client_version(client: ClaudeCode, environment: Mapping[str, str], root: Path) -> str:
-    """Return the client's version. Raises DependencyError."""
-    with scratch(root) as state:
-        return client.version({**environment, **state.variables()}, state.folder)
-
-
-_RETRY_AFTER = re.compile(r'"?retry-after"?: "([^"\n]{1,80})"', re.IGNORECASE)
-
-
-def limit_left(client: ClaudeCode, environment: Mapping[str, str], model: str, root: Path) -> float | None:
-    """Return the remaining seconds of a rate limit, determined by a session of a few tokens.
-
-    Return None if the limit is over or the server does not report its end.
-    """
-    with scratch(root) as state:
-        variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
-        spec = SessionSpec("OK?", state.folder, model, variables | {"ANTHROPIC_LOG": "debug"}, PROBE_FLAGS, max_turns=1)
-        done = client.processes.run(client.command(spec), state.folder, spec.environment, PROBE_SECONDS)
-    stream = read_stream(done.stdout)
-    if stream.resets_at is not None:
-        return max(0.0, stream.resets_at - time.time())
-    said = _RETRY_AFTER.search(done.stdout + done.stderr)
-    return _seconds(said[1]) if said else None
-
-
-def _seconds(text: str) -> float | None:
-    """Parse a Retry-After value, which is a number of seconds or a date."""
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
-        return None
-
-
-def probe_models(
-    client: ClaudeCode,
-    environment: Mapping[str, str],
-    models: Iterable[str],
-    root: Path,
-    wait: Callable[[SessionResult], None] | None = None,
-) -> None:
-    """Check that each model works by running a session of a few tokens. Raises ConfigError with the client's message.
-
-    `wait` is called to wait for the end of a limit.
-    """
-    for model in dict.fromkeys(models):
-        result = _probe(client, environment, model, root)
-        while wait is not None and result.error is ErrorKind.RATE_LIMIT:
-            left = limit_left(client, environment, model, root) if result.retry_after is None else result.retry_after
-            wait(replace(result, retry_after=left))
-            result = _probe(client, environment, model, root)
-        if not result.ok:
-            raise ConfigError(f"A first session with {model} failed: {result.message}", fix=result.fix)
-
-
-def _probe(client: ClaudeCode, environment: Mapping[str, str], model: str, root: Path) -> SessionResult:
-    with scratch(root) as state:
-        variables = {**environment, **state.variables(), AUTO_MEMORY_OFF: "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
-        spec = SessionSpec("OK?", state.folder, model, variables, PROBE_FLAGS, max_turns=1, timeout=PROBE_SECONDS)
-        return client.run(spec)[0]
+def _list(init: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = init.get(key)
+    return value if isinstance(value, list | tuple) else ()

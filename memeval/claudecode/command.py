@@ -19,7 +19,7 @@ from click.core import ParameterSource
 
 from memeval.claudecode import families
 from memeval.claudecode.arms import Conditions, arms_of, setting_value
-from memeval.claudecode.contract import Arm, Family
+from memeval.claudecode.contract import Arm, ClientName, Family
 from memeval.claudecode.daemon import check_settings
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.seeding import make_primer, source_cell
@@ -82,6 +82,7 @@ class Command:
     seed: int = 0
     cache: bool = True
     primary: str = ""
+    client: ClientName = ClientName.CLAUDE_CODE
 
     def all_cells(self) -> list[GridRow]:
         """Return all rows in execution order.
@@ -117,6 +118,7 @@ class Command:
                 "cells": tuple((arm, model) for arm, model in data["cells"]),
                 "selection": Selection(**chosen),
                 "conditions": Conditions(**data["conditions"]),
+                "client": ClientName(data.get("client", ClientName.CLAUDE_CODE)),
             }
         )
 
@@ -151,7 +153,19 @@ def load_command(results: ResultsDir, group: str) -> Command:
 
 
 WITH_RESUME = frozenset(
-    ("resume", "retry_failed", "wait", "budgets", "auth", "base_url", "claude", "plugin_dir", "results_dir", "work_dir")
+    (
+        "resume",
+        "retry_failed",
+        "wait",
+        "budgets",
+        "auth",
+        "base_url",
+        "claude",
+        "opencode",
+        "plugin_dir",
+        "results_dir",
+        "work_dir",
+    )
     + ("no_probe", "no_cache", "offline", "dry_run", "validate", "yes", "as_json")
 )
 """Flags allowed with --resume. They only control execution; all other flags come from the stored command."""
@@ -173,7 +187,8 @@ def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
     """Build the command from the flags. Raises ConfigError."""
     named = tuple(entry for entry in values["data"] if "=" in entry)
     names = families.choose(values["benchmarks"], options, _data(named, []))
-    arms = arms_of(values["mode"])
+    client = ClientName(values["client"])
+    arms = arms_of(values["mode"], client)
     models = [part.strip() for part in values["grid_models"].split(",")]
     cells = grid_cells(arms, models) if values["grid"] else tuple((str(arm), values["model"]) for arm in arms)
     return Command(
@@ -191,6 +206,7 @@ def command_of(values: Mapping[str, Any], options: FamilyOptions) -> Command:
         seed=values["seed"],
         cache=not values["no_cache"],
         primary=primary_of(values["primary"], cells, grid=values["grid"]),
+        client=client,
     )
 
 
@@ -355,4 +371,4 @@ def check_memory(results: ResultsDir, command: Command, families: Mapping[str, F
     for name, family in families.items():
         sequences = list(family.sequences(command.selection))
         for arm in sorted(arms):
-            make_primer(results, source_cell(results, command.memory_from, name, arm), sequences)
+            make_primer(results, source_cell(results, command.memory_from, name, arm, command.client), sequences)

@@ -60,6 +60,23 @@ class Arm(StrEnum):
         return self in HARMS
 
 
+class ClientName(StrEnum):
+    """The clients that run_bench can drive."""
+
+    CLAUDE_CODE = "claude-code"
+    OPENCODE = "opencode"
+
+    @property
+    def label(self) -> str:
+        """Return the name as its makers write it."""
+        return {ClientName.CLAUDE_CODE: "Claude Code", ClientName.OPENCODE: "OpenCode"}[self]
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """Return the arms that are possible with the client. OpenCode has no memory of its own."""
+        return tuple(arm for arm in Arm if self is ClientName.CLAUDE_CODE or not arm.has_builtin)
+
+
 HARMS = frozenset({Arm.ABSENT, Arm.SUPERSEDED, Arm.CONTRADICTORY, Arm.ADJACENT})
 
 
@@ -103,8 +120,9 @@ class Step:
 
     `session` is the conversation of a replay. `question` carries the gold for grading and the row of the report, and is never
     shown to the client, which sees only `prompt`, `system` and the folder. `prompt` is what a user would type, and `system` holds
-    the benchmark's instructions, which are appended to the client's system prompt. `flags` are passed to the client (tools,
-    permissions). `at` is the time at which the session takes place, if the data have one.
+    the benchmark's instructions, which are appended to the client's system prompt. `tools` are the tools that the session may
+    use, by their names in Claude Code. `placebo` is a text that is added to the prompt in place of memories. `at` is the time at
+    which the session takes place, if the data have one.
     """
 
     id: str
@@ -113,9 +131,10 @@ class Step:
     folder: str = "project"
     question: Question | None = None
     session: Session | None = None
-    flags: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
     payload: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     system: str = ""
+    placebo: str = ""
     at: datetime | None = None
 
 
@@ -126,22 +145,6 @@ class StepSequence:
     id: str
     steps: tuple[Step, ...]
     metadata: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSpec:
-    """The arguments for one start of the client. `resume` is the id of a session with an existing log. Times are in seconds."""
-
-    prompt: str
-    cwd: Path
-    model: str
-    environment: Mapping[str, str]
-    flags: tuple[str, ...] = ()
-    resume: str = ""
-    session_id: str = ""
-    max_turns: int = 30
-    timeout: float = 600.0
-    budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,8 @@ class SessionResult:
     """The result of a session. `text` is the final answer, and `transcript` is the session's log if one was written.
 
     `usage` counts cached input as input. Its `cost_usd` is the client's own figure for this start only. `init` is what the
-    client reported about itself: version, model, tools, plugins.
+    client reported about itself: version, model, tools, plugins. `injected` holds the texts that the plugin added to the context,
+    each with the name of the event.
     """
 
     text: str
@@ -174,6 +178,7 @@ class SessionResult:
     turns: int = 0
     tool_calls: tuple[ToolCall, ...] = ()
     init: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    injected: tuple[tuple[str, str], ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -6,21 +6,19 @@ notes would provide. Each control isolates one of these causes.
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from memeval.claudecode.client import text_of
 from memeval.claudecode.contract import HARMS, Arm, Step, StepKind, StepSequence
 from memeval.claudecode.sandbox import short_hash
 from memeval.core.errors import ConfigError
 from memeval.core.files import json_objects
 from memeval.core.text import estimate_tokens
 from memeval.core.types import Session, Turn
+from memoryd.clients.registry import open_log
 
 # History
 
@@ -55,7 +53,9 @@ MAX_LOG_CHARACTERS = 60_000
 def said_in(log: Path) -> str:
     """Return the messages of a log with their roles. A long log is cut in the middle."""
     said = []
-    for line in json_objects(log.read_text("utf-8", "replace").splitlines()):
+    with open_log(log) as opened:
+        lines = opened.read().decode("utf-8", "replace").splitlines()
+    for line in json_objects(lines):
         message = line.get("message")
         if line.get("type") in ("user", "assistant") and isinstance(message, dict) and not line.get("isMeta"):
             text = _typed(message.get("content"))
@@ -70,25 +70,25 @@ def said_in(log: Path) -> str:
 def _typed(content: object) -> str:
     """Return the text of a message, without tool results."""
     if isinstance(content, list):
-        content = [part for part in content if isinstance(part, dict) and part.get("type") == "text"]
-    return text_of(content).strip()
+        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+        content = "\n".join(text for text in texts if isinstance(text, str))
+    return content.strip() if isinstance(content, str) else ""
 
 
 # Notes
 
-NOTES_FILE = "CLAUDE.md"
 CURATE = (
-    "Below is a conversation that just ended. Rewrite the notes in your CLAUDE.md, as a careful colleague would who wants to be "
+    "Below is a conversation that just ended. Rewrite the notes in your {file}, as a careful colleague would who wants to be "
     "ready for the next conversation: keep what still holds, correct what has changed, and add what will matter later. "
     "Write at most {words} words. Answer with the whole text of the notes and nothing else.\n\n{conversation}"
 )
 TOKENS_PER_WORD = 4 / 3
 
 
-def curating(step: Step, conversation: str, budget: int) -> Step:
+def curating(step: Step, conversation: str, budget: int, file: str) -> Step:
     """Return a session in which the model rewrites its notes after a step."""
-    prompt = CURATE.format(words=int(budget / TOKENS_PER_WORD), conversation=conversation)
-    return Step(f"{step.id}-notes", StepKind.REPLAY, prompt, "notes", flags=("--tools", ""), at=step.at)
+    prompt = CURATE.format(words=int(budget / TOKENS_PER_WORD), conversation=conversation, file=file)
+    return Step(f"{step.id}-notes", StepKind.REPLAY, prompt, "notes", at=step.at)
 
 
 def conversation_of(step: Step) -> str:
@@ -129,15 +129,6 @@ def placebo(tokens: int) -> str:
         lines.append(line)
         used += estimate_tokens(line)
     return "\n".join(lines)
-
-
-def placebo_flags(tokens: int) -> tuple[str, ...]:
-    """Return the flags for a hook that adds unrelated memories in place of the plugin's."""
-    if not tokens:
-        return ()
-    output = {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": placebo(tokens)}}
-    hook = {"type": "command", "command": f"printf %s {shlex.quote(json.dumps(output))}"}
-    return ("--settings", json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
 
 
 # Harm

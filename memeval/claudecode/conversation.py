@@ -29,8 +29,8 @@ from memeval.run.plan import Plan, make_plan, question_payload
 from memeval.run.settings import Ref, Selection, Settings, select
 from memeval.specs import SourceType, to_plain
 
-TOOLS = ("--tools", "Read,Write,Edit", "--permission-mode", "acceptEdits", "--allowedTools", "mcp__plugin_memoryd_memoryd__*")
-"""Tools of every arm. The built-in memory uses the file tools. Permission to use tools that an arm lacks has no effect."""
+TOOLS = ("Read", "Write", "Edit")
+"""Tools of every arm. The built-in memory uses the file tools."""
 WITHOUT_MODEL = "contains"
 ASKING = (
     "Answer this question about me, the user, and our earlier conversations as shortly as you can. "
@@ -119,7 +119,7 @@ class Conversations(Family):
                 kind=StepKind.QUESTION,
                 prompt=question.text,
                 question=question,
-                flags=TOOLS,
+                tools=TOOLS,
                 payload=payload,
                 system=_dated(ASKING, question.at),
                 at=aware(question.at) if question.at else last,
@@ -186,7 +186,7 @@ def _replays(case: Case) -> Iterator[Step]:
             kind=StepKind.REPLAY,
             prompt=CLOSING,
             session=_named(session),
-            flags=TOOLS,
+            tools=TOOLS,
             payload={"number": number},
             system=_dated(REPLAYING, session.at),
             at=end_of(session, number),

@@ -22,6 +22,7 @@ from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, ProviderError
 from memeval.core.types import EMPTY
 from memeval.models.prices import load_prices
+from memoryd.clients.registry import log_status
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import HOME, HOME_ENV, Settings, check_name, load_settings, parse_value
 from memoryd.core.errors import ConfigError as SettingError
@@ -191,8 +192,16 @@ def _last_words(paths: Paths) -> str:
 
 def _problem(status: Mapping[str, Any]) -> str:
     """Return why a day dream of a session failed or waits. A log that the client never wrote does not count."""
-    found = (str(one["error"]) for one in status["daydreams"]["failing"] if Path(one["transcript"]).exists())
+    found = (str(one["error"]) for one in status["daydreams"]["failing"] if _exists(Path(one["transcript"])))
     return next(found, "")
+
+
+def _exists(log: Path) -> bool:
+    try:
+        log_status(log)
+    except OSError:
+        return False
+    return True
 
 
 def _login(environment: Mapping[str, str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from memeval import stats
 from memeval.claudecode.command import GRID, Command, GridRow, primary_of
-from memeval.claudecode.contract import OWN_FAULTS, Arm, Family, StepRecord, StepSequence
+from memeval.claudecode.contract import OWN_FAULTS, Arm, ClientName, Family, StepRecord, StepSequence
 from memeval.claudecode.controls import arm_sequences
 from memeval.claudecode.faults import CircuitBreaker, forget_faults
 from memeval.claudecode.result import main_metric, step_records
@@ -116,6 +116,8 @@ def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "run_id": result["run_id"],
         "benchmark": result["benchmark"]["name"],
+        "client": client_of(meta),
+        "client_version": meta["client_version"],
         "arm": meta["arm"],
         "model": meta["model"],
         "repeat": meta["repeat"],
@@ -152,6 +154,7 @@ class CellValues:
     values: Mapping[str, float | None]
     clusters: Mapping[str, str]
     by_repeat: tuple[float, ...] = ()
+    client: str = str(ClientName.CLAUDE_CODE)
 
     @property
     def name(self) -> str:
@@ -161,14 +164,19 @@ class CellValues:
 
 def cell_values(results: Sequence[Mapping[str, Any]]) -> list[CellValues]:
     """Read cells from results. Repeats are combined into one cell."""
-    groups: dict[tuple[str, str, str], list[RunResult]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str], list[RunResult]] = defaultdict(list)
     for data in results:
         meta = data["claudecode"]
-        groups[(data["benchmark"]["name"], meta["arm"], meta["model"])].append(parse_run(data))
-    return [_cell(benchmark, arm, model, runs) for (benchmark, arm, model), runs in groups.items()]
+        groups[(data["benchmark"]["name"], meta["arm"], meta["model"], client_of(meta))].append(parse_run(data))
+    return [_cell(*cell, runs) for cell, runs in groups.items()]
 
 
-def _cell(benchmark: str, arm: str, model: str, runs: Sequence[RunResult]) -> CellValues:
+def client_of(meta: Mapping[str, Any]) -> str:
+    """Return the client of a result. Older results have no name, because they were all of Claude Code."""
+    return str(meta.get("client", ClientName.CLAUDE_CODE))
+
+
+def _cell(benchmark: str, arm: str, model: str, client: str, runs: Sequence[RunResult]) -> CellValues:
     metric = main_metric(runs[0].data["metrics"]) or "accuracy"
     found: dict[str, list[float]] = defaultdict(list)
     clusters: dict[str, str] = {}
@@ -184,7 +192,7 @@ def _cell(benchmark: str, arm: str, model: str, runs: Sequence[RunResult]) -> Ce
             if (value := values[question.key]) is not None:
                 found[question.key].append(value)
     mean = {key: math.fsum(found[key]) / len(found[key]) if found.get(key) else None for key in clusters}
-    return CellValues(benchmark, Arm(arm), model, metric, mean, clusters, tuple(means))
+    return CellValues(benchmark, Arm(arm), model, metric, mean, clusters, tuple(means), client)
 
 
 def _value(question: QuestionResult, metric: str) -> float | None:
@@ -275,7 +283,8 @@ def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str
     out = []
     for first in cells:
         for second in cells:
-            if first.benchmark != second.benchmark or first.metric != second.metric or first is second:
+            alike = (first.benchmark, first.metric, first.client) == (second.benchmark, second.metric, second.client)
+            if not alike or first is second:
                 continue
             if first.model == second.model and (kind := _kind(first.arm, second.arm)):
                 out.append((kind, first, second))

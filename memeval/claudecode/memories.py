@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memeval.claudecode.client import Stream
 from memeval.claudecode.contract import SessionResult, StepSequence, ToolCall
-from memeval.claudecode.seeding import stable_id
 from memeval.core.text import content_stems, estimate_tokens
 from memeval.core.types import Retrieved
 
 MEMORY_ID = re.compile(r"\bmem_[0-9a-f]{12}\b")
 _LINE = re.compile(r"\[?(mem_[0-9a-f]{12})\]?(?: \([^)\n]*\))? ?(.*)")
 _EVIDENCE = re.compile(r"^evidence: .*?lines: \[([^\]]*)\]", re.MULTILINE)
-PLUGIN_TOOL = "mcp__plugin_memoryd_memoryd__"
+PLUGIN_TOOL = re.compile(r"(?:mcp__plugin_memoryd_memoryd__|memoryd_)(\w+)")
+"""Names of the plugin's tools in Claude Code and in OpenCode."""
 READING = frozenset({"recall", "get_memory", "related", "timeline", "list_memories", "governance"})
 WHOLE = frozenset({"history", "notes"})
 """Channels with unranked texts that are always included. They count as tokens of memory."""
@@ -34,30 +32,21 @@ class DeliveredText:
     id: str = ""
 
 
-def injected(stream: Stream) -> list[DeliveredText]:
-    """Return the texts that hooks added to the context."""
+def injected(result: SessionResult) -> list[DeliveredText]:
+    """Return the memories in the texts that the plugin added to the context."""
     found = []
-    for event, printed in stream.hooks:
-        found += [DeliveredText(f"hook:{event}", text, key) for key, text in _items(_context(printed))]
+    for event, context in result.injected:
+        found += [DeliveredText(f"hook:{event}", text, key) for key, text in _items(context)]
     return found
-
-
-def _context(printed: str) -> str:
-    try:
-        value = json.loads(printed)
-    except ValueError:
-        return ""
-    specific = value.get("hookSpecificOutput") if isinstance(value, dict) else None
-    return str(specific.get("additionalContext") or "") if isinstance(specific, dict) else ""
 
 
 def retrieved(calls: Iterable[ToolCall]) -> list[DeliveredText]:
     """Return the texts requested by the model, through the plugin's tools or by reading files of the built-in memory."""
     found = []
     for call in calls:
-        tool = call.name.removeprefix(PLUGIN_TOOL)
-        if tool != call.name and tool in READING:
-            found += [DeliveredText(f"tool:{tool}", text, key) for key, text in _items(call.result)]
+        tool = PLUGIN_TOOL.fullmatch(call.name)
+        if tool is not None and tool[1] in READING:
+            found += [DeliveredText(f"tool:{tool[1]}", text, key) for key, text in _items(call.result)]
         elif call.name == "Read" and "/memory/" in str(call.arguments.get("file_path")) and not call.is_error:
             found.append(DeliveredText("tool:Read", call.result))
     return found
@@ -81,7 +70,7 @@ def tokens(given: Iterable[DeliveredText]) -> int:
 
 def used(given: Sequence[DeliveredText], result: SessionResult) -> list[dict[str, str]]:
     """Return the memories cited in the answer, or repeated in it or in the session's commands and edits."""
-    work = [call for call in result.tool_calls if not call.name.startswith("mcp__")]
+    work = [call for call in result.tool_calls if not call.name.startswith(("mcp__", "memoryd_"))]
     texts = [result.text, *(value for call in work for value in call.arguments.values() if isinstance(value, str))]
     cited = set(MEMORY_ID.findall(result.text))
     said = content_stems("\n".join(texts))
@@ -104,10 +93,12 @@ def without_ids(text: str) -> str:
     return _BARE.sub("", _IN_BRACKETS.sub("", text)).strip()
 
 
-def line_sources(sequence: StepSequence, session_ids: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Map lines of a replayed log to their session and turn."""
+def line_sources(
+    sequence: StepSequence, session_ids: Mapping[str, str], line_id: Callable[[str, int], str]
+) -> dict[str, tuple[str, str]]:
+    """Map lines of a replayed log to their session and turn. `line_id` returns the id of a line, given its session and place."""
     return {
-        stable_id(session_ids[step.id], str(place)): (step.session.id, turn.id)
+        line_id(session_ids[step.id], place): (step.session.id, turn.id)
         for step in sequence.steps
         if step.session is not None
         for place, turn in enumerate(step.session.turns)

@@ -32,7 +32,7 @@ from memoryd.core.types import Usage
 
 _FREE = ("data", "cache")
 """Settings that may differ between shards: the cache, and the data location (the data hashes are compared instead)."""
-_ALIKE = ("client_version", "arm", "model", "repeat", "conditions", "differences", "memory_from")
+_ALIKE = ("client", "client_version", "arm", "model", "repeat", "conditions", "differences", "memory_from")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -44,21 +45,28 @@ class Finished:
 class _Output:
     """Read a pipe in a thread and record the time of the last output.
 
-    A child that keeps the pipe open does not delay the result.
+    A child that keeps the pipe open does not delay the result. `watch` gets each complete line, in this thread.
     """
 
-    def __init__(self, pipe: IO[bytes]) -> None:
+    def __init__(self, pipe: IO[bytes], watch: Callable[[str], None] | None = None) -> None:
         self.last = time.monotonic()
         self._parts: list[bytes] = []
+        self._watch = watch
         self._pipe = pipe
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
+        line = b""
         with self._pipe as pipe, contextlib.suppress(OSError):
             while part := os.read(pipe.fileno(), 1 << 16):
                 self._parts.append(part)
                 self.last = time.monotonic()
+                if self._watch is None:
+                    continue
+                *lines, line = (line + part).split(b"\n") if b"\n" in part else [line + part]
+                for one in lines:
+                    self._watch(one.decode("utf-8", "replace"))
 
     def text(self) -> str:
         """Return the output, at most `REST_SECONDS` after the end of the program."""
@@ -74,11 +82,27 @@ class Processes:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], timeout: float) -> Finished:
-        """Run a program to completion in its own process group. Raises DependencyError if it can't be started."""
-        process = self._start(command, cwd, environment)
+    def run(
+        self,
+        command: Sequence[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        timeout: float,
+        given: str = "",
+        ends: Callable[[str], bool] | None = None,
+    ) -> Finished:
+        """Run a program to completion in its own process group. Raises DependencyError if it can't be started.
+
+        `given` is its input. `ends` is called with each line of its output, and returns whether to end the program.
+        """
+        process = self._start(command, cwd, environment, given)
         assert process.stdout is not None and process.stderr is not None
-        out, err = _Output(process.stdout), _Output(process.stderr)
+
+        def watch(line: str) -> None:
+            if ends is not None and ends(line):
+                kill_group(process)
+
+        out, err = _Output(process.stdout, watch if ends else None), _Output(process.stderr)
         timed_out, silent = False, 0.0
         try:
             process.wait(timeout)
@@ -91,21 +115,24 @@ class Processes:
             end_group(process, 0)
         return Finished(process.returncode, out.text(), err.text(), timed_out, self._stopped, silent)
 
-    def _start(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        with self._lock:
+    def _start(self, command: Sequence[str], cwd: Path, environment: Mapping[str, str], given: str) -> subprocess.Popen[bytes]:
+        with self._lock, tempfile.TemporaryFile() as source:
+            source.write(given.encode())  # a file, since a long text does not fit into a pipe that nobody reads yet
+            source.seek(0)
             try:
                 process = subprocess.Popen(
                     list(command),
                     cwd=cwd,
                     env=dict(environment),
-                    stdin=subprocess.DEVNULL,
+                    stdin=source,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
                     start_new_session=True,
                 )
             except OSError as error:
                 raise DependencyError(
-                    f"{command[0]} can't be started: {error.strerror}.", fix="Install Claude Code, or name it with --claude."
+                    f"{command[0]} can't be started: {error.strerror}.",
+                    fix="Install the client, or name it with --claude or --opencode.",
                 ) from error
             self._running.add(process)
             stopped = self._stopped

@@ -17,7 +17,8 @@ from memeval.benchmarks.source import CACHE, Downloader, DownloadLines, Sources
 from memeval.claudecode import console, planning
 from memeval.claudecode.arms import INGESTS, REPLAY, find_plugin
 from memeval.claudecode.auth import Auth, make_auth
-from memeval.claudecode.client import ClaudeCode, client_version, find_client, probe_models, scratch
+from memeval.claudecode.client import ClaudeCode
+from memeval.claudecode.clients import BenchClient, client_version, find_client, probe_models, scratch
 from memeval.claudecode.command import (
     GRID_MODELS,
     Command,
@@ -32,11 +33,12 @@ from memeval.claudecode.command import (
     resolved,
     save_command,
 )
-from memeval.claudecode.contract import Arm, Family, SessionResult
+from memeval.claudecode.contract import Arm, ClientName, Family, SessionResult
 from memeval.claudecode.daemon import check_reader
 from memeval.claudecode.families import FETCHED, OPTIONAL, FamilyOptions, check, opened, with_tasks
 from memeval.claudecode.faults import Patience
 from memeval.claudecode.grid import check_arms, perform
+from memeval.claudecode.opencode import OpenCode
 from memeval.claudecode.processes import Processes
 from memeval.claudecode.result import check_embedder
 from memeval.claudecode.sandbox import check_apart, check_root, default_root, interpreter, outside_path, stage
@@ -59,6 +61,14 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--benchmark", "-b", "benchmarks", multiple=True, help="Name, or all: those that have what they need. Repeatable.")
+@click.option(
+    "--client",
+    type=click.Choice([str(name) for name in ClientName]),
+    default=str(ClientName.CLAUDE_CODE),
+    envvar="MEMEVAL_CLIENT",
+    show_default=True,
+    help="The client to run.",
+)
 @click.option("--mode", default="all", show_default=True, help="Arms, separated by commas; all means off, builtin, plugin.")
 @click.option("--model", default=GRID_MODELS[0], show_default=True, help="Model of the sessions.")
 @click.option("--grid", is_flag=True, help="Haiku with memory, then Haiku, Sonnet and Opus without; --mode names the memory.")
@@ -103,7 +113,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--auth", type=click.Choice(["subscription", "api-key"]), help="Login (default: subscription; api-key with --base-url)."
 )
 @click.option("--base-url", default="", help="Address of a gateway or test server.")
-@click.option("--claude", default="claude", show_default=True, envvar="CLAUDE_BIN", help="The client.")
+@click.option("--claude", default="claude", show_default=True, envvar="CLAUDE_BIN", help="The program of Claude Code.")
+@click.option("--opencode", default="opencode", show_default=True, envvar="OPENCODE_BIN", help="The program of OpenCode.")
 @click.option("--results-dir", type=_FOLDER, default=Path("results"), envvar="MEMEVAL_RESULTS", show_default=True)
 @click.option("--work-dir", type=_FOLDER, help="Folder of the sandboxes, outside of any project.")
 @click.option(
@@ -122,7 +133,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--list-benchmarks", is_flag=True, help="Show each benchmark's requirements and whether they are met.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on standard output.")
 def command(**values: Any) -> None:
-    """Run benchmarks through Claude Code with memory off, built-in and plugin, and say whether memory pays."""
+    """Run benchmarks through Claude Code or OpenCode, with and without memory, and say whether memory pays."""
     with faults_reported():
         _main(values)
 
@@ -171,8 +182,8 @@ def _perform(
 ) -> None:
     processes = Processes()
     with stopped_by_signals(context.stop, ending=processes.stop):
-        auth = make_auth(values["auth"], values["base_url"])
-        client = ClaudeCode(find_client(values["claude"]), processes)
+        auth = make_auth(values["auth"], values["base_url"], asked.client)
+        client = _client(values, asked.client, auth, processes)
         root = check_root(values["work_dir"] or default_root(os.environ))
         check_apart(root, {"results": results.root, **{f"data of {name}": Path(path) for name, path in asked.data.items()}})
         environment = _environment(auth, root)
@@ -220,6 +231,13 @@ def _perform(
         raise fault
 
 
+def _client(values: Mapping[str, Any], name: ClientName, auth: Auth, processes: Processes) -> BenchClient:
+    if name is ClientName.OPENCODE:
+        program = find_client(values["opencode"], OpenCode, "npm install -g opencode-ai")
+        return OpenCode(program, processes, auth.address(os.environ))
+    return ClaudeCode(find_client(values["claude"], ClaudeCode, "npm install -g @anthropic-ai/claude-code"), processes)
+
+
 def _wait_for_limit(asked: Command, stop: Stop) -> Callable[[SessionResult], None]:
     waits = count()
     patience = Patience(RetryPolicy(0, asked.conditions.backoff, maximum=600.0), wait=True, tell=note)
@@ -230,12 +248,12 @@ def _wait_for_limit(asked: Command, stop: Stop) -> Callable[[SessionResult], Non
     return wait
 
 
-def _probe_reader(asked: Command, client: ClaudeCode, environment: Mapping[str, str], root: Path) -> None:
+def _probe_reader(asked: Command, client: BenchClient, environment: Mapping[str, str], root: Path) -> None:
     """Check that the day dream's model responds, if an arm has the plugin. Raises ConfigError."""
     if any(Arm(arm).has_plugin for arm, _ in asked.cells):
         settings = resolved(asked.conditions.plugin_settings)
         with scratch(root) as state:
-            variables = {**environment, **state.variables(), "MEMORYD_CLAUDE_COMMAND": client.program}
+            variables = {**environment, **state.variables(), **client.memory_variables()}
             check_reader(settings, variables, state.memory_home)
 
 

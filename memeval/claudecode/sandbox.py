@@ -225,7 +225,8 @@ def stage(plugin: Path, root: Path) -> Staged:
         except OSError:  # created by another run in the meantime
             shutil.rmtree(fresh)
     code = Path(memoryd.__file__).parent
-    acting = sorted(file for file in code.rglob("*.py") if file.relative_to(code).parts[0].removesuffix(".py") not in FOR_PEOPLE)
+    sources = [file for ending in ("*.py", "*.js") for file in code.rglob(ending)]
+    acting = sorted(file for file in sources if file.relative_to(code).parts[0].removesuffix(".py") not in FOR_PEOPLE)
     return Staged(folder, hashlib.sha256(f"{shipped}{_digest(code, acting)}".encode()).hexdigest())
 
 

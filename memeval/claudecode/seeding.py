@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memeval.claudecode.contract import Arm, StepSequence
+from memeval.claudecode.contract import Arm, ClientName, StepSequence
 from memeval.claudecode.sandbox import State
 from memeval.core.errors import ConfigError, RunError
 from memeval.core.types import Session, Turn
@@ -140,12 +140,20 @@ def _copy_builtin(source: State, target: Path) -> str:
     return index
 
 
-def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm) -> str:
-    """Find a run of the command with the same arm, preferably on the same benchmark. Raises RunError or ConfigError."""
+def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm, client: ClientName = ClientName.CLAUDE_CODE) -> str:
+    """Find a run of the command with the same arm and client, preferably on the same benchmark.
+
+    Raises RunError or ConfigError.
+    """
     fitting: dict[str, str] = {}
     for name in results.group(run):
         with results.open(name) as store:
             meta, settings = store.meta("claudecode"), store.meta("settings")
+        if meta and (other := meta.get("client", ClientName.CLAUDE_CODE)) != client:
+            raise ConfigError(
+                f"Run {run} is one of {ClientName(other).label}, whose sessions made its memory.",
+                fix=f"Name a run of {client.label} with --memory-from.",
+            )
         if meta and meta["arm"] == str(arm):
             fitting.setdefault(settings["benchmark"], name)
     if fitting:

@@ -27,13 +27,13 @@ from threading import Semaphore
 from typing import Any
 
 from memeval.claudecode import memories
-from memeval.claudecode.arms import ArmSetup, Conditions, check_plugin, setting_value
-from memeval.claudecode.client import FIXES, ClaudeCode, Stream, limit_left
+from memeval.claudecode.arms import Conditions, setting_value
+from memeval.claudecode.clients import FIXES, BenchClient, SessionSpec
 from memeval.claudecode.contract import (
     OUTSIDE_FAULTS,
+    Arm,
     ErrorKind,
     SessionResult,
-    SessionSpec,
     Step,
     StepKind,
     StepSequence,
@@ -102,8 +102,9 @@ class SessionRunner:
 
     def __init__(
         self,
-        client: ClaudeCode,
-        setup: ArmSetup,
+        client: BenchClient,
+        arm: Arm,
+        plugin: Path,
         model: str,
         environment: Mapping[str, str],
         conditions: Conditions,
@@ -115,7 +116,8 @@ class SessionRunner:
         lose: Callable[[str, Usage], None],
     ) -> None:
         self._client = client
-        self._setup = setup
+        self._arm = arm
+        self._plugin = plugin
         self._model = model
         self._environment = environment
         self._conditions = conditions
@@ -158,7 +160,7 @@ class SessionRunner:
         result = outcome.result
         if result.error is not ErrorKind.RATE_LIMIT or result.retry_after is not None:
             return outcome
-        left = limit_left(self._client, self._environment, self._model, place.state.folder.parent)
+        left = self._client.limit_left(self._environment, self._model, place.state.folder.parent)
         return replace(outcome, result=replace(result, retry_after=left))
 
     def _end(self, outcome: StepOutcome) -> None:
@@ -188,9 +190,8 @@ class SessionRunner:
         environment = self.environment(place.state)
         before = place.state.builtin_memory()
         kept = step.kind is not StepKind.QUESTION
-        if not self._setup.arm.has_plugin:
-            result, stream = self._session(step, place, environment, resume)
-            return self._seen(result, stream, place, before)
+        if not self._arm.has_plugin:
+            return self._seen(self._session(step, place, environment, resume), place, before)
         environment |= clock_of(step.at)
         if not kept:
             environment |= NO_MODEL
@@ -198,7 +199,7 @@ class SessionRunner:
         try:
             daemon.start()
             known = daemon.memories()
-            result, stream = self._session(step, place, environment, resume)
+            result = self._session(step, place, environment, resume)
             settled = self._settled(daemon, dream=dream) if kept else MemoryReport(known)
         except ProviderError as error:
             return replace(_plugin_fault(error), memory=_spent(daemon) or Usage())
@@ -207,7 +208,7 @@ class SessionRunner:
         memory = _spent(daemon)
         if memory is None:
             return _plugin_fault(ProviderError("memoryd's state could not be read, so what memory cost is unknown."))
-        outcome = self._seen(_with_problem(result, settled), stream, place, before)
+        outcome = self._seen(_with_problem(result, settled), place, before)
         return replace(
             outcome,
             files={**known, **settled.memories},
@@ -223,27 +224,30 @@ class SessionRunner:
         daemon.dream()
         return daemon.settle(self._conditions.settle_timeout)
 
-    def _session(self, step: Step, place: Place, environment: Mapping[str, str], resume: str) -> tuple[SessionResult, Stream]:
+    def _session(self, step: Step, place: Place, environment: Mapping[str, str], resume: str) -> SessionResult:
         spec = SessionSpec(
             prompt=step.prompt,
             cwd=place.cwd,
             model=self._model,
             environment=environment,
-            flags=(*step.flags, *system_flags(step, place.state.folder), *self._setup.flags),
+            state=place.state,
+            arm=self._arm,
+            plugin=self._plugin,
+            tools=step.tools,
+            system=step.system,
+            placebo=step.placebo,
             resume=resume,
             session_id="" if resume else place.session_id,
             max_turns=self._conditions.max_turns,
             timeout=self._conditions.timeout,
         )
-        result, stream = self._paid(spec)
-        wrong = check_plugin(stream.init, self._setup.arm) if stream.init else ""
+        result = self._paid(spec)
+        wrong = self._client.check_plugin(result.init, self._arm) if result.init else ""
         if wrong and result.ok:
-            result = replace(
-                result, error=ErrorKind.PLUGIN, message=f"Arm {self._setup.arm}: {wrong}.", fix=FIXES[ErrorKind.PLUGIN]
-            )
-        return replace(result, transcript=place.state.transcript(result.session_id)), stream
+            result = replace(result, error=ErrorKind.PLUGIN, message=f"Arm {self._arm}: {wrong}.", fix=FIXES[ErrorKind.PLUGIN])
+        return replace(result, transcript=self._client.transcript(place.state, result.session_id))
 
-    def _paid(self, spec: SessionSpec) -> tuple[SessionResult, Stream]:
+    def _paid(self, spec: SessionSpec) -> SessionResult:
         """Run the session within the budgets.
 
         The client's own limit is at most the remaining budget, so no session can exceed it.
@@ -255,15 +259,15 @@ class SessionRunner:
                 raise BudgetError("Nothing is left of the budget for a session.", fix="Resume with a greater --budget-usd.")
             shares = [share_of(budget.limit) for budget in self._budgets if budget.limit is not None]
             most = max(0.0001, min(*left, *shares)) if left else None
-            result, stream = self._client.run(replace(spec, budget_usd=most))
+            result = self._client.run(replace(spec, budget_usd=most))
             for settle in settles:
                 settle(result.usage.cost_usd)
-        return result, stream
+        return result
 
-    def _seen(self, result: SessionResult, stream: Stream, place: Place, before: Mapping[str, str]) -> StepOutcome:
+    def _seen(self, result: SessionResult, place: Place, before: Mapping[str, str]) -> StepOutcome:
         after = place.state.builtin_memory()
-        given = [*memories.injected(stream), *memories.retrieved(result.tool_calls)]
-        if self._setup.arm.has_builtin:
+        given = [*memories.injected(result), *memories.retrieved(result.tool_calls)]
+        if self._arm.has_builtin:
             given = [*memories.loaded(before), *given]
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
@@ -308,9 +312,9 @@ class SessionRunner:
         """Return all environment variables of a session."""
         settings = self._conditions.plugin_settings
         own = {f"MEMORYD_{key.upper()}": setting_value(value, os.environ) or "" for key, value in settings.items()}
-        plugin = {"MEMORYD_CLAUDE_COMMAND": self._client.program, **NO_DAILY_BUDGET, **PATIENT_HOOKS}
-        shared = plugin if self._setup.arm.has_plugin else {}
-        return {**self._environment, **state.variables(), **self._setup.variables, **shared, **own}
+        plugin = {**self._client.memory_variables(), **NO_DAILY_BUDGET, **PATIENT_HOOKS}
+        shared = plugin if self._arm.has_plugin else {}
+        return {**self._environment, **state.variables(), **self._client.variables(self._arm), **shared, **own}
 
 
 PATIENT_HOOKS = {"MEMORYD_HOOK_SECONDS": "4"}
@@ -360,22 +364,6 @@ def clock_of(at: datetime | None) -> dict[str, str]:
     It is omitted for a step without a time.
     """
     return {CLOCK_ENV: to_iso(at)} if at else {}
-
-
-MAX_ARGUMENT_BYTES = 60_000
-"""Longer instructions are passed in a file, since systems limit the length of an argument (to 128 KiB on Linux)."""
-
-
-def system_flags(step: Step, folder: Path | None = None) -> tuple[str, ...]:
-    """Return the flags that append the step's instructions to the client's system prompt. Long ones are written to `folder`."""
-    if not step.system:
-        return ()
-    data = step.system.encode()
-    if folder is None or len(data) <= MAX_ARGUMENT_BYTES:
-        return ("--append-system-prompt", step.system)
-    file = folder / "instructions.txt"
-    file.write_bytes(data)
-    return ("--append-system-prompt-file", str(file))
 
 
 SHOWN_TEXT = 2000
@@ -454,7 +442,7 @@ def injected_tokens(store: RunStore) -> dict[str, int]:
     return {f"{one['sequence']}/{one['step']}": int(one["injected"]["tokens"]) for one in payloads}
 
 
-FORM = 3
+FORM = 4
 _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to): .*$|transcript: [^,}]*", re.MULTILINE)
 
 
@@ -486,7 +474,7 @@ class SessionCache:
         if self._folder is None or not outcome.result.ok:
             return
         given_ids = {one.id for one in outcome.given}
-        result = asdict(replace(outcome.result, transcript=None, init={}, tool_calls=()))
+        result = asdict(replace(outcome.result, transcript=None, init={}, tool_calls=(), injected=()))
         data = {
             "payer": payer,
             "result": result | {"usage": usage_to_json(outcome.result.usage), "init": dict(outcome.result.init)},
@@ -516,7 +504,7 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
     usage = paid if own else Usage(0, paid.input_tokens, paid.output_tokens, 0.0, cached_calls=max(1, paid.calls))
     calls = tuple(ToolCall(**call) for call in data["tool_calls"])
     return StepOutcome(
-        SessionResult(**{**stored, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE}),
+        SessionResult(**{**stored, "usage": usage, "tool_calls": calls, "error": ErrorKind.NONE, "injected": ()}),
         data["attempts"] if own else 0,
         tuple(DeliveredText(**one) for one in data["given"]),
         data["files"],
@@ -528,7 +516,7 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
 
 def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
     """Return the SHA-256 cache key of a session. `decides` holds the values shared by all sessions of a cell."""
-    asked = [step.prompt, step.system, clock_of(step.at), step.folder, list(step.flags)]
+    asked = [step.prompt, step.system, clock_of(step.at), step.folder, list(step.tools), step.placebo]
     content = [FORM, dict(decides), *asked, session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 

@@ -17,8 +17,8 @@ from threading import Semaphore
 from typing import Any
 
 from memeval.claudecode import memories
-from memeval.claudecode.arms import ArmSetup, Conditions
-from memeval.claudecode.client import ClaudeCode
+from memeval.claudecode.arms import Conditions
+from memeval.claudecode.clients import BenchClient
 from memeval.claudecode.command import Command, GridRow
 from memeval.claudecode.contract import (
     OWN_FAULTS,
@@ -33,13 +33,12 @@ from memeval.claudecode.contract import (
 )
 from memeval.claudecode.controls import (
     MAX_HISTORY_TOKENS,
-    NOTES_FILE,
     conversation_of,
     curating,
     cut_notes,
     history_of_logs,
     history_of_sessions,
-    placebo_flags,
+    placebo,
     said_in,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
@@ -47,7 +46,7 @@ from memeval.claudecode.faults import CircuitBreaker, DreamBreaker, Patience, ad
 from memeval.claudecode.processes import end_leftover_processes
 from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
-from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id, write_log
+from memeval.claudecode.seeding import Primer, make_primer, source_cell, stable_id
 from memeval.claudecode.sessions import (
     Place,
     SessionCache,
@@ -81,7 +80,7 @@ _ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
 class Machine:
     """The machine-level resources of a command."""
 
-    client: ClaudeCode
+    client: BenchClient
     client_version: str
     environment: Mapping[str, str]
     plugin: Staged
@@ -140,7 +139,7 @@ class ClientSubject:
         own = options_of(cell.benchmark, FamilyOptions(self.machine.context, options=command.options))
         return Settings(
             benchmark=cell.benchmark,
-            provider=f"claude-code-{cell.arm}",
+            provider=f"{command.client}-{cell.arm}",
             answering_model=cell.model,
             judge=command.judge,
             judge_model=command.judge_model,
@@ -162,9 +161,10 @@ class ClientSubject:
                 "arm": str(arm),
                 "model": self.cell.model,
                 "repeat": self.cell.repeat,
+                "client": str(command.client),
                 "client_version": self.machine.client_version,
                 "conditions": conditions | {"plugin_settings": without_secrets(conditions["plugin_settings"])},
-                "differences": ArmSetup(arm).differences(history_of(arm, command.conditions)),
+                "differences": self.machine.client.differences(arm, history_of(arm, command.conditions)),
                 "memory_from": command.memory_from or None,
             },
         }
@@ -201,10 +201,10 @@ class ClientSubject:
     def _work(self, run: Run, progress: Progress) -> CellWork:
         machine, cell, command = self.machine, self.cell, self.command
         budgets = tuple(budget for name, budget in machine.budgets.items() if name in ("", cell.benchmark))
-        setup = ArmSetup(cell.arm, machine.plugin.folder)
         sessions = SessionRunner(
             machine.client,
-            setup,
+            cell.arm,
+            machine.plugin.folder,
             cell.model,
             machine.environment,
             command.conditions,
@@ -221,6 +221,7 @@ class ClientSubject:
             run=run,
             family=self.family,
             sessions=sessions,
+            client=machine.client,
             conditions=command.conditions,
             arm=cell.arm,
             client_version=machine.client_version,
@@ -239,17 +240,19 @@ class ClientSubject:
         results, source, arm = self.machine.results, self.command.memory_from, self.cell.arm
         if not source or not arm.remembers:
             return None
-        return make_primer(results, source_cell(results, source, self.cell.benchmark, arm), self.sequences)
+        return make_primer(results, source_cell(results, source, self.cell.benchmark, arm, self.command.client), self.sequences)
 
     def _decides(self) -> dict[str, Any]:
         """Return the values shared by all sessions of the cell that affect their outcome. They become part of the cache key."""
         conditions, arm = self.command.conditions, self.cell.arm
-        setup = ArmSetup(arm)
         shared = {
-            "client": self.machine.client_version,
-            "where": {name: value for name, value in self.machine.environment.items() if _ADDRESS.fullmatch(name)},
+            "client": f"{self.command.client} {self.machine.client_version}",
+            "where": {
+                **{name: value for name, value in self.machine.environment.items() if _ADDRESS.fullmatch(name)},
+                **({"base_url": self.machine.client.base_url} if self.machine.client.base_url else {}),
+            },
             "model": self.cell.model,
-            "arm": {"variables": setup.variables, "flags": setup.flags[:1]},
+            "arm": self.machine.client.settings_of(arm),
             "limits": [conditions.max_turns, conditions.timeout],
         }
         if arm.has_plugin:
@@ -307,6 +310,7 @@ class CellWork:
     run: Run
     family: Family
     sessions: SessionRunner
+    client: BenchClient
     conditions: Conditions
     arm: Arm
     client_version: str
@@ -328,7 +332,7 @@ class CellWork:
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
         """Return the session id of a step. It is the same in every arm and run because memory ids are derived from it."""
-        return stable_id(self.family.name, sequence.id, step.id, str(self.repeat))
+        return self.client.session_id(stable_id(self.family.name, sequence.id, step.id, str(self.repeat)))
 
 
 def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
@@ -349,7 +353,7 @@ class _Chain:
         self._store = work.run.store
         self.box = Sandbox(work.folder / short_hash(sequence.id))
         self._ids = {step.id: work.session_id(sequence, step) for step in sequence.steps}
-        self._sources = memories.line_sources(sequence, self._ids)
+        self._sources = memories.line_sources(sequence, self._ids, work.client.line_id)
 
     def run(self) -> None:
         """Run the steps that have no records yet."""
@@ -481,7 +485,7 @@ class _Chain:
         arm, conditions = self._work.arm, self._work.conditions
         if arm is Arm.PLACEBO:
             tokens = self._work.injected.get(step_name(self._sequence, step), conditions.prompt_tokens)
-            return replace(step, flags=(*step.flags, *placebo_flags(tokens)))
+            return replace(step, placebo=placebo(tokens))
         if arm is not Arm.HISTORY:
             return step
         history = history_of_sessions(self._sequence.steps) or history_of_logs(self._earlier_logs(place))
@@ -489,26 +493,39 @@ class _Chain:
 
     def _earlier_logs(self, place: Place) -> Iterator[Path]:
         for step in self._sequence.steps:
-            log = place.state.transcript(self._ids[step.id])
-            if step.kind is StepKind.TASK and self._recorded(step) and log is not None:
+            if step.kind is not StepKind.TASK or step.question is None or not self._recorded(step):
+                continue
+            answer = self._store.get(Key(Phase.ANSWER, self._sequence.id, step.question.id))
+            session = answer.payload.get("trajectory", {}).get("session", "") if answer is not None else ""
+            if (log := self._work.client.transcript(place.state, session)) is not None:
                 yield log
 
     def _whole(self, step: Step, state: State) -> tuple[memories.DeliveredText, ...]:
         """Return the texts that the arm always includes in full, so that they count as tokens of memory."""
-        notes = state.config / NOTES_FILE
-        if self._work.arm is Arm.NOTES and notes.is_file():
-            return (memories.DeliveredText("notes", notes.read_text("utf-8")),)
+        if notes := self._notes(state):
+            return (memories.DeliveredText("notes", notes),)
         return (memories.DeliveredText("history", step.system),) if self._work.arm is Arm.HISTORY else ()
+
+    def _notes(self, state: State) -> str:
+        notes = self._work.client.notes_file(state)
+        return notes.read_text("utf-8") if self._work.arm is Arm.NOTES and notes.is_file() else ""
 
     def _curate(self, step: Step, place: Place, conversation: str) -> StepOutcome:
         """Let the model rewrite its notes after a session."""
         budget = self._work.conditions.injected_tokens
-        session = replace(place, cwd=self.box.work / "notes", session_id=stable_id(place.session_id, "notes"), restore=_nothing)
+        session = replace(
+            place,
+            cwd=self.box.work / "notes",
+            session_id=self._work.client.session_id(stable_id(place.session_id, "notes")),
+            restore=_nothing,
+        )
         session.cwd.mkdir(parents=True, exist_ok=True)
-        outcome = self._work.sessions.run(curating(step, conversation, budget), session)
+        file = self._work.client.notes_file(place.state)
+        outcome = self._work.sessions.run(curating(step, conversation, budget, file.name), session)
         if outcome.result.ok:
-            (place.state.config / NOTES_FILE).write_text(cut_notes(outcome.result.text, budget), "utf-8")
-        return replace(outcome, written={"notes": memories.changed({}, {NOTES_FILE: outcome.result.text})})
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(cut_notes(outcome.result.text, budget), "utf-8")
+        return replace(outcome, written={"notes": memories.changed({}, {file.name: outcome.result.text})})
 
     def _off_task(self, step: Step, place: Place) -> tuple[StepOutcome, Sequence[Score]]:
         """Run a task without memory. Later steps only need its answer and grades. An ungraded task is not cached."""
@@ -559,7 +576,9 @@ class _Chain:
     def _write_log(self, step: Step, state: State, cwd: Path) -> Path:
         assert step.session is not None
         number = int(step.payload.get("number", 0))
-        return write_log(step.session, self._ids[step.id], state.project(cwd), cwd, self._work.client_version, number=number)
+        environment = self._work.sessions.environment(state)
+        version = self._work.client_version
+        return self._work.client.write_log(step.session, self._ids[step.id], state, cwd, version, environment, number=number)
 
     def _import(self, place: Place) -> StepOutcome:
         place.cwd.mkdir(parents=True, exist_ok=True)
@@ -572,7 +591,8 @@ class _Chain:
         try:
             place = Place(state, self.box.work / step.folder, self._ids[step.id], lambda: self._fork_again(step))
             step = self._equipped(step, place)
-            key = session_key(self._work.decides, step, place.session_id, remembered(state, self.box.root))
+            known_texts = [*remembered(state, self.box.root), self._notes(state)]
+            key = session_key(self._work.decides, step, place.session_id, known_texts)
             if (known := self._work.cache.get(key, self._payer(step))) is not None:
                 outcome = known[0]
             else:

@@ -15,11 +15,8 @@ from memeval.run.settings import Ref, Selection, select
 RESOLVED = "accuracy"
 """The resolve rate, under the name that all reports use for accuracy."""
 JUDGE = "tests"
-EDITING = (
-    *("--tools", "Bash,Read,Write,Edit,Glob,Grep", "--permission-mode", "acceptEdits"),
-    *("--allowedTools", "Bash,mcp__plugin_memoryd_memoryd__*"),
-)
-"""Tools of a coding session in every arm. Permission to use tools that an arm lacks has no effect."""
+EDITING = ("Bash", "Read", "Write", "Edit", "Glob", "Grep")
+"""Tools of a coding session in every arm."""
 AGAIN = "#again"
 """Suffix of the ids of tasks that are repeated after their sequence."""
 
@@ -88,7 +85,7 @@ def _step(chain: Chain, number: int, *, again: bool) -> Step:
         prompt=task.prompt,
         folder=chain.folder,
         question=replace(task.question, id=name, category="again" if again else task.question.category),
-        flags=EDITING,
+        tools=EDITING,
         payload={**task.payload, "task": task.id, "sequence": chain.id, "position": number + 1, "again": again},
     )
 

@@ -223,7 +223,7 @@ def _task(case: Case) -> steps.Task:
 def _replays(case: Case) -> Iterator[Step]:
     for number, session in enumerate(case.sessions):
         yield Step(
-            f"r{number:04}", StepKind.REPLAY, CLOSING, FOLDER, session=session, flags=steps.EDITING, payload={"number": number}
+            f"r{number:04}", StepKind.REPLAY, CLOSING, FOLDER, session=session, tools=steps.EDITING, payload={"number": number}
         )
 
 

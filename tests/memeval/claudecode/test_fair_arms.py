@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from memeval.benchmarks.source import Sources
+from memeval.claudecode.client import placebo_flags, system_flags
 from memeval.claudecode.contract import HARMS, Arm, Step, StepKind, StepSequence
 from memeval.claudecode.controls import (
     arm_sequences,
@@ -19,14 +20,13 @@ from memeval.claudecode.controls import (
     history_of_sessions,
     is_misled,
     placebo,
-    placebo_flags,
     said_in,
 )
 from memeval.claudecode.conversation import ASKING, Conversations
 from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.memories import without_ids
 from memeval.claudecode.seeding import end_of, times_of
-from memeval.claudecode.sessions import clock_of, session_key, share_of, system_flags
+from memeval.claudecode.sessions import clock_of, session_key, share_of
 from memeval.core.calls import Budget, Stop
 from memeval.core.errors import ConfigError
 from memeval.core.text import estimate_tokens
@@ -47,12 +47,14 @@ def steps(family: Conversations, kind: StepKind) -> list[tuple[StepSequence, Ste
     return [(one, step) for one in family.sequences(Selection()) for step in one.steps if step.kind is kind]
 
 
-def test_a_question_is_typed_as_a_user_would_and_its_instructions_are_in_the_system_prompt(sample: Conversations) -> None:
+def test_a_question_is_typed_as_a_user_would_and_its_instructions_are_in_the_system_prompt(
+    sample: Conversations, tmp_path: Path
+) -> None:
     for _, step in steps(sample, StepKind.QUESTION):
         assert step.question is not None
         assert step.prompt == step.question.text
         assert step.system.startswith(ASKING)
-        assert system_flags(step) == ("--append-system-prompt", step.system)
+        assert system_flags(step.system, tmp_path) == ("--append-system-prompt", step.system)
 
 
 def test_every_session_knows_its_date_and_memoryd_has_the_same_time(sample: Conversations) -> None:
@@ -171,7 +173,7 @@ def test_an_answer_that_repeats_the_wrong_one_is_misled() -> None:
 @given(tokens=integers(0, 2000))
 def test_a_placebo_has_the_tokens_that_the_plugin_injected(tokens: int) -> None:
     assert tokens - 5 <= estimate_tokens(placebo(tokens)) + 1 <= tokens + 60
-    if flags := placebo_flags(tokens):
+    if flags := placebo_flags(placebo(tokens)):
         (hook,) = json.loads(flags[1])["hooks"]["UserPromptSubmit"][0]["hooks"]
         printed = shlex.split(hook["command"])[2]
         assert json.loads(printed)["hookSpecificOutput"]["additionalContext"] == placebo(tokens)
@@ -209,7 +211,7 @@ def test_notes_are_cut_at_the_budget_by_whole_lines() -> None:
 
 def test_long_instructions_go_through_a_file(tmp_path: Path) -> None:
     step = Step("q", StepKind.QUESTION, "?", system="history " * 20_000)
-    flag, path = system_flags(step, tmp_path)
+    flag, path = system_flags(step.system, tmp_path)
     assert flag == "--append-system-prompt-file"
     assert Path(path).read_text("utf-8") == step.system
 

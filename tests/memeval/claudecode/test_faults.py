@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memeval.claudecode.client import _seconds, read_stream
+from memeval.claudecode.client import read_stream
+from memeval.claudecode.clients import seconds_of
 from memeval.claudecode.contract import OUTSIDE_FAULTS, ErrorKind, SessionResult
 from memeval.claudecode.faults import (
     JUDGE_FAULT,
@@ -98,9 +99,9 @@ def test_waits_limits_and_a_running_tool_are_read_from_the_output_of_the_client(
 
 
 def test_a_retry_after_is_a_number_of_seconds_or_a_date() -> None:
-    assert _seconds("7200") == 7200.0
-    assert _seconds("Sun, 06 Nov 1994 08:49:37 GMT") == 0.0
-    assert _seconds("soon") is None
+    assert seconds_of("7200") == 7200.0
+    assert seconds_of("Sun, 06 Nov 1994 08:49:37 GMT") == 0.0
+    assert seconds_of("soon") is None
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memeval.claudecode import memories
-from memeval.claudecode.client import Stream
+from memeval.claudecode.client import ClaudeCode, context_of
 from memeval.claudecode.contract import SessionResult, Step, StepKind, StepSequence, ToolCall
 from memeval.claudecode.memories import DeliveredText
 from memeval.claudecode.seeding import stable_id, write_log
@@ -23,8 +23,9 @@ def hook(context: str) -> str:
 
 
 def test_what_hooks_inject_and_tools_return_is_distinguished() -> None:
-    stream = Stream(hooks=(("SessionStart", hook(f"<memoryd-recall>\nKnow:\n{NOTE}\n</memoryd-recall>")), ("Stop", "not json")))
-    (one,) = memories.injected(stream)
+    printed = hook(f"<memoryd-recall>\nKnow:\n{NOTE}\n</memoryd-recall>")
+    assert context_of("not json") == ""
+    (one,) = memories.injected(SessionResult("", injected=(("SessionStart", context_of(printed)),)))
     assert (one.via, one.id) == ("hook:SessionStart", "mem_0123456789ab")
     assert one.text == "My cat is called Biscuit and eats only salmon."
     calls = [
@@ -50,7 +51,7 @@ def test_used_is_what_the_answer_cites_or_repeats() -> None:
 def test_a_memory_goes_back_to_the_turn_that_its_evidence_names() -> None:
     step = Step("r0", StepKind.REPLAY, "bye", session=TALK)
     session_id = stable_id("b", "c", "r0")
-    sources = memories.line_sources(StepSequence("c", (step,)), {"r0": session_id})
+    sources = memories.line_sources(StepSequence("c", (step,)), {"r0": session_id}, ClaudeCode("claude").line_id)
     file = f"---\nevidence: {{transcript: /x.jsonl, lines: [{stable_id(session_id, '0')}]}}\n---\ntext"
     (piece,) = memories.pieces([DeliveredText("hook", "text", "mem_0123456789ab")], {"mem_0123456789ab": file}, sources)
     assert (piece.sessions, piece.turns) == (("s1",), ("s1:1",))

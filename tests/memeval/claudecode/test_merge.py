@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -23,7 +23,7 @@ from memeval.claudecode.contract import ErrorKind, SessionResult, Step, ToolCall
 from memeval.claudecode.families import FamilyOptions, opened, with_tasks
 from memeval.claudecode.grid import perform
 from memeval.claudecode.memories import DeliveredText
-from memeval.claudecode.sandbox import Staged
+from memeval.claudecode.sandbox import Staged, State
 from memeval.claudecode.seeding import make_primer
 from memeval.claudecode.sessions import Place, StepOutcome
 from memeval.claudecode.subject import Machine
@@ -61,8 +61,11 @@ def chance(*words: str) -> float:
 class FakeSessions:
     """Replaces the client: the outcome of a session depends on arm and step alone."""
 
-    def __init__(self, client: Any, setup: Any, *rest: Any) -> None:
-        self._arm = str(setup.arm)
+    def __init__(self, client: Any, arm: Any, *rest: Any) -> None:
+        self._arm = str(arm)
+
+    def environment(self, state: State) -> dict[str, str]:
+        return {}
 
     def run(self, step: Step, place: Place, resume: str = "", *, dream: bool = False) -> StepOutcome:
         luck = chance(self._arm, step.id)
@@ -98,7 +101,7 @@ class Bench:
         sources = Sources(cache=folder / "datasets", offline=True)
         self.context = RunContext(Catalog.default(environ={}), ModelCache(None), Budget(None), Stop(), sources)
         self.machine = Machine(
-            client=cast(ClaudeCode, None),
+            client=ClaudeCode("claude"),
             client_version="2.1.332",
             environment={},
             plugin=Staged(folder, "d"),
