@@ -110,7 +110,7 @@ def _about(run: Run) -> dict[str, Any]:
         "benchmark": {**meta("benchmark_about"), **meta("plan", {})},
         "provider": {
             "name": run.settings.provider,
-            "spec": {"type": "claude-code", "arm": info["arm"]},
+            "spec": {"type": info.get("client", "claude-code"), "arm": info["arm"]},
             "told": info["differences"],
         },
         "settings": settings,
