@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from memeval.core.types import EMPTY, Question, Score, Session
+from memeval.report.runs import CLAUDE_CODE, CLIENT_LABELS
 from memeval.run.settings import Selection
 from memoryd.core.types import Usage
 
@@ -63,13 +64,13 @@ class Arm(StrEnum):
 class ClientName(StrEnum):
     """The clients that run_bench can drive."""
 
-    CLAUDE_CODE = "claude-code"
+    CLAUDE_CODE = CLAUDE_CODE
     OPENCODE = "opencode"
 
     @property
     def label(self) -> str:
         """Return the name as its makers write it."""
-        return {ClientName.CLAUDE_CODE: "Claude Code", ClientName.OPENCODE: "OpenCode"}[self]
+        return CLIENT_LABELS[self]
 
     @property
     def arms(self) -> tuple[Arm, ...]:

@@ -26,7 +26,7 @@ from memeval.report.html.run_page import (
     MARKS,
     anchor,
     charts,
-    claude_code,
+    client_section,
     made,
     mark,
     metrics,
@@ -142,7 +142,7 @@ class Results:
             "results/run.html", run=run, metric=metric, sentence=sentence(run), tiles=list(tiles(run, metric)), board=board,
             protocol=protocol(run), charts=list(drawn), chart=chart, drawing=drawn.get(chart, ""), orders=ORDERS,
             order=ctx.query.choice("order", ORDERS, ""), metrics=list(metrics(run)), types=types_table(run, metric or ""),
-            client=list(claude_code(run)), made=made(run), others=others, page=page, found=len(found), size=PAGE_SIZE,
+            client=list(client_section(run)), made=made(run), others=others, page=page, found=len(found), size=PAGE_SIZE,
             questions=[question_row(one, metric, _more(name, one)) for one in shown], marks=MARKS, filters=_filters(ctx),
             question_types=sorted({one.type for one in run.questions}),
         )  # fmt: skip

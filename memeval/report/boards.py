@@ -1,6 +1,7 @@
 """Group comparable runs: those that differ only in memory system and answering model.
 
-All runs on a board have the same benchmark, data file, selection of questions, target variant, granularity, judge and cut-offs.
+All runs on a board have the same benchmark, data file, selection of questions, target variant, granularity, judge, cut-offs and,
+for runs of run_bench, client.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from memeval.core.errors import RunError
-from memeval.report.runs import MetricCell, RunResult
+from memeval.report.runs import CLAUDE_CODE, MetricCell, RunResult
 from memeval.report.table import NONE, Table, interval, percent
 from memeval.specs import SuiteEntrySpec, SuiteSpec
 
@@ -92,7 +93,14 @@ def board_parts(run: RunResult) -> tuple[Part, ...]:
         ("asked for", run.setting("search_k")),
         ("threshold", run.setting("threshold")),
         ("prepared", _prepared(run)),
+        ("client", _other_client(run)),
     )
+
+
+def _other_client(run: RunResult) -> str:
+    """Return the client of a run_bench run unless it is Claude Code, whose results were the first and have no such part."""
+    name = str(run.find("claudecode", "client") or "")
+    return "" if name == CLAUDE_CODE else name
 
 
 def _prepared(run: RunResult) -> str:

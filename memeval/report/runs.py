@@ -47,6 +47,17 @@ def widest_metric(runs: Sequence[RunResult]) -> str | None:
 Value = TypeVar("Value")
 
 
+CLAUDE_CODE = "claude-code"
+CLIENT_LABELS = {CLAUDE_CODE: "Claude Code", "opencode": "OpenCode"}
+"""Names of the clients of run_bench, as their makers write them. Results without a client are of Claude Code."""
+
+
+def client_label(client: Mapping[str, Any]) -> str:
+    """Return the readable name of the client in a run's `claudecode` section."""
+    name = str(client.get("client") or CLAUDE_CODE)
+    return CLIENT_LABELS.get(name, name)
+
+
 @dataclass(frozen=True, slots=True)
 class MetricCell:
     """A metric over a set of questions. `value` counts failed and unscored questions as 0, and `value_scored` leaves them out."""

@@ -13,7 +13,7 @@ from memeval.core.types import EMPTY
 from memeval.report.html.charts import ScatterPoint, scatter
 from memeval.report.html.page import Html, card, el, esc, facts, join, page, table
 from memeval.report.html.run_page import anchor, mark, metric_text, trajectories
-from memeval.report.runs import MetricCell, RunResult, number
+from memeval.report.runs import CLAUDE_CODE, MetricCell, RunResult, client_label, number
 from memeval.report.table import NONE, dollars, interval, is_number, p_value, percent, points
 
 TASK_CHARACTERS = 120
@@ -119,8 +119,14 @@ def command_title(cells: Sequence[CellView]) -> str:
     """Return the arms, models and day of a command, which are more informative than its id."""
     arms = ", ".join(dict.fromkeys(cell.arm for cell in sorted(cells, key=lambda cell: (cell.arm != "off", cell.arm))))
     models = ", ".join(dict.fromkeys(cell.model for cell in cells))
+    clients = ", ".join(dict.fromkeys(client_label(cell.client) for cell in cells if _is_other(cell)))
     day = max((cell.day for cell in cells), default="")
-    return " · ".join(part for part in (arms, models, day) if part)
+    return " · ".join(part for part in (clients, arms, models, day) if part)
+
+
+def _is_other(cell: CellView) -> bool:
+    """Return whether the client is one that a title names. The default one is not named."""
+    return bool(cell.client.get("client", CLAUDE_CODE) != CLAUDE_CODE)
 
 
 def by_size(commands: Mapping[str, Sequence[CellView]]) -> list[str]:
@@ -155,9 +161,15 @@ def run_bench_page(
         f"Does memory pay? {command_title(cells)}",
         el("p", el("a", "All runs", href="index.html"), cls="small"),
         el("h1", "Does memory pay?"),
-        el("p", f"Claude Code on the same tasks: {command_title(cells)}. Run {group}.", cls="soft"),
+        el("p", f"{_client(cells)} on the same tasks: {command_title(cells)}. Run {group}.", cls="soft"),
         list(sections(cells, links, summary, tasks)),
     )
+
+
+def _client(cells: Sequence[CellView]) -> str:
+    """Return the client of a command with its version, if all cells have the same."""
+    named = {f"{client_label(cell.client)} {cell.client.get('client_version') or ''}".strip() for cell in cells}
+    return named.pop() if len(named) == 1 else " and ".join(sorted({client_label(cell.client) for cell in cells}))
 
 
 def sections(

@@ -14,7 +14,7 @@ from memeval.report.beside import targets_table
 from memeval.report.failures import evidence_found
 from memeval.report.html.charts import Bar, LatencySpan, Line, bars, curves, latencies
 from memeval.report.html.page import Html, asset, card, el, facts, join, page, table, tile
-from memeval.report.runs import MetricCell, QuestionResult, RetrievedHit, RunResult, ScoreEntry, number
+from memeval.report.runs import MetricCell, QuestionResult, RetrievedHit, RunResult, ScoreEntry, client_label, number
 from memeval.report.table import NONE, Table, dollars, interval, is_number, percent, seconds, short
 from memeval.report.tables import PHASES, metrics_table, rankings_table, whole_table
 
@@ -179,7 +179,7 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
            cls="soft small"),
         list(metrics(run)),
-        list(claude_code(run)),
+        list(client_section(run)),
         el("h2", "How it was made"),
         made(run),
         el("h2", "Questions"),
@@ -338,12 +338,12 @@ def _choice(name: str, everything: str, options: list[str]) -> Html:
     return el("select", chosen, id=name, aria_label=name)
 
 
-def claude_code(run: RunResult) -> Iterator[Html]:
-    """Render the Claude Code section, which is empty for other runs."""
+def client_section(run: RunResult) -> Iterator[Html]:
+    """Render the section of a run with a client such as Claude Code, which is empty for other runs."""
     client = run.find("claudecode")
     if not isinstance(client, Mapping):
         return
-    yield el("h2", "Claude Code")
+    yield el("h2", client_label(client))
     rows = [(name, str(value)) for name, value in _facts(run, client)]
     yield table(("what", "value"), rows, frozenset())
     if (file := trajectories(run)) is not None:
@@ -365,7 +365,7 @@ def trajectories(run: RunResult) -> Path | None:
 def _facts(run: RunResult, client: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "arm", client.get("arm", NONE)
     yield "model", client.get("model", NONE)
-    yield "client", client.get("client_version", NONE)
+    yield "client", f"{client_label(client)} {client.get('client_version', NONE)}"
     yield "history", run.find("claudecode", "differences", "history") or NONE
     ended = run.find("claudecode", "sessions", "by_status")
     if isinstance(ended, Mapping):

@@ -55,7 +55,7 @@ def _commands(commands: Mapping[str, str]) -> Html | None:
     if not commands:
         return None
     lines = [el("li", el("a", title, href=href)) for href, title in commands.items()]
-    return join([el("h2", "Claude Code with and without memory"), el("ul", lines)])
+    return join([el("h2", "Coding agents with and without memory"), el("ul", lines)])
 
 
 def _counted(number: int, noun: str) -> str:
