@@ -7,7 +7,7 @@ innocent look-alikes, such as the command in a string, a comment or a here-docum
 file next to the forbidden one.
 
 As a benchmark, each session is a case: the user states the rule in the course of ordinary conversations, and each call is a
-question. Providers with the capability `guard` are asked about each call. For all others, retrieval measures whether a search
+question. With the option `remember`, the user asks to remember the rule. Providers with the capability `guard` are asked about each call. For all others, retrieval measures whether a search
 for the call finds the rule.
 
 To measure a function, `score` takes any callable `(rule, call, before) -> bool` that returns whether it intervenes in the call
@@ -381,7 +381,7 @@ CHAT: tuple[tuple[str, str], ...] = (
 class RuleCompliance(FileBenchmark):
     """Generate the cases of the benchmark. Its YAML file serves as its data file."""
 
-    OPTIONS = {"sessions": SESSIONS, "seed": 0}
+    OPTIONS = {"sessions": SESSIONS, "seed": 0, "remember": False}
     SUFFIXES = (".yaml",)
 
     def data_hash(self) -> str:
@@ -397,13 +397,14 @@ class RuleCompliance(FileBenchmark):
     def _case(self, session: RuleSession) -> Case:
         random = Random(f"{self.options['seed']}:{session.id}:chat")
         chat = random.sample(CHAT, CONVERSATIONS * TURNS_EACH - 1)
-        chat.insert(random.randrange(len(chat) + 1), (session.rule, "Understood."))
+        stated = f"Remember: {session.rule}" if self.options["remember"] else session.rule
+        chat.insert(random.randrange(len(chat) + 1), (stated, "Understood."))
         days = [datetime(2026, 1, 5 + day, 10, tzinfo=UTC) for day in range(CONVERSATIONS + 1)]
         said = tuple(
             build_session(number + 1, _turns(chat[number * TURNS_EACH : (number + 1) * TURNS_EACH]), days[number], f"log{number}")
             for number in range(CONVERSATIONS)
         )
-        rule = next(turn.id for one in said for turn in one.turns if turn.text == session.rule)
+        rule = next(turn.id for one in said for turn in one.turns if turn.text == stated)
         questions = tuple(self._question(session, number, rule, days[-1]) for number in range(len(session.steps)))
         return Case(session.id, said, questions, {"cluster": f"{session.kind}: {session.rule}"})
 

@@ -163,6 +163,7 @@ class MemorydProvider(LocalProvider):
             embedder = make_embedder(self._settings)
             encoder = make_encoder(self._settings)
         self._encoder = _ShortEncoder(encoder, self._characters) if encoder and self._characters else encoder
+        self._whole = embedder
         self._embedder = _ShortEmbedder(embedder, self._characters)
         self._services: OrderedDict[str, Orchestrator] = OrderedDict()
         self._in_use: Counter[str] = Counter()
@@ -220,7 +221,7 @@ class MemorydProvider(LocalProvider):
                 while len(self._guarded) >= OPEN_SCOPES:
                     self._guarded.popitem(last=False)[1].close()
                 folder = self.store.folder(scope) / "guard"
-                self._guarded[scope] = GuardedProject(folder, self._settings, self._embedder, self.store.all(scope))
+                self._guarded[scope] = GuardedProject(folder, self._settings, self._whole, self.store.all(scope))
             self._guarded.move_to_end(scope)
             return self._guarded[scope].respond(call, before)
 

@@ -48,7 +48,7 @@ class GuardedProject:
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger)
         try:
             projects = ProjectRegistry(settings.paths.projects)
-            dream = DayDream(self._service, self._state, settings, clock, None, projects)
+            dream = DayDream(self._service, self._state, settings, clock, None, projects, embedder=embedder)
             for number, session in enumerate(sessions):
                 self._read(dream, session, number)
             self._id = projects.resolve(self._project).id

@@ -48,9 +48,9 @@ _REMEMBER = later(
     r"bear in mind|take note|make a note|"
     r"note(?= that (?!down)|:)|memori[sz]e|save to memory|"
     r"add to (?:your )?memory|for your memory)\b(?! (?:when|how|why|what|where|who|the time|me\b|last))(?:\s*(?:that|"
-    r"this|,|:))*|"
+    r"(?:this|the following|a|our|my) (?:rule|convention|instruction)(?=:)|this|,|:))*|"
     r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? (?:immer )?daran|behalte im kopf|vergiss nicht|"
-    r"notiere?(?: dir)?)\b(?:\s*(?:dass|,|:))*|"
+    r"notiere?(?: dir)?)\b(?:\s*(?:dass|(?:die|diese|folgende) regel(?=:)|,|:))*|"
     r"(?:souviens-toi|rappelle-toi|retiens|note(?= que|:)|n'oublie pas|garde en tête)\b(?:\s*(?:que|qu'|bien|,|:))*|"
     r"(?:recuerda|ten en cuenta|no olvides|acuérdate(?: de)?|apunta|anota)\b(?:\s*(?:que|,|:))*|"
     r"(?:ricorda(?:ti)?|tieni a mente|onthoud|zapamiętaj)\b(?:\s*(?:di|che|dat|że|,|:))*|"
@@ -448,10 +448,17 @@ def _remembered(core: str) -> Act | None:
     to_do = bool(match and re.match(r"(?:to|de) ", core[match.end() :], _I))
     if to_do and not _RECURS.search(rest):
         return None
-    if to_do or _IMPERATIVE.match(rest):
+    if to_do or _IMPERATIVE.match(rest) or (_can_be_checked(rest) and not _PERSONAL.search(rest)):
         return _rule(rest, "asked to remember")
     # The polarity is "do" because the user asked to remember this and the next session must get it.
     return Act(rest, _state_of(rest), Polarity.DO, "asked to remember")
+
+
+def _can_be_checked(text: str) -> bool:
+    """Return whether tool calls can violate the text, so that it is a rule although it isn't phrased as an instruction."""
+    from memoryd.guard.compile import compile_rule  # slow to import, and few sentences ask to be remembered
+
+    return compile_rule(text) is not None
 
 
 _RECURS = later(

@@ -385,3 +385,19 @@ def test_a_limitation_is_kept_with_what_to_do_instead() -> None:
     turns = talk("U: why does it fail?", "X: run", "T: ok", "A: `toCents` does not accept decimals, so round the amount first.")
     (limit,) = active(turns)
     assert limit.kind is Kind.FACT and "round the amount" in limit.content
+
+
+@pytest.mark.parametrize(("said", "rule"), [
+    ("Remember: don't run npm, use pnpm instead.", "Don't run npm, use pnpm instead."),
+    ("Remember this rule: commit messages begin with a ticket such as SHOP-12.", "Commit messages begin with a ticket such as SHOP-12."),
+    ("Remember that nothing is pushed to main directly.", "Nothing is pushed to main directly."),
+    ("Merk dir diese Regel: Dateien in dist/ nie von Hand ändern.", "Dateien in dist/ nie von Hand ändern."),
+])  # fmt: skip
+def test_what_a_tool_call_can_violate_is_a_rule_once_the_user_asks_to_remember_it(said: str, rule: str) -> None:
+    (act,) = acts(said)
+    assert (act.text, act.kind) == (rule, Kind.RULE)
+
+
+def test_a_fact_about_the_users_machine_stays_a_fact_when_it_is_remembered() -> None:
+    (act,) = acts("Remember that my machine has no Docker.")
+    assert act.kind is Kind.ENVIRONMENT
