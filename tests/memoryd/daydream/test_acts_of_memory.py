@@ -389,7 +389,7 @@ def test_a_limitation_is_kept_with_what_to_do_instead() -> None:
 
 @pytest.mark.parametrize(("said", "rule"), [
     ("Remember: don't run npm, use pnpm instead.", "Don't run npm, use pnpm instead."),
-    ("Remember this rule: commit messages begin with a ticket such as SHOP-12.", "Commit messages begin with a ticket such as SHOP-12."),
+    ("Remember this rule: commit messages start with a ticket (SHOP-12).", "Commit messages start with a ticket (SHOP-12)."),
     ("Remember that nothing is pushed to main directly.", "Nothing is pushed to main directly."),
     ("Merk dir diese Regel: Dateien in dist/ nie von Hand ändern.", "Dateien in dist/ nie von Hand ändern."),
 ])  # fmt: skip
