@@ -128,9 +128,10 @@ def _described(check: Mapping[str, Any]) -> str:
     parts = [
         f"{name}: {', '.join(value) if isinstance(value, list) else value}"
         for name, value in check.items()
-        if name not in ("kind", "mode", "near", "files")
+        if name not in ("kind", "mode", "near", "files", "also")
     ]
-    return f"{check['kind']} · {' · '.join(parts)}"
+    further = "".join(f"; {_described(each)}" for each in check.get("also", ()))
+    return f"{check['kind']} · {' · '.join(parts)}{further}"
 
 
 def _contradictions(context: Context, result: Mapping[str, Any]) -> None:

@@ -14,12 +14,14 @@ model. Words are compared literally. Regular expressions are not supported.
 
 Checks on commands (all but path and content) with `paths` concern only commands that run in these folders. The word `end` of a
 companion stands for the end of an answer in which files were edited (of the kind `files`, in `paths`).
+
+A rule that forbids several kinds of things has one check with further ones in `also`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -27,6 +29,7 @@ from memoryd.core.errors import InputError
 
 MAX_ENTRIES = 40
 MAX_ENTRY_CHARS = 200
+MAX_ALSO = 8  # further checks of one rule
 
 
 class Mode(StrEnum):
@@ -66,6 +69,15 @@ class Form(StrEnum):
     TICKET_IN = "ticket_in"  # Contains a ticket reference like the example.
     NO_EMOJI = "no_emoji"
     CONTAINS = "contains"  # Contains the example.
+    BODY = "body"  # has more than the first line
+    NO_BODY = "no_body"
+    NO_PERIOD = "no_period"  # the first line doesn't end with a dot
+    LOWER = "lower"  # the first line starts with a lower-case letter, after its type
+    UPPER = "upper"
+    IMPERATIVE = "imperative"  # doesn't start with "Added", "adds" or "adding"
+    EMOJI = "emoji"  # starts with one
+    LANGUAGE = "language"  # is in the language that the example names
+    NOT_LANGUAGE = "not_language"
 
 
 class New(StrEnum):
@@ -83,6 +95,8 @@ class Check:
     Attributes:
         mode: Response to a violation, or None for the configured default.
         silenced: Forms of violations that the user marked as false alarms. Calls that match one are ignored.
+        also: Further checks of the same rule. A call that violates one of them violates the rule. They have no own `also`,
+            and share `mode` and `silenced`.
     """
 
     kind: CheckKind
@@ -102,6 +116,14 @@ class Check:
     example: str = ""
     mode: Mode | None = None
     silenced: tuple[str, ...] = ()
+    also: tuple[Check, ...] = ()
+
+    def parts(self) -> tuple[Check, ...]:
+        """Return this check without its further ones, and each of those."""
+        if not self.also:
+            return (self,)
+        shared = (replace(each, mode=self.mode, silenced=self.silenced) for each in self.also)
+        return (replace(self, also=()), *shared)
 
 
 # Reading and writing checks
@@ -126,9 +148,23 @@ def check_from_dict(value: Any) -> Check:
         given = "off" if name == "mode" and value.get(name) is False else value.get(name)
         if given is not None or name == "kind":
             found[name] = _choice(name, choices, given)
+    if "also" in value:
+        found["also"] = _also(value["also"])
     check = Check(**found)
     _refuse_empty(check)
     return check
+
+
+def _also(value: Any) -> tuple[Check, ...]:
+    entries = [value] if isinstance(value, Mapping) else value
+    if not isinstance(entries, list | tuple) or len(entries) > MAX_ALSO:
+        raise InputError(f"check.also: expected a list of at most {MAX_ALSO} checks.", fix="See docs/guard.md.")
+    found = tuple(check_from_dict(entry) for entry in entries)
+    if any(each.also or each.mode or each.silenced for each in found):
+        raise InputError(
+            "check.also: a further check has no `also`, `mode` or `silenced`.", fix="Write them in the rule's first check."
+        )
+    return found
 
 
 def _choice(name: str, choices: type[StrEnum], value: Any) -> StrEnum:
@@ -170,6 +206,8 @@ def check_to_dict(check: Check) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": check.kind.value}
     for each in fields(Check):
         value = getattr(check, each.name)
-        if each.name != "kind" and value != each.default:
+        if each.name == "also":
+            out |= {"also": [check_to_dict(part) for part in value]} if value else {}
+        elif each.name != "kind" and value != each.default:
             out[each.name] = list(value) if isinstance(value, tuple) else value.value if isinstance(value, StrEnum) else value
     return out

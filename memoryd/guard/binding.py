@@ -28,10 +28,11 @@ def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]
     for item in items:
         if item.check is None:
             continue
-        for want in _wanted(item.check):
-            wanting[want].append(item)
-        for word in item.check.words if not item.check.unless and not item.check.branch else ():
-            forbidding[f"{item.check.kind}:{word}"].append(item)
+        for check in item.check.parts():
+            for want in _wanted(check):
+                wanting[want].append(item)
+            for word in check.words if not check.unless and not check.branch else ():
+                forbidding[f"{check.kind}:{word}"].append(item)
     found = {
         tuple(sorted((one.id, other.id))): (one, other)
         for want, wanters in wanting.items()

@@ -34,10 +34,99 @@ _BY_ENDING: Mapping[str, re.Pattern[str]] = {
 _PROSE = frozenset(".md .rst .txt .adoc .html".split())
 
 
-def code_words(text: str, path: str) -> str:
-    """Return the text with each comment and string replaced by a space. The result is empty for prose, which contains no code."""
+def code_words(text: str, path: str, *, strings: bool = False) -> str:
+    """Return the text with each comment and string replaced by a space. The result is empty for prose, which contains no code.
+
+    With `strings`, only comments are replaced.
+    """
     ending = posixpath.splitext(path)[1].lower()
     if ending in _PROSE:
         return ""
     pattern = _BY_ENDING.get(ending)
-    return pattern.sub(" ", text) if pattern else text
+    if pattern is None:
+        return text
+    return pattern.sub(_without_comment if strings else " ", text)
+
+
+def _without_comment(match: re.Match[str]) -> str:
+    return match[0] if match[0][0] in "\"'`" else " "
+
+
+# Pieces of code that no single word stands for. A check names them in its words, as in `<hex color>`.
+PIECES: Mapping[str, re.Pattern[str]] = {
+    "<hex color>": re.compile(r"(?<![\w&/#])#(?:[\da-fA-F]{8}|[\da-fA-F]{6}|(?=\d{0,3}[a-fA-F])[\da-fA-F]{3,4})(?![\w-])|(?<=[:\s])#\d{3}(?=\s{0,3};)"),
+    "<ip address>": re.compile(r"(?<![\d.])(?!127\.0\.0\.|0\.0\.0\.0)(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"),
+    "<url>": re.compile(r"\bhttps?://(?!localhost|127\.|0\.0\.0\.0|example\.)[\w-]{1,60}[.\w/-]{0,60}"),
+    "<http url>": re.compile(r"\bhttp://(?!localhost|127\.|0\.0\.0\.0|www\.w3\.org)[\w-]{1,60}"),
+    "<localhost url>": re.compile(r"\bhttps?://(?:localhost|127\.0\.0\.1)"),
+    "<loose equality>": re.compile(r"(?<![=!<>])[=!]=(?!=)(?!\s{0,3}null\b)"),
+    "<px>": re.compile(r"(?<![\w.-])[1-9]\d{0,5}px\b"),
+    "<tab>": re.compile(r"^[ ]{0,40}\t", re.MULTILINE),
+    "<emoji>": re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]"),
+    "<force unwrap>": re.compile(r"(?<=[\w)\]])!(?=[.)\],;\[]|\s{0,20}$)", re.MULTILINE),
+    "<non-null assertion>": re.compile(r"(?<=[\w)\]])!(?=[.;,)\]\[])"),
+    "<nested ternary>": re.compile(r"(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:[^?:;\n]{0,200}(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:"),
+    "<ignored error>": re.compile(r"^\s{0,40}(?:\w{1,30}, )?_ :?= [\w.]{1,60}\(", re.MULTILINE),
+    "<secret>": re.compile(
+        r"(?i)\b\w{0,20}(?:password|passwd|secret|api_?key|token)\w{0,10}[\"']?\s{0,3}(?::=|[:=])\s{0,3}[\"'][^\"'$<{\s]{5,80}[\"']"
+    ),
+    "<f-string log>": re.compile(r"\blog(?:ger|ging)?\.(?:debug|info|warn|warning|error|exception|critical)\(\s{0,10}f[\"']"),
+    "<mutable default>": re.compile(r"\bdef \w{1,60}\([^)\n]{0,200}=\s?(?:\[\]|\{\}|list\(\)|dict\(\)|set\(\))"),
+    "<empty catch>": re.compile(r"\bcatch\s?(?:\([^)\n]{0,60}\)\s?)?\{\s{0,20}\}|\bexcept\b[^:\n]{0,60}:\s{0,20}pass\b|\brescue\b[^\n]{0,40}\n\s{0,20}end\b"),
+    "<bare except>": re.compile(r"\bexcept\s{0,3}:"),
+    "<inline style>": re.compile(r"\bstyle\s?=\s?[\"'{]"),
+    "<id selector>": re.compile(r"^\s{0,20}#[a-zA-Z][\w-]{0,40}[^;{}\n]{0,60}\{", re.MULTILINE),
+    "<latest tag>": re.compile(r":latest\b"),
+    "<star import>": re.compile(r"\bimport \*|^\s{0,20}import (?:static )?[\w.]{1,100}\.\*", re.MULTILINE),
+    "<select star>": re.compile(r"\bselect\s{1,5}(?:distinct\s{1,5})?(?:\w{1,20}\.)?\*", re.IGNORECASE),
+    "<string concatenation in sql>": re.compile(
+        r"(?i)[\"'](?:select|insert into|update|delete from)\b[^\"'\n]{1,200}[\"']\s{0,3}(?:\+|%|\.format)|\bf[\"']{1,3}\s{0,5}(?:select|insert into|update|delete from)\b[^\"'\n]{0,200}\{"
+    ),
+    "<default export>": re.compile(r"\bexport default\b"),
+    "<class component>": re.compile(r"\bextends (?:React\.)?(?:Pure)?Component\b"),
+    "<var>": re.compile(r"(?<![\w.$])var\s(?=[\w$\[{])"),
+    "<function keyword>": re.compile(r"(?<![\w.$])function\b"),
+    "<promise chain>": re.compile(r"\.then\s?\("),
+    "<shell true>": re.compile(r"\bshell\s?=\s?True\b"),
+    "<any>": re.compile(r"(?<=[:<|,&(])\s?any\b(?!\s?[(:'])|\bas any\b|\bany\[\]"),
+    "<todo>": re.compile(r"\b(?:TODO|FIXME|XXX)\b"),
+    "<c-style cast>": re.compile(r"(?<![\w)\]])\((?:unsigned |const )?(?:int|char|float|double|long|short|size_t|u?int\d{1,2}_t)\s?\*?\)\s?[\w(]"),
+    "<raw new>": re.compile(r"(?<![\w.])new\s[A-Za-z_]|(?<![\w.])delete(?:\[\])?\s[A-Za-z_*]"),
+    "<debugger>": re.compile(r"(?<![\w.$])debugger\b|\bbinding\.pry\b|\bbyebug\b|\bbreakpoint\(\)|\bpdb\.set_trace\b"),
+    "<commented-out code>": re.compile(r"^\s{0,40}(?://|#)\s?(?:(?:if|for|while|return|const|let|var|def|import|from|print)\b[^\n]{0,100}[(;={:]|[\w.]{1,60}\([^\n]{0,100}\);?\s{0,3}$)", re.MULTILINE),
+}  # fmt: skip
+# Pieces that are looked for in strings, too, and those that are in comments.
+PIECES_IN_STRINGS = frozenset(
+    "<hex color>,<ip address>,<url>,<http url>,<localhost url>,<px>,<emoji>,<secret>,<f-string log>,<inline style>,<latest tag>,<select star>,<string concatenation in sql>".split(
+        ","
+    )
+)
+PIECES_IN_COMMENTS = frozenset({"<todo>", "<emoji>", "<tab>", "<commented-out code>"})
+_STATEMENT = re.compile(
+    r"(?:select|insert|update|delete|drop|truncate|alter|grant|create|cascade|nolock|left join|cross join|offset|not in|order by|union)\b",
+    re.IGNORECASE,
+)
+
+
+def may_contain(text: str, word: str) -> bool:
+    """Return whether a text may contain a word of a check. It is cheaper than counting the word."""
+    return word.startswith("<") or word in text or (word.lower() in text.lower() and _is_statement(word))
+
+
+def _is_statement(word: str) -> bool:
+    """Return whether a word belongs to SQL, which is written in strings and in any case."""
+    return _STATEMENT.match(word) is not None and (" " in word or word.isupper())
+
+
+def count_piece(text: str, word: str, path: str) -> int | None:
+    """Count a named piece of code, or a word of SQL. Return None if the word is neither."""
+    if pattern := PIECES.get(word):
+        if word in PIECES_IN_COMMENTS:
+            return len(pattern.findall(text))
+        return len(pattern.findall(code_words(text, path, strings=word in PIECES_IN_STRINGS)))
+    if _is_statement(word):
+        parts = r"\s{1,5}".join(map(re.escape, word.split()))
+        return len(re.findall(rf"(?<!\w){parts}(?!\w)", code_words(text, path, strings=True), re.IGNORECASE))
+    if "://" in word or word[:1] in "\"'#" or word.startswith("data-"):
+        return code_words(text, path, strings=True).count(word)
+    return None

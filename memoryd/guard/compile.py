@@ -6,14 +6,16 @@ that are not commands, paths or code, because a false alarm costs more than a mi
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from memoryd.core.checks import MAX_ENTRIES, Access, Check, CheckKind, Form, New
+from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, MAX_ENTRY_CHARS, Access, Check, CheckKind, Form, New
 from memoryd.guard import vocabulary as v
 from memoryd.guard.gloss import in_english
+from memoryd.guard.messages import ALTERNATIVES
 
 MAX_RULE = 600  # characters; a longer text is a document rather than a rule
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
@@ -69,22 +71,61 @@ class _Cue:
     clause: int
 
 
+_CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\b", re.IGNORECASE)
+
+
 def compile_rule(text: str) -> Check | None:
     """Return the check of a rule, or None if the rule can't be decided from tool calls."""
     text = text.strip()
     if len(text) > MAX_RULE or text.rstrip().endswith("?"):
         return None
-    rule = in_english(text.translate(_QUOTES))
+    rule = in_english(_CONTRACTED.sub(r"\1n't", text.translate(_QUOTES)))
     if check := _at_end(rule):
         return check
-    if _NOT_A_RULE.search(rule) or (_ALLOWED.search(rule) and not _NEGATED.search(rule)):
+    sentences = [sentence for sentence in _sentences(rule) if not _says_nothing(sentence)]
+    if not sentences:
         return None
+    if check := _compiled(" ".join(sentences)):
+        return check
+    if len(sentences) == 1:
+        return None
+    found = [check for sentence in sentences if (check := _compiled(sentence))]
+    return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
+
+
+def _sentences(rule: str) -> list[str]:
+    """Return the sentences of a rule. A dot within a name, and one after a common abbreviation, ends none."""
+    ends = [match.end() for match in _SENTENCE_ENDS.finditer(rule)]
+    parts = [rule[start:end].strip() for start, end in zip([0, *ends], [*ends, len(rule)], strict=True)]
+    return [part for part in parts if part.strip(" .;!")]
+
+
+_SENTENCE_ENDS = re.compile(r"(?<!\be\.g)(?<!\bi\.e)(?<!\bz\.B)(?<!\betc)(?<!\bvs)[.!]{1,3}(?=\s)|\n")
+
+
+def _says_nothing(sentence: str) -> bool:
+    """Return whether a sentence only explains, allows or sets a condition, so that no check follows from it."""
+    if _NOT_A_RULE.search(sentence):
+        return True
+    return (
+        bool(_ALLOWED.search(sentence)) and not _NEGATED.search(sentence) and not re.search(r"\bonly\b", sentence, re.IGNORECASE)
+    )
+
+
+def _compiled(rule: str) -> Check | None:
     exception = _EXCEPTION.search(rule)
     granted = " ".join(match[0] for match in _GRANTED.finditer(rule[: exception.start()] if exception else rule))
     if exception and re.match(r"[\s,(]{1,3}(?:except|other than|apart from|außer|ausgenommen)", exception[0], re.IGNORECASE):
         granted += " " + exception[0]
     whole, rule = rule, _GRANTED.sub("", _EXCEPTION.sub("", rule))
     if check := _existing_only(whole):
+        return check
+    if (
+        exception
+        and re.search(r"\b(?:unless|es sei denn)\b", exception[0])
+        and _NEGATED.search(whole)
+        and (check := _companion(whole))
+    ):
         return check
     for attempt in (_message, _branch_names, _placement, _companion, _flag_required, _general):
         check = attempt(rule)
@@ -154,7 +195,7 @@ _EXCEPTION = re.compile(
 # Words
 
 _FORBID = frozenset(
-    "isn't aren't neither nor weder off never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
+    "frozen immutable eingefroren unantastbar untouchable sacred isn't aren't neither nor weder off never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
     " off-limits read-only readonly taboo tabu nie niemals kein keine keinen keinem keiner keinerlei nicht nichts nirgends verboten"
     " untersagt vermeide vermeiden ohne finger hände unangetastet unberührt schreibgeschützt unverändert untouched alone nobody"
     " niemand nothing generated jamais nunca nada não nao pas sin sans jamás aucun ninguna ninguno statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
@@ -162,12 +203,15 @@ _FORBID = frozenset(
 _FORBID_PHRASES = re.compile(
     r"instead of|rather than|hands off|keep (?:out|away|off)|stay (?:out|away|off)|leave (?=.{1,60}\b(?:alone|untouched|as)\b)|off limits|in place of"
     r"|finger weg|hände weg|auf keinen fall|unter keinen umständen|in ruhe|out of bounds|do not|must not|should not|may not|(?:is|are) not|nicht mehr"
-    r"|anstelle von|get rid of|moved? (?:away )?from|refrain from|get(?:ting)? near|off the table|out of (?:it|this|here)|ban(?:ned)? on",
+    r"|anstelle von|get rid of|(?:moved?|migrated?|switch(?:ed)?|steer|stay) (?:away |clear )?(?:from|off|of)\b|refrain from|get(?:ting)? near|off the table|out of (?:it|this|here)"
+    r"|(?:is|are|gets?) (?:only )?(?:managed|maintained|written|produced|exported|created|owned) by (?:the )?(?:[\w.-]{1,20} ){0,2}(?:codegen|tools?|bot|generator|script|pipeline|ci|release)\b"
+    r"|ban(?:ned)? on|no[- ]go\b|(?:is|are) (?:out|dead|gone|history|over)\b(?! of)|(?:we(?:'ve| have)? )?(?:dropped|ditched|retired|abandoned)\b|no longer|not (?:allowed|permitted|ok|okay|wanted|welcome)"
+    r"|isn't allowed|aren't allowed|don't (?:even )?think about|forget about|got rid of|without asking|(?:sind|ist) (?:raus|tabu|verboten|passé)|off[- ]bounds|hands? away|nothing (?:gets|goes|is)",
     re.IGNORECASE,
 )
 _WANT = frozenset(
     "usa usar utilise utiliser toujours siempre sempre só solo solamente seulement "
-    "use always only prefer instead must should immer nur stattdessen sondern nimm nehmen nehme nutze nutzen benutze benutzen verwende"
+    "über everywhere use always only prefer instead must should immer nur stattdessen sondern nimm nehmen nehme nutze nutzen benutze benutzen verwende"
     " verwenden using ausschließlich stick rely run install via with mit bitte lieber but through aber go goes sign".split()
 )
 _NEGATED_VERBS = frozenset(
@@ -189,7 +233,9 @@ def _tokens(rule: str) -> list[_Token]:
             out.append(_Token(text, match.start(), boundary=True))
             continue
         parts = _SENTENCE_END.sub("", text).lower().split("/")
-        if len(parts) > 1 and all(part in v.PROGRAMS or part in v.LIBRARIES for part in parts):  # "npm/yarn"
+        if len(parts) > 1 and (
+            all(part in v.PROGRAMS or part in v.LIBRARIES for part in parts) or all(part in v.LANGUAGES for part in parts)
+        ):  # "npm/yarn"
             out += [_Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
             continue
         bare = _SENTENCE_END.sub("", text).strip("'*_") if text.strip("'*_") else text
@@ -218,7 +264,7 @@ _HOST = re.compile(
     r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
 )
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:=\S{1,40})?")
-_FOLDER_WORD = re.compile(r"(?:folder|directory|dir|ordner|verzeichnis|tree|package|module)s?$", re.IGNORECASE)
+_FOLDER_WORD = re.compile(r"(?:(?:folder|dir|tree)s?|director(?:y|ies)|ordner|verzeichnis(?:se)?|package|module)$", re.IGNORECASE)
 _STOP_WORDS = frozenset(
     "before after in for here ever to at on without when unless and or again vor nach hier ever anywhere anymore please directly on"
     " instead of vor bei im beim mit für und oder nie nicht niemals lassen laufen ausführen the a an any every each die der das den by is"
@@ -228,13 +274,31 @@ _STOP_WORDS = frozenset(
 
 # Libraries whose names are ordinary words. After an article they are no library, as in "at the moment".
 _ORDINARY = frozenset(
-    "moment request requests arrow express mock emotion got chalk threading bootstrap celery flask uuid".split()
-)
+    "moment request requests arrow express mock emotion got chalk threading bootstrap celery flask uuid async colors faker glob cors sharp three commander"
+    " immutable ws pg angular ember backbone passport helmet bottle tornado pyramid pony attrs click fire responses rich six future invoke fabric mechanize"
+    " dask motor pillow torch mako twisted toml log cli wire fx gin echo fiber chi mux ent combine quick nimble provider bloc hive poison tesla finch jason"
+    " rocket warp hyper failure smol nom rust boost slim shrine pest pry sequel play cats circe exposed volley feign coil koin glide guice hilt dagger2 needle"
+    " recoil carbon doctrine twig guzzle realm realms glog fmt slf4j stitches subprocess multiprocessing future imp argparse clap log4j joda polly moq devise"
+    " draper resque webclient resttemplate faraday numeral accounting ky swr fabrication spring-data pinia jose".split()
+) - {
+    "subprocess",
+    "multiprocessing",
+    "argparse",
+    "log4j",
+    "slf4j",
+    "joda",
+    "glog",
+    "swr",
+    "guzzle",
+    "resttemplate",
+    "moq",
+    "clap",
+}
 _ARTICLES = frozenset("the a an this that each every any one my your our last at few some der die das den dem jeder jede".split())
 
 
 _ABOUT_LIBRARY = re.compile(
-    r"\b(?:import\w*|librar\w{1,3}|packages?|modules?|depend\w*|install\w*|us(?:e|es|ing)|instead|add|pull|bibliothek\w*|paket\w*|nutze\w?|benutz\w*|verwend\w*|banned)\b|\.js\b",
+    r"\b(?:import\w*|librar\w{1,3}|packages?|modules?|depend\w*|install\w*|us(?:e|es|ing)|replac\w{1,3}|migrat\w{1,3}|standard|deprecated|allowed|forbidden|instead|add|pull|bibliothek\w*|paket\w*|nutze\w?|benutz\w*|verwend\w*|banned)\b|\.js\b",
     re.IGNORECASE,
 )
 
@@ -258,6 +322,10 @@ def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
             at += 1
             continue
         what, text, used = _classify(tokens, at)
+        if what is _What.PATH and text.startswith(".") and _is_ending(tokens, at):
+            text = f"*{text}"
+        if what in (None, _What.UNKNOWN, _What.PATH) and _is_imported(tokens, at):
+            what, text, used = _What.LIBRARY, token.text.removesuffix("/"), 1
         if what is not None:
             start = next((back + 1 for back in range(at - 1, max(at - 4, -1), -1) if tokens[back].boundary), max(at - 3, 0))
             within = any(before.low in _WITHIN for before in tokens[start:at])
@@ -267,6 +335,49 @@ def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
     return out
 
 
+_ENDINGS = frozenset(
+    "lock json yaml yml toml txt ts tsx js jsx mjs py go rs java sql csv xml html css scss sh proto pb snap key pem crt php rb kt swift tf po pot gql graphql prisma ipynb"
+    " dart vue svelte cs cpp hpp svg png pdf tfvars tfstate gradle ini cfg bat ps1 xlsx docx md mdx rst ex exs erl hs scala lua jl r".split()
+)
+
+
+def _is_ending(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a name that begins with a dot is the end of file names, as in `.po files` and `files ending in .g.dart`."""
+    before = [token.low for token in tokens[max(at - 2, 0) : at]]
+    if any(word in ("ending", "end", "extension", "suffix", "endung", "enden", "endend") for word in before):
+        return True
+    return "/" not in tokens[at].text and tokens[at].low.rpartition(".")[2] in _ENDINGS
+
+
+_IMPORTS = frozenset("import imports importing importiere importieren importiert require requiring".split())
+_IMPORT_NOUNS = re.compile(
+    r"(?:librar(?:y|ies)|packages?|dependenc(?:y|ies)|gems?|crates?|npm|modules?|bibliothek|paket|libs?|sdk)$", re.IGNORECASE
+)
+_PACKAGE = re.compile(r"@?[A-Za-z][\w.-]{1,40}(?:/[\w.-]{1,40}){0,4}/?")
+_OF_IMPORTS = frozenset(
+    "order sorting statements style from only always never cycles paths lines block blocks anything something everything things other new any all more it them this"
+    " that everything private internal types type code files modules packages libraries".split()
+)
+
+
+def _is_imported(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a word is the name of a library because the rule is about importing or depending on it."""
+    token = tokens[at]
+    if not _PACKAGE.fullmatch(token.text) or token.low in _STOP_WORDS | _OF_IMPORTS | _FORBID | _WANT | _WITHIN:
+        return False
+    before = tokens[at - 1] if at else None
+    while before is not None and before.low in ("or", "and", "nor", "oder", "und", ",", "/", "the", "from") and at > 1:
+        at -= 1
+        before = tokens[at - 1]
+        if before.low not in _IMPORTS and tokens[at].low in ("or", "and", "nor", "oder", "und", ",", "/"):
+            at -= 1  # the library before in the list
+            before = tokens[at - 1] if at else None
+    if before is not None and before.low in _IMPORTS:
+        return True
+    following = tokens[tokens.index(token) + 1] if tokens.index(token) + 1 < len(tokens) else None
+    return following is not None and (token.quoted or "-" in token.text) and _IMPORT_NOUNS.match(following.text) is not None
+
+
 def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int]:
     token = tokens[at]
     text, low = token.text, token.low
@@ -274,15 +385,21 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
         text = text[2:]
     if token.quoted:
         return _quoted_kind(text), text, 1
-    if at + 1 < len(tokens) and _names_folder(token, tokens[at + 1]):
-        return _What.PATH, text.rstrip("/") + "/", 2
+    if used := _folder_words(tokens, at):
+        return _What.PATH, text.rstrip("/") + "/", used
     if _FLAG.fullmatch(text):
         return _What.FLAG, text, 1
     if (match := _CALL.match(text)) and not text.startswith("("):
         return _What.CALL, match[1], 1
     if low in _AMBIGUOUS:
         words, used = _command_words(tokens, at)
-        if len(words) > 1 and words[1] not in _NO_TARGETS and words[1] not in v.PROGRAMS or _is_replaced(tokens, at):
+        if (
+            len(words) > 1
+            and words[1] not in _NO_TARGETS
+            and words[1] not in v.PROGRAMS
+            or _is_replaced(tokens, at)
+            or _is_used_alone(tokens, at)
+        ):
             return _What.COMMAND, " ".join(words), used
     elif _is_program(low):
         words, used = _command_words(tokens, at)
@@ -309,32 +426,90 @@ def _is_replaced(tokens: Sequence[_Token], at: int) -> bool:
     return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
 
 
+_USING = frozenset("use using run running call calling nutze nutzen benutze verwende verwenden aufrufen via with mit".split())
+
+
+def _is_used_alone(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether an ambiguous name is a program because it alone is used, as in `don't use make, use just`."""
+    if not at or tokens[at - 1].low not in _USING:
+        return False
+    return (
+        at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in ("instead", "for", "not", "or", "and", "here")
+    )
+
+
 _NO_FOLDERS = frozenset("this that same whole diesem diesen own root new home".split())
+
+
+def _folder_words(tokens: Sequence[_Token], at: int) -> int:
+    """Return how many words name a folder here."""
+    if at + 1 < len(tokens) and _names_folder(tokens[at], tokens[at + 1]):
+        return 2
+    return 1 if at and _is_folder(tokens, at) else 0
+
+
+def _is_folder(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a word is a folder because of the word before, as in `the folder legacy` and `nothing in node_modules`."""
+    before, low = tokens[at - 1], tokens[at].low
+    if before.boundary or not re.fullmatch(r"[\w.-]{2,40}/?", tokens[at].text) or low in _STOP_WORDS | _WITHIN | _WANT:
+        return False
+    if _FOLDER_WORD.match(before.text) and not before.low.startswith(("package", "module", "tree")):
+        return (
+            low in v.FOLDERS
+            or tokens[at].quoted
+            or "_" in low
+            or low not in _FORBID
+            and at + 1 < len(tokens)
+            and tokens[at + 1].boundary
+        )
+    if before.low in ("the", "den", "dem", "die", "das", "el", "la", "le") and at > 1:
+        before = tokens[at - 2]
+    closes = at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in _FORBID | _STOP_WORDS | _CHANGE_VERBS
+    return low in v.FOLDERS and before.low in _WITHIN | _CHANGE_VERBS and closes
+
+
+_CHANGE_VERBS = frozenset(
+    "touch edit change modify delete write anything ändern anfassen bearbeiten löschen verändern touching editing edits changes to".split()
+)
 
 
 def _names_folder(token: _Token, following: _Token) -> bool:
     """Return whether the two words name a folder, as in `legacy folder`."""
     if following.boundary or not _FOLDER_WORD.match(following.text) or not re.fullmatch(r"[\w.-]{2,40}/?", token.text):
         return False
-    return not any(token.low in words for words in (_STOP_WORDS, _FORBID, _WITHIN, _WANT, _NO_FOLDERS))
+    if token.low in v.FOLDERS:
+        return True
+    return not any(token.low in words for words in (_CHANGE_VERBS, _STOP_WORDS, _FORBID, _WITHIN, _WANT, _NO_FOLDERS))
 
 
 def _plain_kind(text: str) -> tuple[_What | None, str]:
     low = text.lower()
-    if low in v.WORDS and low not in v.NOT_ALONE:
+    if low in v.WORDS and low not in v.NOT_ALONE and low not in v.QUOTED_ONLY:
         return _What.CODE, text
     if _ENV.fullmatch(text) or _HOST.fullmatch(text) and not _FILE.fullmatch(text):
         return _What.COMMAND, text if "=" in text else f"* {text}"
+    if (
+        "." in low
+        and low.partition(".")[0] in v.LIBRARIES
+        and low not in v.LIBRARIES
+        and re.fullmatch(r"[a-z_]+(?:\.[a-z_]{3,20}){1,3}", text)
+    ):
+        return _What.LIBRARY, text
     library = low.removesuffix(".js") if low.removesuffix(".js") in v.LIBRARIES else low
     if library in v.LIBRARIES:
         return _What.LIBRARY, library
     if _FILE.fullmatch(text) and not _NOT_A_FILE.match(text) and low not in v.LANGUAGES and low not in v.WORDS:
         return _What.PATH, text
-    return (_What.UNKNOWN, text) if low in v.WORDS else (None, "")
+    return (_What.UNKNOWN, text) if low in v.WORDS and low not in v.QUOTED_ONLY else (None, "")
 
 
 def _is_program(low: str) -> bool:
-    return low in v.PROGRAMS and low not in _AMBIGUOUS or low.startswith("./") and low[2:] in v.FREE_TARGET
+    return (
+        (low in v.PROGRAMS or low in v.PROGRAM_NAMES)
+        and low not in _AMBIGUOUS
+        or low.startswith("./")
+        and low[2:] in v.FREE_TARGET
+    )
 
 
 _NO_TARGETS = frozenset(
@@ -343,14 +518,16 @@ _NO_TARGETS = frozenset(
 # Programs whose names are also ordinary words. They count only in code quotes or before one of their subcommands.
 _AMBIGUOUS = frozenset(
     "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee su export"
-    " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task uv ava tox nc zig hg".split()
-) - {"uv", "tox"}
+    " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task ava nc zig hg kind scoop ninja meson conan hatch rye"
+    " dub pod mise buf dagger tilt expo eas flux consul nomad forever bats cucumber artillery serverless railway amplify gatsby astro next nuxt source"
+    " trash unlink halt reboot shutdown lima credo nimble shards opam snap cypress eject kubernetes maven scala julia swiftc sorbet rector".split()
+) - {"maven"}
 
 
 def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
-    words = [tokens[at].text.lower()]
+    words = [v.PROGRAM_NAMES.get(tokens[at].low, tokens[at].low)]
     used = 1
-    subcommands = v.SUBCOMMANDS.get(words[0], frozenset())
+    subcommands = v.SUBCOMMANDS.get(words[0], frozenset()) | (v.VERBS if words[0] not in v.PLAIN_PROGRAMS else frozenset())
     free = words[0] in v.FREE_TARGET
     while at + used < len(tokens):
         token = tokens[at + used]
@@ -372,6 +549,9 @@ def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
             and re.fullmatch(r"[\w:.-]{2,40}", text)
             or words[0] in ("python", "python3")
             and words[-1] == "-m"
+            or len(words) == 1
+            and words[0] not in v.PLAIN_PROGRAMS
+            and re.fullmatch(r"[a-z]{1,20}:[a-z][\w:-]{1,30}", text) is not None
         ):
             words.append(text)
         else:
@@ -406,14 +586,15 @@ def _cues(rule: str, tokens: Sequence[_Token]) -> list[_Cue]:
     clause = 0
     out: list[_Cue] = []
     forbidden_in: set[int] = set()
-    phrases = [match.start() for match in _FORBID_PHRASES.finditer(rule)]
+    spans = [match.span() for match in _FORBID_PHRASES.finditer(rule)]
+    phrases = [start for start, _ in spans]
     for index, token in enumerate(tokens):
         if token.boundary or token.low in _NEW_CLAUSE:
             clause += 1 if token.text not in "()" else 0
             if token.boundary:
                 continue
         starts[token.at] = clause
-        if token.quoted:
+        if token.quoted or any(start < token.at < end for start, end in spans):
             continue
         low = token.low
         if (
@@ -442,7 +623,8 @@ _POINTS_BACK = re.compile(r"\b(?:it|them|that|these|those|there|es|sie|das|davon
 
 _BY_HAND = re.compile(r"\b(?:edit|touch|modif|chang|hand|manual|bearbeit|änder|anfass)\w*", re.IGNORECASE)
 _IS_GENERATED = re.compile(
-    r"\b(?:generated|regenerated|generiert\w?|codegen|written by|auto[- ]?gen\w*|comes? from|built by|erzeugt)\b", re.IGNORECASE
+    r"\b(?:generated|regenerated|generiert\w?|codegen|written by|auto[- ]?gen\w*|comes? from|built by|erzeugt|(?:managed|maintained|produced|exported|created|synced|updated) (?:by|from))\b",
+    re.IGNORECASE,
 )
 
 
@@ -455,11 +637,27 @@ def _listed_before(rule: str, named: Sequence[_Named], before: Sequence[_Named])
     first = min((thing.at for thing in before), default=0)
     for thing in reversed(named):
         if thing.at < first:
+            if thing.sense is _Sense.WANT:  # "use httpx, requests is forbidden"
+                break
             if not _IN_LIST.fullmatch(rule[thing.at : first].lstrip("`'\"").removeprefix(thing.text)):
                 break
             found.append(thing)
             first = thing.at
     return found
+
+
+_VERB_ONLY = re.compile(
+    r"[^,;:.—()]{0,60}\b(?:hands?|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
+    re.IGNORECASE,
+)
+
+
+def _topic(rule: str, named: Sequence[_Named], cue: _Cue) -> list[_Named]:
+    """Return what a clause before names, if the prohibition itself names nothing, as in "go.sum: never by hand"."""
+    paths = [thing for thing in named if thing.what is _What.PATH and thing.at < cue.at and thing.sense is not _Sense.FORBID]
+    if not paths or not _VERB_ONLY.match(rule[cue.at :]):
+        return []
+    return [thing for thing in paths if thing.clause == paths[-1].clause]
 
 
 def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], cue: _Cue, reached: Sequence[_Named]) -> None:
@@ -470,6 +668,8 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
         before = [thing for thing in named if thing.at < cue.at and thing.sense is None and thing.clause == cue.clause - 1]
     if not before and not reached and _BY_HAND.search(rule[cue.at :]) and _IS_GENERATED.search(rule[: cue.at]):
         before = [thing for thing in named if thing.at < cue.at and thing.what is _What.PATH and thing.clause >= cue.clause - 1]
+    topic = _topic(rule, named, cue) if not before and not reached else []
+    before = before or topic
     before = [*_listed_before(rule, named, before), *before]
     contrast = re.match(
         r"(?:not|never|rather than|instead of)\s(?!allowed|permitted|ok\b|okay|acceptable|an option|wanted|welcome|to be|be\b)\w",
@@ -477,7 +677,7 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
         re.IGNORECASE,
     )
     for thing in before:
-        if contrast and thing.sense is _Sense.WANT:
+        if contrast and thing.sense is _Sense.WANT and thing not in topic:
             continue  # "use ruff, not the other one"
         if thing.at > last:
             thing.sense = _Sense.FORBID
@@ -486,20 +686,77 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
             thing.sense = None
 
 
+_POSTPOSED = re.compile(r"(?:only|instead|nur|stattdessen|please|everywhere|it is)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"\([^()]{0,80}\)")
+
+
+def _without_afterthoughts(rule: str, reached: Sequence[_Named], cue: _Cue, end: int) -> list[_Named]:
+    """Return what a prohibition reaches: all of its clause, and after it only what continues its list, as in "no npm, yarn or bun"."""
+    own = [thing for thing in reached if thing.clause == cue.clause]
+    if not own:
+        return list(reached)
+    last = own[-1]
+    for thing in reached:
+        if thing.at <= last.at:
+            continue
+        between = _ASIDE.sub("", rule[last.at : thing.at].lstrip("`'\"").removeprefix(last.text))
+        after = rule[thing.at : end].lstrip("`'\"").removeprefix(thing.text).lstrip("`'\" ")
+        if (
+            not _IN_LIST.fullmatch(between)
+            or end < 10_000
+            and not re.match(r"[,;.:!?()—]|(?:and|or|und|oder|nor)\b", after)
+            and len(after) < 3
+        ):
+            break
+        own.append(thing)
+        last = thing
+    return own
+
+
+_REPLACES = re.compile(
+    r"\b(?:replac(?:e|ed|es|ing)|ersetz\w{1,3}|(?:migrat\w{1,3}|switch\w{0,3}|mov\w{1,3}|wechsel\w{0,3}|umgestellt)\s(?:away\s)?(?:from|off|von))\s(?P<old>.{1,60}?)\s(?:with|by|to|durch|auf|zu)\s",
+    re.IGNORECASE,
+)
+_CONTRAST = re.compile(r"(?<=\s)(?:instead of|rather than|in place of|statt|anstatt|anstelle von)\s", re.IGNORECASE)
+
+
 def _assign(rule: str, named: Sequence[_Named], cues: Sequence[_Cue]) -> None:
     """Decide for each named object whether it is forbidden or wanted."""
+    names = {thing.at for thing in named}
+    cues = [cue for cue in cues if cue.at not in names]  # the folder `generated` is no prohibition
     for index, cue in enumerate(cues):
         end = cues[index + 1].at if index + 1 < len(cues) else 10_000
         reached = [thing for thing in named if cue.at < thing.at < end]
+        if cue.sense is _Sense.FORBID:
+            reached = _without_afterthoughts(rule, reached, cue, end)
+        elif not reached and _POSTPOSED.match(rule, cue.at):  # "no boto, boto3 only"
+            reached = [
+                thing for thing in named if thing.clause == cue.clause and thing.at < cue.at and thing.sense is not _Sense.FORBID
+            ]
         for thing in reached:
             thing.sense = cue.sense
         same = [thing for thing in reached if thing.clause == cue.clause and not thing.within]
         if cue.sense is _Sense.FORBID and not same:
             _forbid_before(rule, named, cues[:index], cue, reached)
+    _assign_contrasts(rule, named)
     only = [cue for cue in cues if cue.sense is _Sense.WANT]
     for thing in named:
         if thing.sense is None and (only or any(other.sense is _Sense.FORBID for other in named)):
             thing.sense = _Sense.WANT
+
+
+def _assign_contrasts(rule: str, named: Sequence[_Named]) -> None:
+    """Decide for both sides of "replace moment with dayjs" and "fd statt find"."""
+    for match in _REPLACES.finditer(rule):
+        for thing in named:
+            if match.start("old") <= thing.at < match.end("old"):
+                thing.sense = _Sense.FORBID
+            elif match.end() <= thing.at < match.end() + 2:
+                thing.sense = _Sense.WANT
+    for match in _CONTRAST.finditer(rule):  # "fd statt find"
+        for thing in named:
+            if rule[thing.at : match.start()].strip("`'\" ") == thing.text:
+                thing.sense = _Sense.WANT
 
 
 # Rules of all forms
@@ -508,7 +765,7 @@ def _assign(rule: str, named: Sequence[_Named], cues: Sequence[_Cue]) -> None:
 def _general(rule: str) -> Check | None:
     tokens = _tokens(rule)
     named, cues = _named(rule, tokens), _cues(rule, tokens)
-    forbids = any(cue.sense is _Sense.FORBID for cue in cues)
+    forbids = any(cue.sense is _Sense.FORBID for cue in cues) or _REPLACES.search(rule) is not None
     if forbids and (check := _branch(rule)):
         return check
     if forbids and (check := _phrase(rule, named)):
@@ -523,7 +780,51 @@ def _general(rule: str) -> Check | None:
         check = attempt(rule, bad, where, instead)
         if check is not None:
             return check
-    return _only_one_of_family(rule, wanted) if not bad else None
+    if bad:
+        return None
+    return _concepts(rule, named, forbids) or _only_there(rule, wanted) or _only_one_of_family(rule, wanted)
+
+
+def _concepts(rule: str, named: Sequence[_Named], forbids: bool) -> Check | None:
+    """Compile a prohibition of files that are named by their kind, such as "never edit lock files"."""
+    if (
+        not forbids
+        or not (_CHANGES.search(rule) or _READS.search(rule))
+        or re.search(r"\b(?:commit|push|run|deploy)\w*\b", rule, re.IGNORECASE)
+    ):
+        return None
+    for pattern, paths in v.PATH_CONCEPTS:
+        if re.search(rf"(?<![\w./-])(?:{pattern})(?![\w/-])", rule, re.IGNORECASE):
+            old = re.search(
+                r"\b(?:applied|existing|old|merged|committed|past|shipped|alte|bestehende)\s(?:migration|file|snapshot)",
+                rule,
+                re.IGNORECASE,
+            )
+            if "migration" in pattern and not old:
+                return None
+            reads = _READS.search(rule) and not re.search(r"\bread[- ]only\b", rule, re.IGNORECASE)
+            return Check(
+                CheckKind.PATH, paths=paths, access=Access.READ if reads else Access.WRITE, new=New.EXCEPT if old else New.ANY
+            )
+    return None
+
+
+_ONLY_THERE = re.compile(
+    r"\bonly (?:ever )?(?:edit|touch|change|modify|write|work)\b(?! (?:on|with|after|when|if))|\b(?:edit|touch|change|modify|write|work) only (?:in|under|below|inside|within|files)\b"
+    r"|\b(?:stay|keep|limit yourself|limit changes|restrict changes|restrict yourself|keep (?:all )?changes)\b[^.;]{0,20}\b(?:in|inside|within|to)\b"
+    r"|\bnur\s(?:\w{1,12}\s){0,2}(?:in|unter|innerhalb)\b[^.;]{0,60}\b(?:arbeiten|ändern|bearbeiten|schreiben)\b",
+    re.IGNORECASE,
+)
+
+
+def _only_there(rule: str, wanted: Sequence[_Named]) -> Check | None:
+    """Compile "you may only touch src/ and tests/"."""
+    if not _ONLY_THERE.search(rule) or re.search(r"\bbranch", rule, re.IGNORECASE):
+        return None
+    folders = [thing.text for thing in wanted if thing.what is _What.PATH]
+    if not folders or any(thing.what is not _What.PATH for thing in wanted):
+        return None
+    return Check(CheckKind.PATH, paths=("*",), unless=_few([*folders, "/tmp/"]))  # noqa: S108
 
 
 _RUN = re.compile(
@@ -606,12 +907,9 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
             if thing.what is _What.UNKNOWN and re.fullmatch(r"[a-z][\w.:/-]*(?: [\w.:/=-]+)*", thing.text)
         ]
     if flags:
-        base = words[:1] or [base for base in [_action(rule)] if base]
-        if not base and (owners := [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]):
-            return Check(CheckKind.COMMAND, words=_few(owners))
-        if not base:
-            base = [thing.text for thing in _named(rule, _tokens(rule)) if thing.what is _What.COMMAND][:1]
-        words = [f"{base[0]} {flag}" for flag in flags] if base else []
+        words, rest = _with_flags(rule, bad, flags, words)
+        if not words:
+            return Check(CheckKind.COMMAND, words=_few(rest)) if rest else None
     if words:
         words += [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
     if not words:
@@ -625,6 +923,25 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
     return Check(CheckKind.COMMAND, words=_few(alternatives), instead=instead) if alternatives else None
 
 
+def _with_flags(rule: str, bad: Sequence[_Named], flags: Sequence[str], words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the commands with each forbidden flag, and if no command is named, the ones to which the flags belong."""
+    every = [thing for thing in _named(rule, _tokens(rule)) if thing.what is _What.COMMAND and "=" not in thing.text]
+    found: list[str] = []
+    bases: set[str] = set()
+    for thing in bad:
+        if thing.what is not _What.FLAG:
+            continue
+        owner = next((other.text for other in reversed(every) if other.at < thing.at), every[0].text if every else _action(rule))
+        if not owner:
+            continue
+        plain = " ".join(word for word in owner.split() if not word.startswith("-"))
+        bases |= {owner} if plain == owner else set()
+        found.append(f"{plain} {thing.text}")
+    if not found:
+        return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]
+    return [*(word for word in words if word not in bases), *found], []
+
+
 _READS = re.compile(
     r"\b(?:read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
     r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
@@ -632,7 +949,7 @@ _READS = re.compile(
 )
 _CHANGES = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
-    r"|off[- ]limits|hands off|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
+    r"|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
     r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix\w*|refactor\w*|reformat\w*|lass)\b",
     re.IGNORECASE,
 )
@@ -660,7 +977,9 @@ def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: s
         r"\b(?:touch|edit|chang|modif|anfassen|ändern)", rule, re.IGNORECASE
     ):
         return Check(CheckKind.COMMAND, words=_few([f"git add {path}" for path in paths]))
-    if re.search(r"\b(?:outside|außerhalb)\b", rule, re.IGNORECASE):  # "nothing outside src/"; scratch files stay possible
+    if re.search(
+        r"\b(?:outside|außerhalb|en dehors|fuera|fora)\b", rule, re.IGNORECASE
+    ):  # "nothing outside src/"; scratch files stay possible
         return Check(CheckKind.PATH, paths=("*",), unless=_few([*paths, "/tmp/"]))  # noqa: S108
     if _ONLY_NEW.search(rule) and not _EXISTING.search(rule):
         return Check(CheckKind.PATH, paths=_few(paths), new=New.ONLY)
@@ -962,7 +1281,9 @@ def patterns_of_languages(text: str) -> tuple[str, ...]:
 
 
 _BEFORE = re.compile(
-    r"\b(?:before|prior to|ahead of|bevor|vor|ehe|vorher|first|preced\w+|until|erst|without|ohne)\b", re.IGNORECASE
+    r"\b(?:before|prior to|ahead of|bevor|vor|ehe|vorher|first|preced\w+|until|erst|without|ohne|unless|es sei denn"
+    r"|(?:only|nur) (?:after|once|when|if|nach|wenn)|then|dann|require[sd]?|needs?|after|nach)\b",
+    re.IGNORECASE,
 )
 _WITHOUT = re.compile(
     r"\b(?:never|don't|do not|no|nobody|not|nie|niemals|kein\w*|nicht|darf|won't|must not)\b[^.;]{0,60}\b(?:without|ohne|until|bis|before|bevor|unless)\b",
@@ -981,10 +1302,12 @@ def _companion(rule: str) -> Check | None:
     action = action if " " in action else _action(target) or action
     if not action:
         return None
-    first = _steps(step, action)
-    if not first or action in first:
-        return None
-    return Check(CheckKind.COMPANION, words=(action,), first=first)
+    checks = [
+        Check(CheckKind.COMPANION, words=(action,), first=first)
+        for first in _steps(step, action)
+        if first and action not in first
+    ]
+    return replace(checks[0], also=tuple(checks[1 : MAX_ALSO + 1])) if checks else None
 
 
 _END = re.compile(
@@ -1015,12 +1338,9 @@ def _at_end(rule: str) -> Check | None:
     paths = _few([thing.text for thing in _named(what, _tokens(what)) if thing.what is _What.PATH])
     if what and not paths and not _languages(what) and not _ANY_CODE.search(what):
         return None  # such as "after changing a migration"
-    first = _steps(rest, "")
-    return (
-        Check(CheckKind.COMPANION, words=("end",), first=first, files=_languages(f"{rest} {what}"), paths=paths)
-        if first
-        else None
-    )
+    files = _languages(f"{rest} {what}")
+    checks = [Check(CheckKind.COMPANION, words=("end",), first=first, files=files, paths=paths) for first in _steps(rest, "")]
+    return replace(checks[0], also=tuple(checks[1:])) if checks else None
 
 
 def _parts(rule: str) -> tuple[str, str]:
@@ -1033,21 +1353,36 @@ def _parts(rule: str) -> tuple[str, str]:
     )
     if without and _WITHOUT.search(text) and not re.search(r"forget|vergiss|vergessen", text, re.IGNORECASE):
         return without["target"], without["step"]
+    later = re.search(
+        r"(?P<target>.{1,120}?)\b(?:only|nur|erst)\s(?:\w{1,8}\s)?(?:after|once|when|if|nach(?:dem)?|wenn)\b(?P<step>.{1,160})",
+        text,
+        re.IGNORECASE | re.DOTALL,
+    )
+    if later and (_command_in(later["target"]) or _action(later["target"])):
+        return later["target"], later["step"]
     found = _BEFORE_PART.search(text)
     if found is None:
         first = re.search(
-            r"(?P<step>.{1,120})\bfirst\b[,;]?(?P<target>.{1,80})|\b(?:erst|zuerst)\b(?P<step2>.{1,100}),?\s?\bdann\b(?P<target2>.{1,60})",
+            r"(?P<step>.{1,120})\bfirst\b[,;]?(?P<target>.{1,80})|\bfirst\b,?\s(?P<step3>.{1,100}?),?\s?\b(?:and )?(?:then|only then|after that)\b(?P<target3>.{1,60})|\b(?:erst|zuerst)\b(?P<step2>.{1,100}),?\s?\bdann\b(?P<target2>.{1,60})",
             text,
             re.IGNORECASE | re.DOTALL,
         )
         if first is None:
             return "", ""
-        return first["target"] or first["target2"] or "", first["step"] or first["step2"] or ""
+        parts = first.groupdict(default="")
+        return (
+            parts["target"] + parts["target2"] + parts["target3"],
+            parts["step"] + parts["step2"] + parts["step3"],
+        )
     rest = found["rest"]
     cut = re.search(r",|—|:|\b(?:run|always|must|make sure|execute|immer|muss|erst)\b|`", rest)
     target, after = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "")
     if not _action(target) and not _command_in(target):
         target, after = rest, ""
+    if found.start() < 3 and not after:
+        named = [thing for thing in _named(rest, _tokens(rest)) if thing.what is _What.COMMAND]
+        if len(named) > 1:  # "Vor jedem `make deploy` muss `make check` laufen"
+            return rest[: named[1].at], rest[named[1].at :]
     words = re.match(r"(?:\s*\S+){1,4}", target)
     if found.start() < 3 and not after and words:  # "Vor jedem Commit make typecheck laufen lassen."
         action = next(
@@ -1072,22 +1407,50 @@ def _command_in(text: str) -> str:
     return found[0] if found else ""
 
 
-def _steps(text: str, action: str) -> tuple[str, ...]:
+_RUNS_SCRIPT = re.compile(r"\b(?:run|running|execute|call|start|ausführ\w{1,3}|lauf\w{1,3}|through|via|with)\b", re.IGNORECASE)
+
+
+def _steps(text: str, action: str) -> list[tuple[str, ...]]:
+    """Return the steps that a text names, each with the commands of which one is enough."""
     tokens = _tokens(text)
     named = _named(text, tokens)
-    commands = [thing.text for thing in named if thing.what is _What.COMMAND and thing.text != action]
-    quoted = [
+    commands = [thing for thing in named if thing.what is _What.COMMAND and thing.text != action and "=" not in thing.text]
+    if not commands and _RUNS_SCRIPT.search(text):
+        commands = [
+            thing
+            for thing in named
+            if thing.what is _What.PATH and re.fullmatch(r"\.?[\w/-]{2,60}(?:\.(?:sh|py|js|ts|rb|pl))?", thing.text)
+        ]
+    if commands:
+        return _in_groups(text, commands[:3])
+    known = [
         token.text
         for token in tokens
-        if token.quoted and token.text not in commands and re.fullmatch(r"[\w./-]+(?: [\w./:=-]+){0,5}", token.text)
+        if token.quoted and token.text != action and re.fullmatch(r"[\w./-]+(?: [\w./:=-]+){0,5}", token.text)
     ]
-    found = commands or [text for text in quoted if text != action]
-    if found:
-        return _few(found[:1])
-    for pattern, known in v.STEPS:
+    if known:
+        return [_few(known[:1])]
+    steps: list[tuple[str, ...]] = []
+    for pattern, names in v.STEPS:
         if re.search(rf"(?<![\w-])(?:{pattern})", text, re.IGNORECASE):
-            return known[:MAX_ENTRIES]
-    return ()
+            steps.append(names[:MAX_ENTRIES])
+    if len(steps) > 1 and not re.search(r"\b(?:and|und|both)\b|&|\+|,", text, re.IGNORECASE):
+        return steps[:1]
+    return steps[:3]
+
+
+def _in_groups(text: str, things: Sequence[_Named]) -> list[tuple[str, ...]]:
+    """Group commands of which one is enough, as in "make check or make lint". After a command of its own sentence, others explain."""
+    groups: list[list[str]] = [[things[0].text]]
+    for last, thing in itertools.pairwise(things):
+        between = text[last.at : thing.at].lstrip("`'\"").removeprefix(last.text).strip("`'\" ")
+        if re.fullmatch(r"(?:or|oder|/|,? or)", between, re.IGNORECASE):
+            groups[-1].append(thing.text)
+        elif re.fullmatch(r"(?:and|und|&|\+|,|, and|&&)", between, re.IGNORECASE):
+            groups.append([thing.text])
+        else:
+            break
+    return [tuple(group) for group in groups]
 
 
 # Required flags of a command
@@ -1097,7 +1460,10 @@ _SIGN_OFF = re.compile(r"\bsign(?:ed|ing)?[- ]?off\b|\bdco\b", re.IGNORECASE)
 _ALWAYS = re.compile(
     r"\b(?:always|every|each|all|must|immer|jede\w*|alle|only|nur|needs?|require[sd]?|have to|stets|muss|müssen)\b", re.IGNORECASE
 )
-_NEGATED = re.compile(r"\b(?:never|don't|do not|no|nie|niemals|kein\w*|nicht|not|stop|avoid|forbidden)\b", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"(?<![\w-])(?:never|don't|do not|no|nie|niemals|kein\w*|nicht|not|stop|avoid|forbidden|mustn't|must not|can't|isn't|aren't|nobody|nothing)(?![\w-])",
+    re.IGNORECASE,
+)
 
 
 def _flag_required(rule: str) -> Check | None:
@@ -1117,7 +1483,11 @@ def _flag_required(rule: str) -> Check | None:
         return Check(CheckKind.COMMAND, words=("git commit",), unless=("-S",))
     named = _named(rule, _tokens(rule))
     flags = [_with_value(rule, thing) for thing in named if thing.what is _What.FLAG]
-    flags += [thing.text for thing in named if "=" in thing.text and _ENV.fullmatch(thing.text)]
+    if not flags:
+        flags = [word for thing in named if thing.what is _What.COMMAND for word in thing.text.split() if word.startswith("-")]
+    flags += [
+        thing.text for thing in named if _ENV.fullmatch(thing.text) and not any(flag.endswith(thing.text) for flag in flags)
+    ]
     without = re.search(r"\b(?:without|ohne)\b", rule, re.IGNORECASE)
     if (
         not flags
@@ -1127,35 +1497,55 @@ def _flag_required(rule: str) -> Check | None:
         return None
     commands = [thing.text for thing in named if thing.what is _What.COMMAND and "=" not in thing.text]
     base = next(iter(commands), "") or _action(rule)
-    words = [word for word in base.split() if not word.startswith("-")]
-    return Check(CheckKind.COMMAND, words=(" ".join(words),), unless=_few(flags)) if words else None
+    words = _few([" ".join(word for word in base.split() if not word.startswith("-"))] if base else [])
+    if not words and all("=" in flag and not flag.startswith("-") for flag in flags):
+        words = next((names for pattern, names in v.STEPS if re.search(rf"(?<![\w-])(?:{pattern})", rule, re.IGNORECASE)), ())
+    if not words:
+        return None
+    checks = [Check(CheckKind.COMMAND, words=words[:MAX_ENTRIES], unless=group) for group in _alternative_flags(rule, flags)]
+    return replace(checks[0], also=tuple(checks[1:MAX_ALSO]))
+
+
+def _alternative_flags(rule: str, flags: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the required flags. Of those in one group, as in "--dry-run or -n", one is enough."""
+    groups: list[list[str]] = []
+    end = -1
+    for flag in dict.fromkeys(flags):
+        at = rule.find(flag, max(end, 0))
+        between = rule[end:at] if 0 <= end <= at else ""
+        joined = re.fullmatch(r"[`'\"\s]{0,3}(?:or|/|oder|\||\(|bzw\.?|resp\.?|,? or)[`'\"\s]{0,3}", between, re.IGNORECASE)
+        if groups and (joined or not re.search(r"\b(?:and|und|plus|both|&|,)", between, re.IGNORECASE)):
+            groups[-1].append(flag)
+        else:
+            groups.append([flag])
+        end = at + len(flag) if at >= 0 else end
+    return [tuple(group) for group in groups]
+
+
+_NO_VALUES = frozenset("flag option switch parameter argument arg tag name value set env".split())
 
 
 def _with_value(rule: str, flag: _Named) -> str:
     """Return the flag with the value that the rule gives it, as in `--namespace shop-dev`. A plain word may be no value."""
     after = re.match(
-        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
+        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|[A-Z][A-Z\d_]{{1,40}}=[\w./:-]{{1,40}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
         rule[flag.at :],
     )
-    return f"{flag.text} {after[1]}" if after and after[1].lower() not in _STOP_WORDS else flag.text
+    return f"{flag.text} {after[1]}" if after and after[1].lower() not in _STOP_WORDS | _NO_VALUES else flag.text
 
 
 # Commit messages
 
 _MESSAGE = re.compile(
-    r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|nachrichten?|botschaften?|texte?|betreffs?)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket|begin|start)\b)"
+    r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|types?|nachrichten?|botschaften?|texte?|betreffs?|typen)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket|begin|start)\b)"
     r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:co-?authored|attribution|trailer|mention|emoji))|\bmention\w{0,3}\b.{0,60}\bcommits?\b"
     r"|(?:co-?authored-?by|attribution|trailers?|emojis?)\b.{0,80}\bcommits?\b|\bsubject lines?\b",
     re.IGNORECASE,
 )  # fmt: skip
 _TICKET = re.compile(r"\b([A-Z][A-Z0-9]{1,9})-(?:\d{1,7}|[NXn#]{1,4})\b|(?<!\w)(#\d{1,6})\b")
 _TICKET_WORD = re.compile(r"\b(?:ticket|issue|jira|linear|task|story|vorgang\w*|ticket-?nummer)\b", re.IGNORECASE)
-_PREFIX = re.compile(
-    r"\b(?:start|starts|begin|begins|prefix\w*|beginnen|beginnt|anfangen|fangen|lead|open)\b[^\"'`\[]{0,40}(?:\"([^\"]{1,40})\"|'([^']{1,40})'|`([^`]{1,40})`|(\[[\w-]{1,20}\]))",
-    re.IGNORECASE,
-)  # fmt: skip
 _LENGTH = re.compile(
-    r"\b(?:at most|max(?:imum|imal)?\.?(?: of)?|no (?:more|longer) than|under|below|up to|höchstens|unter|nicht länger als|stay within|within|longer than|over|exceed)\s(\d{2,3})\b",
+    r"\b(\d{2,3})\s(?:chars?|characters?|zeichen|caract\w{1,8}|caratteri|znak\w{1,3}|tekens|字|文字|символ\w{0,3})\b|\b(?:at most|max(?:imum|imal)?\.?(?: of)?|no (?:more|longer) than|under|below|up to|höchstens|unter|nicht länger als|stay within|within|longer than|over|exceed)\s(\d{2,3})\b",
     re.IGNORECASE,
 )
 
@@ -1166,15 +1556,116 @@ _CONTAINED = re.compile(
 )
 
 
+_COMMITS = re.compile(
+    r"\bcommits?\b|\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|nachrichten?|botschaften?|texte?|betreffs?)\b|\bsubject lines?\b",
+    re.IGNORECASE,
+)
+_NOT_ON_MESSAGES = re.compile(
+    r"\b(?:before|bevor|vor|without|ohne|until|after|nach)\b.{0,25}\bcommit|\bcommit\w*\s(?:to|on|auf|nach|into|directly|\S{1,40}/|secrets?|files?|the \w+ file|anything|generated|large|binar\w+|build)\b"
+    r"|\bsign|\bgit add\b",
+    re.IGNORECASE,
+)
+
+
 def _message(rule: str) -> Check | None:
-    if not _MESSAGE.search(rule):
-        return None
+    found: list[Check] = []
+    if _COMMITS.search(rule) and not _NOT_ON_MESSAGES.search(rule):
+        found = [Check(CheckKind.MESSAGE, form=form, example=example) for form, example in _styles_of_message(rule)]
+    if (_MESSAGE.search(rule) or _WIP.search(rule)) and (check := _one_form(rule)) and not (found and check.form is None):
+        found.insert(0, check)
+    found = list(dict.fromkeys(found))
+    return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
+
+
+_WIP = re.compile(r"\b(?:wip|fixup|tmp)\b.{0,30}\bcommits?\b|\bcommits?\b.{0,60}\b(?:wip|fixup|tmp)\b", re.IGNORECASE)
+_TRAILER_NAME = re.compile(r"\b([A-Z][a-z]{1,20}(?:-[a-z]{1,20}){0,4}):?[`'\"]?[^.;]{0,25}\b(?:trailer|footer|line|zeile)\b")
+
+
+def _one_form(rule: str) -> Check | None:
     if _NEGATED.search(rule) and (check := _forbidden_in_message(rule)):
         return check
     if not _NEGATED.search(rule) and (found := _CONTAINED.search(rule)):
-        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=(found[1] or found[2]).strip())
+        example = (found[1] or found[2]).strip()
+        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=re.sub(r"(?<=-)(?:\d+|[NXn#]+|<\w+>)$", "", example))
+    if not _NEGATED.search(rule) and (found := _TRAILER_NAME.search(rule)) and ("-" in found[1] or f"{found[1]}:" in rule):
+        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=f"{found[1]}:")
     form = _form_of_message(rule)
     return Check(CheckKind.MESSAGE, form=form[0], example=form[1]) if form else None
+
+
+_LANGUAGE_NAMES: Mapping[str, str] = {
+    name: english
+    for english, names in {
+        "english": "english englisch englische englischen englischer anglais anglaise anglaises inglés ingles inglese inglês engels angielsku engelska engelsk английском английски ingilizce",
+        "german": "german deutsch deutsche deutschen deutscher allemand alemán aleman tedesco alemão duits niemiecku tyska tysk немецком almanca",
+        "french": "french französisch französische français francais francés frances francese francês frans francusku franska fransk французском fransızca",
+        "spanish": "spanish spanisch spanische espagnol español espanol spagnolo espanhol spaans hiszpańsku spanska spansk испанском",
+        "italian": "italian italienisch italien italiano italiaans włosku italienska",
+        "portuguese": "portuguese portugiesisch portugais portugués português portugues portoghese portugees",
+        "dutch": "dutch niederländisch néerlandais holandés nederlands olandese",
+        "polish": "polish polnisch polonais polaco polsku polacco polska",
+        "russian": "russian russisch russe ruso russo русском rosyjsku ryska",
+        "japanese": "japanese japanisch japonais japonés giapponese japonês japans японском", "chinese": "chinese chinesisch chinois chino cinese chinês mandarin китайском",
+        "korean": "korean koreanisch coréen coreano",
+        "swedish": "swedish schwedisch svenska suédois sueco svedese", "danish": "danish dänisch dansk danois danés", "norwegian": "norwegian norwegisch norsk norvégien noruego",
+        "turkish": "turkish türkisch türkçe turc turco", "czech": "czech tschechisch česky tchèque checo", "finnish": "finnish finnisch suomeksi finnois",
+        "ukrainian": "ukrainian ukrainisch українською",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+_NAMES_LANGUAGE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_LANGUAGE_NAMES, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+_NOT_BEFORE = re.compile(
+    r"\b(?:not|never|no|kein\w{0,2}|nicht|nie|don't|do not|instead of|rather than|avoid|forbidden)\b[^,;.]{0,40}$", re.IGNORECASE
+)
+# Each form of messages with the words that ask for it, and whether a negation before them asks for the opposite.
+_NEGATION = r"(?:no|not|never|without|don't|do not|kein\w{0,2}|ohne|nicht|nie|avoid|drop|omit)"
+_STYLES: tuple[tuple[str, Form], ...] = (
+    (rf"\b{_NEGATION}\b[^.;]{{0,20}}\bone[- ]?lin\w{{1,5}}|(?:\b(?:need|must|should|requir|includ|with|mit|always|brauch|have|want|write|add|explain|schreib|immer|contain|deserve|plus|and)\w{{0,5}}\b[^.;,]{{0,40}})"
+     r"\b(?:body|bod(?:y|ies)|description|explanation|beschreibung|begründung|erklärung|corps|cuerpo|corpo|second paragraph|why)\b", Form.BODY),
+    (rf"\b{_NEGATION}\s(?:\w{{1,12}}\s){{0,3}}(?:body|bodies|description|beschreibung|corps|cuerpo|corpo)\b|\b(?:single|one)[- ]line(?:rs?)?\b|\beinzeil\w{{1,4}}|\bonly (?:a|the|one) (?:subject|title)\b|\b(?:subject|title|betreff) (?:line )?only\b",
+     Form.NO_BODY),
+    (rf"\b{_NEGATION}\b[^.;]{{0,40}}\b(?:period|full[- ]?stop|dot|punkt|punto|point|ponto|punt)s?\b", Form.NO_PERIOD),
+    (r"\blower[- ]?case\w{0,3}\b|\bkleingeschrieben|\bkleinbuchstabe\w{0,2}|\bklein (?:an|be|ge|schreib)\w{0,10}|\bmin[uú]scul\w{1,3}", Form.LOWER),
+    (r"\bcapitali[sz]\w{1,4}|\bcapital letters?\b|\bupper[- ]?case|\bgroßgeschrieben|\bgroßbuchstabe\w{0,2}|\bmaj[uú]scul\w{1,3}|\bmay[uú]scul\w{1,3}", Form.UPPER),
+    (r"\bimperativ\w{0,3}\b|\bpresent tense\b|\bpräsens\b|\bprésent\b", Form.IMPERATIVE),
+    (rf"\b{_NEGATION}\b[^.;]{{0,30}}\b(?:past tense|vergangenheit\w{{0,6}})\b", Form.IMPERATIVE),
+    (r"\b(?:start|begin|prefix|lead|open|beginn|anfang)\w{0,4}\b[^.;]{0,30}\b(?:gitmoji|emoji)s?\b|\bgitmojis?\b", Form.EMOJI),
+)  # fmt: skip
+_OPPOSITE = {Form.UPPER: Form.LOWER, Form.LOWER: Form.UPPER, Form.EMOJI: Form.NO_EMOJI}
+
+
+def _styles_of_message(rule: str) -> Iterator[tuple[Form, str]]:
+    """Yield the forms that a rule on commits asks for by name: language, body, case, tense and dots."""
+    seen: set[Form] = set()
+    for pattern, form in _STYLES:
+        found = re.search(pattern, rule, re.IGNORECASE)
+        if found is None:
+            continue
+        asked = _OPPOSITE.get(form, form) if form in _OPPOSITE and _NOT_BEFORE.search(rule[: found.start()]) else form
+        if (
+            asked not in seen
+            and not (asked is Form.NO_BODY and Form.BODY in seen)
+            and not (asked is Form.UPPER and Form.LOWER in seen)
+        ):
+            seen.add(asked)
+            yield asked, ""
+    if re.search(
+        r"\b(?:in|auf|en|em|op|på|po|на|use|write|written|always|immer|only|nur|no|kein\w{0,2}|not|nicht)\b|:",
+        rule,
+        re.IGNORECASE,
+    ):
+        yield from _languages_of_message(rule)
+
+
+def _languages_of_message(rule: str) -> Iterator[tuple[Form, str]]:
+    refused: list[str] = []
+    for match in _NAMES_LANGUAGE.finditer(rule):
+        name = _LANGUAGE_NAMES[match[0].lower()]
+        if not _NOT_BEFORE.search(rule[: match.start()]):
+            yield Form.LANGUAGE, name
+            return
+        refused.append(name)
+    yield from ((Form.NOT_LANGUAGE, name) for name in refused)
 
 
 def _forbidden_in_message(rule: str) -> Check | None:
@@ -1183,6 +1674,10 @@ def _forbidden_in_message(rule: str) -> Check | None:
         return Check(CheckKind.MESSAGE, words=("co-authored-by",))
     if re.search(r"\bemojis?\b", low):
         return Check(CheckKind.MESSAGE, form=Form.NO_EMOJI)
+    if found := re.search(r"\b(wip|fixup|tmp|temp)\b", low):
+        return Check(
+            CheckKind.MESSAGE, words=_few([found[1], *(thing.lower() for thing in _quoted(rule) if 1 < len(thing) <= 40)])
+        )
     if found := re.search(r"\b(claude|anthropic|ai|chatgpt|copilot)\b", low):
         own = found[1] in ("ai", "claude", "anthropic")
         return Check(CheckKind.MESSAGE, words=("co-authored-by: claude", "generated with", "anthropic") if own else (found[1],))
@@ -1202,15 +1697,59 @@ def _form_of_message(rule: str) -> tuple[Form, str] | None:
     if "conventional" in low or re.search(r"\bfeat\b|\bfix\b.{0,4}[:/,].{0,20}\b(?:feat|chore|docs)\b", low):
         return Form.CONVENTIONAL, "scope" if "scope" in low and re.search(r"mandatory|must|require|always|pflicht", low) else ""
     if found := _LENGTH.search(rule):
-        return Form.LENGTH, found[1]
+        return Form.LENGTH, found[1] or found[2]
     if found := _TICKET.search(rule):
         first = re.search(r"start|begin|prefix|lead|first|front|anfang|vorn|präfix|voran", low) or not _INSIDE.search(low)
         return Form.TICKET if first else Form.TICKET_IN, f"{found[1]}-1" if re.search(r"-[NXn#]+$", found[0]) else found[0]
-    if found := _PREFIX.search(rule):
-        return Form.PREFIX, next(group for group in found.groups() if group).strip()
+    if prefixes := _prefixes_of_message(rule):
+        return Form.PREFIX, ALTERNATIVES.join(prefixes)[:MAX_ENTRY_CHARS]
+    if types := _TYPES_OF_MESSAGE.search(rule):
+        return Form.PREFIX, ALTERNATIVES.join(
+            re.findall(r"[a-z]{2,12}", re.sub(r"\b(?:and|or|und|oder|only|nur)\b", " ", types["list"]))
+        )
     if _TICKET_WORD.search(rule) and re.search(r"start|begin|prefix|lead|first|anfang|vorn", low):
         return Form.TICKET, "ABC-1"
+    if re.search(
+        r"\b(?:ticket|issue|jira|story|task|vorgang|bug)\w{0,3}[- ]?(?:number|nummer|id|key|reference|ref|link)?s?\b", low
+    ) and re.search(
+        r"\b(?:referenc\w{1,3}|contain\w{0,3}|includ\w{1,3}|mention\w{0,3}|enthalten|enthält|erwähn\w{0,3}|need\w{0,1}|must have|require\w{0,1}|link\w{0,2}|carry)\b",
+        low,
+    ):
+        return Form.TICKET_IN, ""
     return None
+
+
+_BEGINS = re.compile(
+    r"\b(?:start|starts|begin|begins|prefix\w*|beginnen|beginnt|anfangen|fangen|lead|open)\b(?P<rest>.{1,120})", re.IGNORECASE
+)
+_FOR_EXAMPLE = re.compile(
+    r"\b(?:like|such as|e\.g\.?|for example|for instance|wie|z\.\s?b\.?|etc|example)\b|…|\.\.\.", re.IGNORECASE
+)
+_TYPES_OF_MESSAGE = re.compile(
+    r"(?P<list>(?:[`'\"]?(?:feat|fix|chore|docs|refactor|test|perf|ci|build|style|revert)[`'\"]?:?(?:\s?(?:,|/|\||and|or|und|oder)\s?(?:and |or )?)?){2,10})",
+    re.IGNORECASE,
+)
+
+
+def _prefixes_of_message(rule: str) -> list[str]:
+    """Return the texts with which messages may begin. From an example in brackets follows only that there is one in brackets."""
+    found = _BEGINS.search(rule)
+    if found is None:
+        return []
+    rest = found["rest"]
+    brackets = re.findall(r"\[[^\]\n]{1,30}\]", rest)
+    if brackets and _FOR_EXAMPLE.search(rest) and len(brackets) < 3:
+        return ["["]
+    texts = [
+        next(group for group in groups if group)
+        for groups in re.findall(r"`([^`]{1,40})`|\"([^\"]{1,40})\"|'([^']{1,40})'", rest)
+    ]
+    texts = texts or brackets or re.findall(r"(?<![\w/:])[a-z][\w-]{1,20}:(?![\w/])", rest)
+    return (
+        []
+        if _FOR_EXAMPLE.search(rest) and not brackets and len(texts) < 2 and ":" in "".join(texts)
+        else [text.strip() for text in texts]
+    )
 
 
 def _quoted(rule: str) -> Iterator[str]:

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from memoryd.core.checks import Access, Check, CheckKind, Form, New
+from memoryd.core.checks import Access, Check, CheckKind, New
 from memoryd.core.tool_calls import ToolCall
-from memoryd.guard.code import code_words
+from memoryd.guard.code import code_words, count_piece, may_contain
+from memoryd.guard.messages import has_form
 from memoryd.guard.shell import ShellCommand, parse_shell
 
 # Prefixes of words that belong in comments. All other words are counted in code only.
@@ -102,9 +103,21 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] | Earlier = (),
         before: Shell lines that the session has run so far, except those that failed.
         branch: The current branch, for checks that apply only on some branches.
     """
+    earlier = before if isinstance(before, Earlier) else Earlier(before)
+    if not check.also:
+        return _evaluate(check, call, earlier, branch)
+    applies = False
+    for part in check.parts():
+        result = _evaluate(part, call, earlier, branch)
+        if result.violation:
+            return result
+        applies = applies or result.applies
+    return OBEYED if applies else NOTHING
+
+
+def _evaluate(check: Check, call: ToolCall, earlier: Earlier, branch: str) -> Result:
     if check.kind in _ON_COMMANDS and call.tool not in ("Bash", AT_END):
         return NOTHING
-    earlier = before if isinstance(before, Earlier) else Earlier(before)
     match check.kind:
         case CheckKind.COMMAND:
             return _command(check, call, branch or (earlier.branch() if check.branch else ""))
@@ -288,11 +301,28 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
     program = _program(words[0])
     arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
-    if [word for word in arguments[: len(wanted_arguments)]] != wanted_arguments and not _holds(arguments, wanted_arguments):
+    if not _gets(words, arguments, wanted_arguments):
         return False
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
     forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
     return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+
+
+# Programs that take several targets in any order, as in `make clean check`.
+_MANY_TARGETS = frozenset(
+    "make gmake just task rake gradle gradlew mvn mvnw rails artisan mix sbt lein flyway liquibase ninja tox nox turbo".split()
+)
+
+
+def _gets(words: Sequence[str], arguments: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Return whether a program gets the wanted subcommands, possibly after options with values that are not known here."""
+    if list(arguments[: len(wanted)]) == list(wanted) or _holds(arguments, wanted):
+        return True
+    if _program(words[0]) in _MANY_TARGETS:
+        return set(arguments).issuperset(wanted)
+    if wanted and len(words) > 2 and words[1].startswith("-") and "=" not in words[1]:  # `helm --kube-context x upgrade`
+        return list(arguments[1 : 1 + len(wanted)]) == list(wanted)
+    return False
 
 
 # Programs whose arguments are text or are searched for, so that naming a host or a variable there is no use of it.
@@ -303,7 +333,8 @@ _TEXTUAL = frozenset(
 
 def _mentions(command: ShellCommand, name: str) -> bool:
     """Return whether a command gets a host or an assignment, in its arguments or its variables."""
-    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)")
+    after = "" if name.endswith("=") else r"(?![\w-]|\.\w)"  # NAME= stands for any value
+    whole = re.compile(rf"(?<![\w.-]){re.escape(name)}{after}")
     if any(whole.search(word[:2_000]) for word in command.assigned):
         return True
     if command.program in _TEXTUAL or (
@@ -659,6 +690,11 @@ def _is_within(place: str, path: str) -> bool:
     wanted = path.removeprefix("./").rstrip("/")
     if any(sign in wanted for sign in "*?"):
         return _matches(place, wanted)
+    if wanted.startswith("~/"):  # anyone's home
+        wanted, place = wanted[2:], place.removeprefix("~/") if place.startswith("~/") else place
+        return posixpath.isabs(place) and f"{place}/".find(f"/{wanted}/") >= 0 or f"{place}/".startswith(f"{wanted}/")
+    if posixpath.isabs(wanted):
+        return f"{place}/".startswith(f"{wanted}/")
     if wanted in ("", "."):  # directly in the project's folder
         return "/" not in place.strip("/")
     parts, parts_wanted = place.strip("/").split("/"), wanted.split("/")
@@ -716,7 +752,11 @@ def _added_word(check: Check, new: str, old: str, place: str) -> str:
         if not is_place(word):
             new, old = new.replace(word, " "), old.replace(word, " ")
     # searching for the word is much cheaper than counting it, which keeps hundreds of checks fast
-    found = (word for word in check.words if word in new and _count(check, new, word, place) > _count(check, old, word, place))
+    found = (
+        word
+        for word in check.words
+        if may_contain(new, word) and _count(check, new, word, place) > _count(check, old, word, place)
+    )
     return next((word for word in found if _violated(check, word, f"{word} in {place}")), "")
 
 
@@ -786,14 +826,22 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
         return 0
     if check.imports:
         return _imports(text, word, go=path.endswith(".go")) if code_words("x", path) else 0  # prose may quote an import
+    if (found := count_piece(_near(check, text), word, path)) is not None:
+        return found
     code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path)
-    if check.near:
-        code = "\n".join(line for line in code.splitlines() if _names_one(line.lower(), check.near))
+    code = _near(check, code)
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
         before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log also counts as console.log
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
+
+
+def _near(check: Check, text: str) -> str:
+    """Return the lines that have one of the check's nearby words, or the whole text if it has none."""
+    if not check.near:
+        return text
+    return "\n".join(line for line in text.splitlines() if _names_one(line.lower(), check.near))
 
 
 def _names_one(line: str, words: Sequence[str]) -> bool:
@@ -809,6 +857,11 @@ _GO_IMPORT = re.compile(r'^\s{0,20}(?:import\s)?(?:[\w.]{1,40}\s)?"[\w./-]{1,200
 def _imports(text: str, library: str, *, go: bool) -> int:
     """Count the lines that import a library. In Go, the lines of an import block are paths in quotes."""
     name = re.compile(rf"(?<![\w.{'' if go else '/@'}-]){re.escape(library)}(?:-es)?(?![\w-])")
+    parent, _, child = library.rpartition(".")
+    if parent:  # `from unittest import mock` imports unittest.mock
+        found = len(re.findall(rf"\bfrom {re.escape(parent)} import [^\n]{{0,200}}\b{re.escape(child)}\b", text))
+        if found:
+            return found
     return sum(name.search(match[0]) is not None for match in (_GO_IMPORT if go else _IMPORT).finditer(text))
 
 
@@ -850,12 +903,6 @@ def _missing(check: Check, what: str, form: str) -> Result:
     return _violated(check, what, form) or NOTHING
 
 
-_CONVENTIONAL = re.compile(r"(?:build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test)(?:\([^)\n]{1,60}\))?!?: \S")
-
-
-_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]|:[a-z_]{2,30}:")
-
-
 def _message(check: Check, call: ToolCall) -> Result:
     result = NOTHING
     for command in _commands_within(check, call):
@@ -864,7 +911,7 @@ def _message(check: Check, call: ToolCall) -> Result:
         message = _message_of(command) or (_substituted(call) if "$" in command.words else "")
         if not message.strip():
             continue
-        if not _has_form(check, message):
+        if not has_form(check, message):
             first = message.strip().partition("\n")[0]
             if violated := _violated(check, first, f"{first.split()[0]} *"):
                 return violated
@@ -899,45 +946,3 @@ def _message_of(command: ShellCommand) -> str:
     if message == "$" or not parts and words[-1:] == ("-",):
         return command.here
     return command.here if message.startswith("$") else message
-
-
-_FORMS_OF_AUTHORS = frozenset({Form.CONVENTIONAL, Form.TICKET, Form.TICKET_IN, Form.PREFIX})
-_WRITTEN_BY_GIT = ("Merge branch ", "Merge remote-tracking ", "Merge pull request ", 'Revert "', "fixup! ", "squash! ")
-
-
-def _has_form(check: Check, message: str) -> bool:
-    first, low = message.strip().partition("\n")[0], message.lower()
-    if any(word.lower() in low for word in check.words):
-        return False
-    if check.form in _FORMS_OF_AUTHORS and first.startswith(_WRITTEN_BY_GIT):
-        return True
-    match check.form:
-        case Form.CONVENTIONAL:
-            found = _CONVENTIONAL.match(first)
-            return found is not None and (check.example != "scope" or "(" in found[0])
-        case Form.PREFIX:
-            return first.lower().startswith(check.example.lower())
-        case Form.LENGTH:
-            return not check.example.isdecimal() or len(first) <= int(check.example)
-        case Form.CONTAINS:
-            return check.example.lower() in low
-        case Form.NO_EMOJI:
-            return _EMOJI.search(message) is None
-        case Form.TICKET | Form.TICKET_IN:
-            return _has_ticket(check, first if check.form is Form.TICKET else message[:5_000])
-        case None:
-            return True
-
-
-def _has_ticket(check: Check, text: str) -> bool:
-    pattern = _ticket(check.example)
-    if check.form is Form.TICKET:
-        return re.match(rf"[\[(]?{pattern}", text) is not None
-    return re.search(rf"(?<![\w-]){pattern}", text) is not None
-
-
-def _ticket(example: str) -> str:
-    key, _, number = example.rpartition("-")
-    if key and number.isdigit():
-        return r"[A-Z][A-Z\d]{1,9}-\d" if key == "ABC" else rf"{re.escape(key)}-\d"
-    return r"#?\d" if example.lstrip("#").isdigit() else r"[A-Z][A-Z\d]{1,9}-\d"

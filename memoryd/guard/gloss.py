@@ -48,7 +48,14 @@ _EAST = _table(
     测试|テスト|테스트 = tests
     类型检查|型チェック|타입 체크 = typecheck
     代码|コード|코드 = code
-    文件夹|目录|フォルダ|ディレクトリ|폴더 = folder
+    英語|英文|英语|영어 = English
+    日本語|日语|日文|일본어 = Japanese
+    中文|中国語|汉语|중국어 = Chinese
+    한국어|韩语|韩文|韓国語 = Korean
+    で書いて|で書く|で記述|撰写|编写|书写|写|로 작성|으로 작성|로 쓰 = in
+    文件夹|目录|フォルダ|ディレクトリ|폴더|디렉터리|디렉토리 = folder
+    手动|手工|手で|手動|수동|직접 수정 = by hand
+    下的|下面|以下|の下|の中|中的|里的|配下|아래|안의|밑에 = in
     直接|직접 = directly
     到|に|へ|에 = to
     放|置い|置か|置く = put
@@ -66,6 +73,13 @@ _OTHER_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}")
 _WEST = _table(
     """
     jamás|jamas|nunca|ninguna|ninguno|ningún|nada de|prohibido|prohibida|está prohibido|evita|jamais|proibido|interdit|interdite|ne pas|mai|vietato|non|nooit|niet|geen|никогда|нельзя|запрещено|не|nigdy|nie wolno|zabronione|asla|aldrig|inte|ikke = never
+    niente|nessun|nessuna|nessuno|evitare|evitate|éviter|évitez|evite|evitar|vermijd|unikaj|unngå|undvik|undgå|aldri|nikdy|nepoužívej|nepoužívat|älä|koskaan|kullanma|ніколи|не використовуй|не використовувати|избегай|jamás|никаких|żadnych|żaden|ingen|inga|inget|ei saa = never
+    plutôt que|al posto di|al posto del|anziché|invece del|invece della|a favor de|ao invés de|istället för|zamiast|замість|místo|sijaan|yerine|en lugar del|en vez del|in plaats van = instead of
+    doit|doivent|devono|deve|devem|debe|deben|hay que|tem que|tem de|bisogna|moet|moeten|musi|muszą|trzeba|należy|należy|måste|ska|skal|må|muss|нужно|надо|должен|должны|должна|обязательно|треба|musí|pitää = must
+    endast|bara|kun|bare|pouze|vain|sadece|тільки|лише|wyłącznie|исключительно = only
+    ajoute|ajoutez|ajouter|agregues|agregar|agrega|añadas|añadir|añade|adicione|adicionar|aggiungere|aggiungi|toevoegen|voeg|dodawaj|добавляй|добавлять|legg til|lägg till = add
+    mets|metti|mettere|pon|poner|ponga|ponlo|va|van|vont|vanno|ficam|fica|zet|plaats|leg|umieszczaj|клади|класть|положи|lägg|legg = put
+    prueba|pruebas|tests|testes|test|testy|тесты|тестов|essais = tests
     siempre|toujours|sempre|altijd|всегда|zawsze|alltid|her zaman = always
     solo|sólo|solamente|únicamente|seulement|uniquement|só|somente|apenas|soltanto|alleen|только|tylko = only
     usa|usar|uses|utiliza|utilizar|utilice|utilise|utilisez|utiliser|use|usem|usate|usare|gebruik|gebruiken|используй|используйте|использовать|używaj|uzywaj|używać|använd|brug|bruk|kullan = use
@@ -73,6 +87,7 @@ _WEST = _table(
     antes de|antes del|avant de|avant chaque|avant|prima di|voordat|перед|przed|innan|før = before
     sin|sans|sem|senza|zonder|без|bez|utan|uden = without
     rama|ramas|branche|ramo|ветку|ветка|ветке|gałąź = branch
+    сообщение коммита|сообщения коммитов|сообщения коммита|коммиты|коммитов|коммита|коммит|коммите = commit
     haz commit|hagas commit|hacer commit|commitear|commitez|committez|commiter|faça commit|fazer commit|commitar|commite|fare commit|коммить|коммитить|commituj|commita = commit
     haz push|hagas push|hacer push|pushear|poussez|pousser|faça push|fazer push|enviar|fare push|push-ez|пушить|пушь|pushuj|pusha|pushe = push
     toques|tocar|toque|touchez|toucher|touche|toccare|mexa|mexer|aanraken|трогай|трогать|dotykaj|rör = touch
@@ -89,7 +104,8 @@ _WEST = _table(
     generado|generados|généré|générés|gerado|gerados|generato|generati = generated
     archivos|ficheros|fichiers|arquivos|bestanden = files
     poner|pongas|mettre|mettez|colocar|coloque = put
-    carpeta|dossier|répertoire|pasta|cartella = folder
+    carpeta|dossier|répertoire|pasta|cartella|папку|папка|папке|каталог|каталоге|katalog|katalogu|mappe|mappen|mapp|map = folder
+    a mano|à la main|manuellement|manualmente|à mão|met de hand|handmatig|вручную|ręcznie|för hand = by hand
     importes|importar|importez|importer|importe = import
     en|dans|em|nella|nel|в|na = in
     ni|ou|nem|o|né|ani|или|lub|of = or
@@ -100,9 +116,16 @@ _WEST_WORD = re.compile(
     r"(?<![\w./-])(?:" + "|".join(map(re.escape, sorted(_WEST, key=len, reverse=True))) + r")(?![\w/-]|\.\w)", re.IGNORECASE
 )
 _WEST_ONLY = re.compile(
-    r"(?<![\w./-])(?:jam[aá]s|nunca|hagas|hacer|siempre|toujours|sempre|ne|pas|jamais|não|nem|usar|usa|uses|utilis\w{1,4}|antes de|antes del|avant|el|los|las|del|una|por favor"
+    r"(?<![\w./-])(?:jam[aá]s|nunca|hagas|hacer|siempre|toujours|sempre|ne|pas|jamais|não|nem|usar|usa|uses|niente|nessun\w?|nella|nello|nei|negli|della|sono|sempre|questo|deve|devono|devem|deben|debe|hay|nas|nos|uma|um|dans|une|qui|sur|doit|doivent|moet|moeten|voor|wij|we gebruiken|ska|måste|endast|bara|och|inte|aldri|ikkje|skal|og|det|nigdy|zamiast|tylko|używaj\w*|nikdy|vždy|místo|älä|aina|yerine|için|kullanma\w*|her|utilis\w{1,4}|antes de|antes del|avant|el|los|las|del|una|por favor"
     r"|s'il|les|des|du|aux|para|com|não|faça|também|non|mai|gli|della|nel|prima di|nooit|niet|geen|altijd|het|een|aldrig|inte|ikke|nigdy|zawsze|nie wolno|asla|sin|sans|sem|prohibido|proibido|interdit)(?![\w/-])"
     r"|[\u0400-\u04ff]{2}",
+    re.IGNORECASE,
+)
+_ALSO_ENGLISH = frozenset(
+    "tests execute utilise lance branche ramas utiliser solo maken commit commits commite minus pasta katalog mappe mappen dossier tests".split()
+)
+_WEST_KEYS = re.compile(
+    r"(?<![\w./-])(?:" + "|".join(re.escape(key) for key in _WEST if len(key) > 4 and key not in _ALSO_ENGLISH) + r")(?![\w/-])",
     re.IGNORECASE,
 )
 _GERMAN_OR_ENGLISH = re.compile(
@@ -117,7 +140,7 @@ def in_english(rule: str) -> str:
     """Return the rule with its cue words in English. A rule in English or German is returned as it is."""
     if _EAST_SIGN.search(rule):
         return _outside_code(rule.translate(_PUNCTUATION), _eastern)
-    if len(_WEST_ONLY.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):
+    if len(_WEST_ONLY.findall(rule)) + len(_WEST_KEYS.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):
         return _outside_code(rule, _western)
     return rule
 

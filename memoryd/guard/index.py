@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from memoryd.core.checks import Access, Check, CheckKind
 from memoryd.core.tool_calls import ToolCall
+from memoryd.guard.code import may_contain
 from memoryd.guard.evaluate import (
     EDITORS,
     INSTALLERS,
@@ -42,14 +43,16 @@ class CheckIndex:
     """Checks by what they concern. Its results are the ones of `evaluate` for each check that applies to a call."""
 
     def __init__(self, checks: Sequence[Check]) -> None:
-        self._checks = tuple(checks)
+        parts = [(number, part) for number, check in enumerate(checks) for part in check.parts()]
+        self._owners = tuple(number for number, _ in parts)
+        self._checks = tuple(part for _, part in parts)
         self._programs: dict[str, list[int]] = defaultdict(list)
         self._paths: Mapping[Access, dict[str, list[int]]] = MappingProxyType({access: defaultdict(list) for access in Access})
         self._importing: list[int] = []
         covered: dict[tuple[tuple[str, ...], ...], _Covered] = {}
-        self.reads_branch = any(check.branch for check in checks)
-        self.has_companions = any(check.kind is CheckKind.COMPANION for check in checks)
-        for number, check in enumerate(checks):
+        self.reads_branch = any(check.branch for check in self._checks)
+        self.has_companions = any(check.kind is CheckKind.COMPANION for check in self._checks)
+        for number, check in enumerate(self._checks):
             if check.kind is CheckKind.PATH:
                 for key in _first_parts(check):
                     self._paths[check.access][key].append(number)
@@ -69,11 +72,16 @@ class CheckIndex:
         found = self._by_program(call) | self._by_path(call)
         contents = self._by_content(call)
         earlier = Earlier(before)
+        of_rule: dict[int, Result] = {}
         for number in sorted(found | contents.keys()):
+            owner = self._owners[number]
+            if owner in of_rule and of_rule[owner].violation:
+                continue
             known = None if number in found else contents.get(number)
             result = known or evaluate(self._checks[number], call, earlier, branch)
             if result.applies:
-                yield number, result
+                of_rule[owner] = result
+        yield from of_rule.items()
 
     def _by_program(self, call: ToolCall) -> set[int]:
         commands = commands_of(call)
@@ -109,7 +117,7 @@ def _quick(check: Check, texts: Iterable[str]) -> Result | None:
     """Return that a check is obeyed if none of its words is in the new texts."""
     if any(not is_place(exception) for exception in check.unless):
         return None  # it is removed from the text before words are looked for
-    return None if any(word in text for text in texts for word in check.words) else OBEYED
+    return None if any(may_contain(text, word) for text in texts for word in check.words) else OBEYED
 
 
 def _programs_of(check: Check) -> set[str]:

@@ -283,6 +283,9 @@ def _wrapped(words: tuple[str, ...]) -> tuple[str, ...]:
         while rest and _ASSIGNMENT.match(rest[0]):
             rest = rest[1:]
         return rest
+    if program in _SHELLS and len(words) > 1 and not any(_SHELL_SCRIPT.match(word) for word in words[1:]):
+        script = _after_options(words[1:], frozenset({"-o", "+o", "--rcfile"}))
+        return script if script and re.search(r"[./]", script[0]) else ()  # `bash scripts/check.sh` runs the script
     for start in _RUNNERS.get(program, ()):
         if words[1 : 1 + len(start)] == start:
             return _after_options(words[1 + len(start) :], _RUNNER_VALUES)

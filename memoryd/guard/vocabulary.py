@@ -22,16 +22,56 @@ FAMILIES: tuple[frozenset[str], ...] = tuple(
 """Families of programs of which a project uses only one. A rule that wants one forbids the others."""
 
 PROGRAMS = frozenset().union(*FAMILIES) | frozenset(
-    "git make npx bunx pnpx uvx pipx node deno python python3 ruby perl php java go cargo rustc gem bundle rails rake composer"
-    " sudo su doas rm mv cp chmod chown dd mkfs shutdown reboot kill pkill killall curl wget ssh scp rsync ftp telnet nc"
-    " kubectl helm terraform tofu pulumi ansible ansible-playbook vagrant docker-compose heroku vercel netlify fly flyctl gcloud aws az"
-    " psql mysql mongo mongosh redis-cli sqlite3 dropdb createdb sed awk grep egrep find xargs cat less vim nano emacs"
-    " tsc ts-node tsx eslint prettier ruff flake8 pylint isort mypy pyright tox nox virtualenv easy_install just task"
-    " apt apt-get yum dnf pacman snap choco winget gradlew mvnw dotnet swift xcodebuild flutter dart gh hub svn hg"
-    " cypress playwright alembic flyway liquibase prisma sequelize knex celery gunicorn uvicorn crontab systemctl service"
-    " eval tar zip unzip tee truncate shred mix lein sbt stack cabal zig ng nx turbo lerna storybook rector phpunit"
-    " pre-commit act tmux screen nohup history export".split()
+    # package managers and version managers
+    "npx bunx pnpx uvx pip3 pipx rye hatch easy_install virtualenv gem bundle bundler composer cargo rebar3 rebar gradlew mvnw sbt lein bazel"
+    " bazelisk buck2 cmake ninja meson conan vcpkg nuget paket dotnet choco scoop winget apt apt-get aptitude dpkg yum dnf zypper pacman"
+    " yay apk snap flatpak nix nix-env nix-shell guix asdf mise rtx nvm fnm volta nodenv pyenv rbenv rvm sdkman jenv goenv tfenv corepack"
+    " bower lerna nx turbo cabal stack opam dub nimble shards luarocks cpan cpanm pod carthage homebrew maven micromamba cargo-binstall"
+    # version control
+    " git hub gh glab svn hg jj bzr git-lfs lazygit gitk"
+    # containers, clusters and clouds
+    " buildah nerdctl docker-compose podman-compose kubectl helm k9s minikube kind k3d skaffold kustomize flux argocd eksctl crictl colima lima"
+    " vagrant packer terraform tofu terragrunt pulumi cdk cdktf serverless sls ansible ansible-playbook ansible-vault ansible-galaxy nomad consul"
+    " aws az gcloud gsutil bq doctl flyctl fly heroku vercel netlify wrangler firebase supabase railway amplify linode-cli hcloud scw oci"
+    # databases and migrations
+    " psql mysql mariadb mysqldump mysqladmin pg_dump pg_restore pg_dumpall createdb dropdb createuser dropuser mongo mongosh mongodump mongorestore"
+    " redis-cli valkey-cli sqlite3 sqlcmd sqlplus cqlsh clickhouse-client cockroach duckdb flyway liquibase alembic prisma sequelize knex"
+    " typeorm drizzle-kit dbmate sqlx diesel rails rake artisan django-admin manage.py"
+    # the shell's usual programs
+    " rm rmdir unlink mv cp ln chmod chown chgrp dd mkfs shred truncate tee sed awk gawk grep egrep fgrep rg ripgrep ag ack find fd xargs parallel jq yq"
+    " curl wget httpie xh aria2c nc netcat ncat telnet ftp sftp scp rsync ssh ssh-keygen ssh-add gpg openssl sudo su doas kill pkill killall"
+    " systemctl service journalctl crontab shutdown reboot halt poweroff umount iptables ufw ifconfig netstat nslookup traceroute htop lsof strace"
+    " tmux screen nohup tar zip unzip gzip gunzip vim vi nvim nano emacs cat less eval export source history trash trash-put pbcopy xdg-open eza exa"
+    # languages
+    " node deno python python2 python3 ipython ruby irb perl php java javac kotlinc scala go swift swiftc rustc gcc g++ clang clang++ ghc erl elixir iex mix"
+    " julia rscript tsc ts-node tsx swc esbuild babel dart zig make gmake just task"
+    # linters and formatters
+    " eslint prettier biome oxlint tslint stylelint ruff flake8 pylint pyflakes pycodestyle pydocstyle isort mypy pyright pytype bandit rubocop"
+    " standardrb brakeman sorbet phpcs phpcbf php-cs-fixer phpstan psalm rector golangci-lint golint gofmt gofumpt goimports staticcheck clippy rustfmt"
+    " clang-format clang-tidy cppcheck ktlint detekt checkstyle spotbugs swiftlint swiftformat credo dialyzer hlint ormolu stylua shellcheck shfmt"
+    " hadolint yamllint markdownlint prettierd dprint tflint tfsec checkov trivy semgrep gitleaks snyk sqlfluff protoc buf commitlint lint-staged husky"
+    " lefthook pre-commit"
+    # tests
+    " jasmine karma cypress playwright testcafe nose2 tox nox rspec minitest cucumber phpunit behat ctest gotestsum ginkgo cargo-nextest nextest testng k6"
+    " artillery bats"
+    # builds and others
+    " grunt gulp rspack tsup browserify storybook next nuxt astro gatsby expo eas react-native cordova xcodebuild fastlane flutter fvm melos adb celery"
+    " gunicorn uvicorn supervisorctl pm2 forever nodemon jupyter streamlit airflow dbt dagster spark-submit mlflow dvc act earthly dagger tilt direnv sops"
+    " ffmpeg pandoc pdflatex mkdocs jekyll doxygen grpcurl ngrok mkcert certbot nginx hub.exe".split()
 )
+PROGRAM_NAMES: Mapping[str, str] = {
+    "homebrew": "brew", "maven": "mvn", "ripgrep": "rg", "bundler": "bundle", "netcat": "nc", "kubernetes": "kubectl", "rebar": "rebar3",
+    "yarnpkg": "yarn", "pip3": "pip", "opentofu": "tofu", "httpie": "http",
+}  # fmt: skip
+"""Names that people use for programs, with the names under which they are run."""
+
+PLAIN_PROGRAMS = frozenset(
+    "rm rmdir unlink mv cp ln chmod chown chgrp dd mkfs shred truncate tee sed awk gawk grep egrep fgrep rg ack find fd xargs jq yq curl wget xh nc telnet ftp sftp"
+    " scp rsync ssh kill pkill killall cat less vim vi nvim nano emacs tar zip unzip eval export source history trash trash-put tsc node python python3 python2 ruby"
+    " perl php java psql mysql sqlite3 mongosh mongo redis-cli sudo su doas env nohup screen make just task rake pytest mypy ruff flake8 eslint prettier black isort"
+    " jest mocha tox nox bash sh crontab ls touch mkdir echo printf gcc clang".split()
+)
+"""Programs without subcommands, or whose next words are targets of the project or files."""
 
 SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
@@ -76,6 +116,13 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "next": "build dev",
     }.items()
 }
+VERBS = frozenset(
+    "install i add remove uninstall update upgrade build run test start stop restart deploy publish push pull apply destroy plan init import migrate"
+    " rollback reset drop create delete exec clean purge prune flush lint fmt generate gen serve sync audit ci dlx get get-deps deps compile eject link"
+    " unlink scale drain rollout edit patch taint login logout volume system network refresh validate seed dump restore repair baseline undo binstall tag"
+    " binstall outdated yank unpublish require dist-upgrade autoremove rm mb rb up down info status".split()
+) - {"info", "status"}
+"""Words that are subcommands of many programs."""
 FREE_TARGET = frozenset({"make", "just", "task", "rake", "tox", "nox", "gradlew", "./gradlew", "mvnw", "./mvnw"})
 """Programs that take a project-specific target as their next word."""
 SCRIPT_OF = frozenset({"run", "exec", "test", "dlx", "x"})
@@ -168,6 +215,10 @@ CODE_FILES = tuple(
 _TS_FILES = LANGUAGES["typescript"]
 _JS_FILES = LANGUAGES["javascript"]
 _PY = LANGUAGES["python"]
+_SWIFT, _RUST, _GO, _JAVA, _KOTLIN = (LANGUAGES[name] for name in ("swift", "rust", "go", "java", "kotlin"))
+_CS, _CPP, _PHP, _RUBY, _CSS, _SQL = (LANGUAGES[name] for name in ("c#", "c++", "php", "ruby", "css", "sql"))
+_JVM = (*_JAVA, *_KOTLIN)
+_C = (*_CPP, "*.c")
 WORDS: Mapping[str, tuple[str, ...]] = {
     "any": _TS_FILES, "@ts-ignore": _JS_FILES, "@ts-expect-error": _JS_FILES, "@ts-nocheck": _JS_FILES, "eslint-disable": _JS_FILES,
     "enum": _TS_FILES, "namespace": _TS_FILES, "var": _JS_FILES, "console.log": _JS_FILES, "console": _JS_FILES, "debugger": _JS_FILES,
@@ -177,19 +228,74 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "noqa": _PY, "type: ignore": _PY, "# type: ignore": _PY, "# noqa": _PY, "lambda": _PY, "global": _PY, "unwrap": ("*.rs",),
     "expect": ("*.rs",), "unsafe": ("*.rs",), "panic": ("*.rs", "*.go"), "println!": ("*.rs",), "dbg!": ("*.rs",), "fmt.println": ("*.go",),
     "goto": (), "eval": (), "exec": _PY, "!important": LANGUAGES["css"], "system.out.println": ("*.java", "*.kt"), "printstacktrace": ("*.java",),
-    "thread.sleep": ("*.java", "*.kt"), "todo": (), "fixme": (), "xxx": (), "hack": (), "sleep": (), "select *": (),
+    "thread.sleep": ("*.java", "*.kt", "*.cs"), "todo": (), "fixme": (), "xxx": (), "hack": (), "sleep": (), "select *": (),
+    "console.error": _JS_FILES, "console.warn": _JS_FILES, "console.debug": _JS_FILES, "sessionstorage": _JS_FILES, "math.random": _JS_FILES,
+    "settimeout": _JS_FILES, "setinterval": _JS_FILES, "useeffect": _JS_FILES, "react.fc": _JS_FILES, "as any": _TS_FILES, "foreach": _JS_FILES,
+    "document.queryselector": _JS_FILES, "document.getelementbyid": _JS_FILES, "fdescribe": _JS_FILES, "describe.only": _JS_FILES, "it.only": _JS_FILES,
+    "test.only": _JS_FILES, "it.skip": _JS_FILES, "test.skip": _JS_FILES, "describe.skip": _JS_FILES, "process.env": _JS_FILES, "json.parse": _JS_FILES,
+    "pdb.set_trace": _PY, "os.path": _PY, "os.getenv": _PY, "os.environ": _PY, "yaml.load": _PY, "datetime.today": _PY, "optional": _PY, "input": _PY,
+    "logging.info": _PY, "sys.exit": _PY, "shell=true": _PY, "subprocess.call": _PY, "todo!": _RUST, "unimplemented!": _RUST, "panic!": _RUST,
+    "eprintln!": _RUST, "print!": _RUST, ".unwrap()": _RUST, ".expect()": _RUST, "clone()": _RUST, ".clone()": _RUST, "transmute": _RUST, "fmt.printf": _GO,
+    "fmt.print": _GO, "log.fatal": _GO, "log.println": _GO, "log.printf": _GO, "interface{}": _GO, "ioutil": _GO, "os.exit": _GO, "init": _GO,
+    "system.out.print": _JVM, "system.err.println": _JVM, "system.exit": _JVM, "@autowired": _JVM, "@data": _JVM, "@suppresswarnings": _JVM,
+    "optional.get": _JVM, "!!": _KOTLIN, "lateinit": _KOTLIN, "globalscope": _KOTLIN, "runblocking": _KOTLIN, "println": (*_KOTLIN, "*.scala", *_RUST, *_SWIFT),
+    "console.writeline": _CS, "dynamic": _CS, "#region": _CS, ".result": _CS, ".wait()": _CS, "async void": _CS, "datetime.utcnow()": _CS, "goto ": (),
+    "var_dump": _PHP, "print_r": _PHP, "dd": _PHP, "dump": _PHP, "die": _PHP, "extract": _PHP, "$_get": _PHP, "$_post": _PHP, "array()": _PHP, "env()": _PHP,
+    "puts": _RUBY, "binding.pry": _RUBY, "byebug": _RUBY, "rescue exception": _RUBY, "update_attribute": _RUBY, "default_scope": _RUBY, "html_safe": (*_RUBY, "*.erb"),
+    "try!": _SWIFT, "as!": _SWIFT, "fatalerror": _SWIFT, "nslog": _SWIFT, "anyview": _SWIFT, "uikit": _SWIFT, "implicitly unwrapped": _SWIFT,
+    "malloc": _C, "free": _C, "strcpy": _C, "sprintf": _C, "gets": _C, "printf": (*_C, *_PHP), "using namespace std": _C, "std::cout": _C, "std::endl": _C,
+    "reinterpret_cast": _C, "const_cast": _C, "#define": _C, "null": _C, "alloca": _C, "@import": _CSS, "@apply": (*_CSS, "*.vue", "*.svelte"), "float": _CSS,
+    "z-index": _CSS, "drop table": (), "truncate": (), "delete from": (), "nolock": (), "cascade": _SQL, "enum type": _SQL, "serial": _SQL, "varchar": _SQL,
+    "io.puts": ("*.ex", "*.exs"), "io.inspect": ("*.ex", "*.exs"), "trace": ("*.hs",), "undefined": ("*.hs",), "head": ("*.hs",), "<<<<<<<": (),
+    "privileged: true": LANGUAGES["yaml"], "local-exec": ("*.tf",), "null_resource": ("*.tf",), "print()": (*_PY, "*.dart", *_SWIFT), "v-html": ("*.vue",),
+    "debugprint": ("*.dart", *_SWIFT), "ng-": ("*.html",), "onclick": ("*.html",), "<b>": ("*.html",), "lorem ipsum": (),
 }  # fmt: skip
 """Words of code, in lower case, with the files in which they have this meaning. An empty tuple means all code files."""
-NOT_ALONE = frozenset({"any", "expect", "require", "print", "alert", "assert", "global", "exec", "sleep", "panic", "enum", "console", "hack", "namespace", "unsafe", "lambda", "eval", "var", "xxx", "todo"})  # fmt: skip
+NOT_ALONE = frozenset({"optional", "init", "input", "free", "null", "head", "trace", "undefined", "float", "dump", "die", "extract", "dynamic", "foreach", "truncate", "cascade", "serial", "gets", "dd", "clone()", "puts", "printf", "println", "any", "expect", "require", "print", "alert", "assert", "global", "exec", "sleep", "panic", "enum", "console", "hack", "namespace", "unsafe", "lambda", "eval", "var", "xxx", "todo"})  # fmt: skip
 """Words that are also ordinary words. A rule refers to the code only if something else in the rule indicates code."""
+QUOTED_ONLY = frozenset(
+    "optional init input free null head trace undefined float dump die extract dynamic foreach truncate cascade serial gets dd puts".split()
+)
+"""Words of code that count only in quotes or with parentheses, since they are frequent in sentences."""
 CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
-    (r"(?:wildcard|star)[- ]imports?", ("import *",), (*_PY, "*.java", "*.kt"), ()),
-    (r"bare excepts?|except ohne typ", ("except:",), _PY, ()),
+    (r"(?:wildcard|star|glob)[- ]?imports?|(?:wildcard|stern)[- ]?importe?", ("<star import>",), (*_PY, *_JVM), ()),
+    (r"(?:bare|naked|nackte\w?) excepts?|except ohne typ|except: without (?:a )?type", ("<bare except>",), _PY, ()),
     (r"(?:typescript|ts)\b.{0,30}\benums?|enums?\b.{0,30}\b(?:typescript|ts)", ("enum",), _TS_FILES, ()),
     (r"!important", ("!important",), LANGUAGES["css"], ()),
-    (r"default[- ]exports?", ("export default",), _JS_FILES, ()),
-    (r"inline[- ]styles?", ("style={{", "style="), (*LANGUAGES["react"], "*.html", "*.vue", "*.svelte"), ()),
-    (r"class[- ]components?", ("extends React.Component", "extends Component", "extends PureComponent"), LANGUAGES["react"], ()),
+    (r"default[- ]?exports?", ("<default export>",), _JS_FILES, ()),
+    (r"inline[- ]?(?:css[- ]?)?styles?|inline css|style attributes?", ("<inline style>",), (*LANGUAGES["react"], "*.html", "*.vue", "*.svelte", "*.erb", "*.php"), ()),
+    (r"class[- ]?components?|klassenkomponenten", ("<class component>",), LANGUAGES["react"], ()),
+    (r"non-?null[- ]assertions?|non-null operators?", ("<non-null assertion>",), _TS_FILES, ()),
+    (r"force[- ]?unwrap\w{0,5}|forced unwrap\w{0,5}|implicitly unwrapped", ("<force unwrap>", "try!", "as!"), _SWIFT, ()),
+    (r"(?:loose|non-?strict|weak) (?:equality|comparisons?)|double equals|== (?:instead of|statt) ===|(?:use|nutze|only|nur) === ?(?:,|not|instead|statt|over|nicht)", ("<loose equality>",), (*_JS_FILES, *_PHP), ()),
+    (r"nested ternar(?:y|ies)|verschachtelte\w? (?:ternäre\w?|ternaries)", ("<nested ternary>",), (*_JS_FILES, *_PHP, *_C, *_JAVA, *_CS), ()),
+    (r"(?:\.then|promise)[- ]?\(?\)? ?chain\w{0,3}|\.then\(\)?|then-chains?", ("<promise chain>",), _JS_FILES, ()),
+    (r"(?:ignor|swallow|discard)\w{0,3} (?:any |the |an )?err(?:or)?s?|_ = err|err(?:or)?s? (?:must not|may not|never) be ignored", ("<ignored error>",), _GO, ()),
+    (r"(?:empty|silent|leere\w?) (?:catch(?:es)?|except|rescue)(?:[- ]?blocks?|[- ]?blöcke)?|swallow\w{0,3} exceptions?|except:? pass|catch and ignore", ("<empty catch>",),
+     (*_JS_FILES, *_JVM, *_CS, *_PHP, *_C, *_PY, *_RUBY, "*.dart"), ()),
+    (r"mutable default (?:arguments?|values?|args|params?|parameters?)", ("<mutable default>",), _PY, ()),
+    (r"f-?strings? (?:in|for|within|inside) (?:the )?log\w{0,8}|log\w{0,8} with f-?strings?", ("<f-string log>",), _PY, ()),
+    (r"shell ?= ?true", ("<shell true>",), _PY, ()),
+    (r"commented[- ]?out code|auskommentierte\w? code|dead code in comments", ("<commented-out code>",), CODE_FILES, ()),
+    (r"c[- ]style casts?", ("<c-style cast>",), _C, ()),
+    (r"raw (?:`?new`?|pointers?)|(?:naked|plain) `?new`?|`?new`?/`?delete`?|new and delete", ("<raw new>",), _C, ()),
+    (r"debugger statements?", ("<debugger>",), (*_JS_FILES, *_PY, *_RUBY), ()),
+    (r"latest[- ]?tags?|:latest|`latest`", ("<latest tag>",), (*LANGUAGES["yaml"], *LANGUAGES["dockerfile"], "*.tf", "*.sh"), ()),
+    (r"hard-?\s?cod\w{0,3} (?:ips?|ip[- ]?addresse?s?|ip-adressen)|(?:feste?|hartkodierte?|literal|raw) ip\w{0,10}|\bip addresses? in (?:the )?(?:code|source)", ("<ip address>",),
+     (*CODE_FILES, *LANGUAGES["yaml"], "*.tf", "*.json"), ()),
+    (r"hard-?\s?cod\w{0,3} localhost\w{0,5}|localhost[- ]urls?", ("<localhost url>",), CODE_FILES, ()),
+    (r"hard-?\s?cod\w{0,3} (?:urls?|links|endpoints?|hosts?)|hartkodierte\w? urls?|urls? hard-?\s?cod\w{0,3}|urls? fest (?:ein|ver)\w{1,20}", ("<url>",), CODE_FILES, ()),
+    (r"(?:plain|insecure|unencrypted) http\b(?: urls?)?|http:// ?(?:urls?|links?)?|http urls?", ("<http url>",), (*CODE_FILES, *LANGUAGES["yaml"], *LANGUAGES["html"]), ()),
+    (r"hard-?\s?cod\w{0,3} (?:passwords?|secrets?|credentials?|tokens?|api[- ]?keys?)|(?:passwords?|secrets?|api[- ]?keys?|credentials?|tokens?) (?:in (?:the )?(?:code|source)|hard-?cod\w{0,3})"
+     r"|passwörter im (?:code|quellcode)|(?:hartkodierte\w?|feste) (?:passwörter|secrets|schlüssel)", ("<secret>",), (*CODE_FILES, *LANGUAGES["yaml"], "*.json", "*.tf"), ()),
+    (r"id[- ]selectors?|selectors? by id", ("<id selector>",), _CSS, ()),
+    (r"(?:hard-?\s?cod\w{0,3} )?(?:px|pixel)(?: units?| values?| sizes?|-?werte)?(?= in\b|,|$| for\b| \(| —|\.)", ("<px>",), _CSS, ()),
+    (r"string (?:concat\w{0,8}|interpolation|format\w{0,4}) (?:in|for|into|to build) (?:the )?(?:sql|quer\w{1,3})|(?:sql|quer\w{1,3}) (?:by|with|from|via) (?:string )?(?:concat\w{0,8}|f-strings?|interpolation)|f-strings? (?:in|for) (?:sql|quer\w{1,3})",
+     ("<string concatenation in sql>",), CODE_FILES, ()),
+    (r"(?:`)?var(?:`)? (?:in (?:js|javascript|ts|typescript)|declarations?)|(?:`)?var(?:`)?[,;:]? (?:use|only|nur|always|prefer) `?(?:let|const)|(?:let|const)`?(?: ?(?:and|or|/|und|oder|,) ?`?(?:let|const)`?)?,? (?:instead of|not|never|statt|over|nie|rather than) `?var",
+     ("<var>",), _JS_FILES, ()),
+    (r"tabs? (?:for indent\w{0,6}|characters?|indent\w{0,6})|indent\w{0,4} with tabs|spaces,? (?:not|never|no) tabs|no tabs\b|keine tabs", ("<tab>",), tuple(each for each in CODE_FILES if each != "*.go"), ()),
+    (r"emojis? in (?:the )?(?:code|source|comments?|logs?|log messages|strings)|emojis? im code", ("<emoji>",), CODE_FILES, ()),
     (r"(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)\b.{0,40}\b(?:money|price\w*|amounts?|currency|geld\w*|preise?|beträge?)"
      r"|(?:money|prices?|amounts?|geld\w*|beträge?|preise?)\b.{0,40}\b(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)",
      ("float", "double", "Float", "Double", "parseFloat", "f64", "f32", "float64", "REAL"), CODE_FILES,
@@ -197,24 +303,113 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"print[- ]statements?|print-?(?:anweisung|ausgabe|aufruf)\w*", ("print()",), _PY, ()),
     (r"console\.?[- ]?logs?|console statements?", ("console.log",), _JS_FILES, ()),
     (r"@?ts-ignores?", ("@ts-ignore",), _JS_FILES, ()),
-    (r"(?:mutable default (?:arguments?|values?))", ("=[]", "={}"), _PY, ()),
     (r"type[- :]?ignores?", ("type: ignore",), _PY, ()),
-    (r"non-null assertions?", ("!.", "!;"), _TS_FILES, ()),
     (r"eslint-?disables?(?: comments?| directives?)?|disabl\w{1,3} (?:the |any )?eslint(?: rules?)?(?: inline)?", ("eslint-disable",), _JS_FILES, ()),
-    (r"hard-?cod\w{0,3} colou?rs?|(?:hex|literal) colou?rs?", (": #", ":#", " #", "rgb(", "rgba(", "hsl("), LANGUAGES["css"],
-     ("color", "background", "border", "fill", "stroke", "shadow")),
+    (r"hard-?\s?cod\w{0,3} (?:hex[- ]?)?(?:colou?rs?|hex\w{0,6}|farb\w{1,6})|(?:hex|literal|raw)[- ]?(?:colou?rs?|codes?|values?|farb\w{1,6})|hex-?farb\w{1,6}|farben? (?:hart|fest) \w{1,15}", ("<hex color>", "rgb(", "rgba("),
+     (*_CSS, *_JS_FILES, *_SWIFT, *_KOTLIN, "*.dart", "*.html"), ()),
     (r"todos?[- ]?(?:comments?|kommentare?|markers?)", ("TODO",), CODE_FILES, ()),
-    (r"select \*", ("SELECT *", "select *"), (*CODE_FILES,), ()),
+    (r"select ?\*|select[- ]stars?", ("<select star>",), (*CODE_FILES, "*.ex", "*.kts"), ()),
 )  # fmt: skip
 """Phrases that mean code: the words, the files, and words of which at least one must be on the same line."""
 
-LIBRARIES = frozenset(
-    "lodash moment axios jquery underscore request bluebird ramda rxjs redux mobx styled-components bootstrap tailwind express"
-    " fastify koa mongoose sequelize typeorm chalk requests urllib3 httpx aiohttp pandas numpy flask django sqlalchemy celery"
-    " attrs pydantic marshmallow simplejson ujson pytz arrow pickle unittest mock nose threading subprocess optparse argparse"
-    " logrus zap zerolog testify cobra gorm tokio async-std anyhow serde guava lombok log4j joda-time enzyme sinon chai dayjs date-fns luxon"
-    " node-fetch got superagent uuid classnames emotion material-ui antd zustand immer joi yup zod pdb os.path dotenv boto".split()
+LOCK_FILES = tuple(
+    "package-lock.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb npm-shrinkwrap.json deno.lock Cargo.lock poetry.lock uv.lock pdm.lock Pipfile.lock"
+    " composer.lock Gemfile.lock go.sum mix.lock pubspec.lock Podfile.lock flake.lock packages.lock.json gradle.lockfile".split()
 )
+PATH_CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        r"lock[- ]?(?:files?|dateien?)|lockfiles?|(?:dependency|package) locks?|(?:fichiers?|archivos?|file|arquivos?) (?:de )?(?:verrouillage|bloqueo|lock)",
+        LOCK_FILES,
+    ),
+    (r"(?:dot)?env[- ](?:files?|dateien?)|env-?files?|dotenv(?: files?)?", (".env", ".env.*")),
+    (r"snapshots?(?: files?)?", ("*.snap", "__snapshots__/*", "*/__snapshots__/*")),
+    (
+        r"(?:ci|github)[- ](?:workflows?|config\w*|pipelines?|actions|files?|setup|definition\w*|yaml)|github actions|workflow files?|pipelines? (?:config\w*|definition\w*)",
+        (".github/workflows/", ".gitlab-ci.yml", ".circleci/", "Jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml"),
+    ),
+    (r"(?:terraform |tf)[- ]?state(?:[- ]?(?:files?|dateien?))?", ("*.tfstate", "*.tfstate.backup")),
+    (
+        r"(?:protobuf|grpc|proto|pb)[- ](?:stubs?|code|files?|output)",
+        ("*.pb.go", "*_pb2.py", "*_pb2_grpc.py", "*_pb2.pyi", "*_pb.js", "*_pb.ts", "*.pb.h", "*.pb.cc"),
+    ),
+    (r"minified (?:files?|js|css|assets|code)", ("*.min.js", "*.min.css")),
+    (r"git[- ]?hooks", (".git/hooks/", ".husky/", ".githooks/")),
+    (r"(?:the |das |le |el |im |in )change-?log|changelogs?", ("CHANGELOG.md", "CHANGELOG", "CHANGES.md")),
+    (r"licen[sc]e(?: files?)?|lizenz(?:datei)?", ("LICENSE", "LICENSE.*", "LICENCE")),
+    (r"dockerfiles?", ("Dockerfile", "Dockerfile.*", "*.dockerfile")),
+    (
+        r"docker[- ]?compose files?|compose files?",
+        ("docker-compose*.yml", "docker-compose*.yaml", "compose*.yml", "compose*.yaml"),
+    ),
+    (r"makefiles?", ("Makefile", "*.mk")),
+    (r"(?:the |die |\.?)gitignore", (".gitignore",)),
+    (
+        r"eslint (?:config\w*|rules|settings)|lint(?:er|ing)? (?:config\w*|rules)",
+        (".eslintrc*", "eslint.config.*", "biome.json", ".rubocop.yml", ".golangci.yml", "ruff.toml", ".flake8"),
+    ),
+    (r"tsconfigs?|typescript config\w*", ("tsconfig*.json",)),
+    (r"ssh[- ]?(?:keys?|schlüssel)", ("~/.ssh/", "id_rsa", "id_ed25519")),
+    (r"(?:golden|approval)[- ]?(?:files?|masters?|dateien?)", ("golden/*", "*/golden/*", "*.golden", "*.approved.*")),
+    (r"(?:test )?fixtures?", ("fixtures/*", "*/fixtures/*", "__fixtures__/*", "*/__fixtures__/*")),
+    (
+        r"vendor(?:ed)? (?:code|files?|libs?|libraries|dependencies)",
+        ("vendor/*", "*/vendor/*", "third_party/*", "*/third_party/*", "vendored/*"),
+    ),
+    (r"node[_ ]modules", ("node_modules/*", "*/node_modules/*")),
+    (
+        r"(?:applied |existing |old |alte |bestehende |merged |committed |past |shipped )?migrations?(?: files?)?|migrationen",
+        ("migrations/*", "*/migrations/*", "migrate/*", "*/migrate/*", "alembic/versions/*"),
+    ),
+)
+"""Kinds of files that people name without a path, with the paths that are meant."""
+FOLDERS = frozenset(
+    "vendor third_party thirdparty node_modules legacy dist build out target generated gen __generated__ migrations fixtures public static assets infra terraform"
+    " deploy deployment k8s charts secrets certs proto protos snapshots golden archive archived deprecated old external extern contrib docs scripts tools tests"
+    " spec examples e2e prod production staging payments billing auth core shared common lib libs packages apps config conf schema".split()
+)
+"""Names that folders usually have. Such a word is a folder after "in", "under" or the like."""
+
+LIBRARIES = frozenset(
+    # JavaScript and TypeScript
+    "lodash lodash-es underscore ramda moment moment-timezone dayjs date-fns luxon axios jquery request got node-fetch superagent ky needle bluebird async rxjs"
+    " redux redux-saga redux-thunk redux-toolkit mobx zustand recoil jotai valtio xstate immer immutable styled-components emotion stitches bootstrap tailwind tailwindcss"
+    " material-ui mui antd chakra-ui bulma classnames clsx express fastify koa hapi nestjs mongoose sequelize typeorm knex mikro-orm drizzle-orm pg mysql2 chalk"
+    " colors winston pino bunyan log4js uuid nanoid joi yup zod ajv superstruct valibot class-validator formik react-hook-form react-query swr apollo-client urql"
+    " enzyme sinon chai supertest nock msw puppeteer selenium-webdriver faker cheerio jsdom socket.io ws dotenv commander yargs inquirer shelljs execa"
+    " rimraf fs-extra glob body-parser passport jsonwebtoken bcrypt bcryptjs crypto-js helmet cors morgan multer sharp jimp three d3 chart.js highcharts echarts"
+    " leaflet gsap framer-motion react-router vue-router vuex pinia ngrx angular svelte preact ember backbone handlebars mustache pug ejs left-pad is-odd"
+    " react-icons lucide-react font-awesome i18next react-intl numeral accounting big.js bignumber.js decimal.js core-js babel-polyfill isomorphic-fetch whatwg-fetch"
+    # Python
+    " requests urllib3 urllib httpx aiohttp pandas numpy polars dask scipy flask django fastapi bottle tornado pyramid sqlalchemy peewee pony celery rq dramatiq huey"
+    " attrs pydantic marshmallow cerberus voluptuous simplejson ujson orjson rapidjson pytz arrow pendulum python-dateutil dateutil pickle dill unittest mock nose threading"
+    " multiprocessing subprocess optparse argparse click typer docopt fire loguru structlog boto boto3 psycopg2 psycopg asyncpg pymysql mysqlclient pymongo motor redis-py"
+    " beautifulsoup bs4 beautifulsoup4 lxml scrapy selenium mechanize pillow opencv matplotlib seaborn plotly bokeh altair tensorflow keras pytorch torch sklearn scikit-learn"
+    " nltk spacy factory-boy factory_boy hypothesis freezegun responses vcrpy python-dotenv pyyaml ruamel.yaml toml configparser jinja2 mako gevent eventlet twisted paramiko"
+    " fabric invoke rich colorama termcolor tqdm six future distutils setuptools pkg_resources imp pycrypto pycryptodome tabulate xlrd openpyxl xlsxwriter dataclasses-json"
+    # Go
+    " logrus zap zerolog slog testify gomock gorm ent sqlx sqlc squirrel pgx lib/pq cobra viper urfave/cli gin echo fiber chi gorilla/mux mux httprouter ioutil"
+    " pkg/errors go-kit wire fx resty ginkgo gomega"
+    # Rust
+    " tokio async-std smol anyhow thiserror eyre failure serde actix actix-web axum rocket warp hyper reqwest ureq diesel seaorm sea-orm chrono lazy_static once_cell"
+    " clap structopt log4rs env_logger openssl rustls native-tls rayon crossbeam nom itertools"
+    # Java, Kotlin and Scala
+    " guava lombok log4j log4j2 logback slf4j joda-time joda jackson gson moshi fastjson commons-lang commons-lang3 commons-io mockito powermock easymock mockk hamcrest assertj junit4"
+    " testng hibernate jooq mybatis querydsl spring-data jdbi okhttp retrofit volley feign resttemplate webclient rxjava vavr dagger2 guice koin hilt butterknife glide"
+    " picasso coil ktor exposed kotlinx-datetime akka cats zio circe play-json mapstruct modelmapper"
+    # C#
+    " newtonsoft newtonsoft.json automapper moq nsubstitute fakeiteasy nunit xunit mstest serilog nlog log4net dapper entityframework autofac mediatr fluentassertions shouldly restsharp"
+    " polly hangfire"
+    # PHP and Ruby
+    " guzzle monolog carbon doctrine eloquent laravel symfony twig smarty mockery pest phpseclib swiftmailer phpmailer httparty faraday typhoeus rest-client nokogiri devise"
+    " sidekiq resque delayed_job activerecord sequel minitest factory_bot factorybot factory_girl fabrication capybara cancancan pundit paperclip carrierwave shrine kaminari"
+    " will_paginate haml slim simple_form draper dry-validation oj timecop webmock pry"
+    # Swift, Dart and Elixir
+    " alamofire snapkit rxswift combine kingfisher sdwebimage swiftyjson realm coredata quick nimble cocoalumberjack getx bloc riverpod provider dio mobx hive"
+    " poison httpoison tesla timex ecto ex_machina finch hackney jason"
+    # C and C++
+    " boost qt abseil glog gflags fmt spdlog nlohmann/json rapidjson gtest".split()
+)
+"""Names of libraries. A name that is also an ordinary word counts only where the rule is about libraries."""
 
 TESTS = (
     "pytest", "npm test", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun test", "make test", "make tests",

@@ -177,7 +177,7 @@ class Guard:
         now = self._clock.now()
         for item in self.bound(end.project).items:
             check = item.check
-            if check is None or check.kind is not CheckKind.COMPANION or self.mode_of(check) is Mode.OFF:
+            if check is None or all(part.kind is not CheckKind.COMPANION for part in check.parts()) or self.mode_of(check) is Mode.OFF:
                 continue
             if item.valid_to is not None and item.valid_to <= now:
                 continue
@@ -257,6 +257,11 @@ _path = lru_cache(maxsize=50)(Path)
 
 def _in_its_folder(item: MemoryItem, check: Check, call: ToolCall) -> Check:
     """Limit a check on commands to the sub-folder to which the wording of its rule limits it, as in "in packages/web use npm"."""
+    if check.also:
+        first, *others = (_in_its_folder(item, part, call) for part in check.parts())
+        parts = tuple(replace(part, mode=None, silenced=()) for part in others)
+        limited = replace(first, also=parts)
+        return check if limited == check else limited
     if check.paths or check.kind in (CheckKind.PATH, CheckKind.CONTENT) or not call.root:
         return check
     folder = bound_folder(item, _path(call.root))
@@ -277,8 +282,8 @@ def _reason(item: MemoryItem, result: Result) -> str:
 
 
 def _advice(check: Check | None) -> str:
-    if check is None:
-        return ""
+    if check is None or check.also:  # the advice of one part may not concern the violated one
+        return f" (use {check.instead} instead)" if check and check.instead else ""
     if check.instead:
         return f" (use {check.instead} instead)"
     if check.unless:
