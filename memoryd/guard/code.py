@@ -6,6 +6,8 @@ import posixpath
 import re
 from collections.abc import Mapping
 
+from memoryd.guard.vocabulary import SQL_WORDS as _SQL_WORDS
+
 _SLASHES = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 _HASH = r"#[^\n]*"
 _DOUBLE = r'"(?:\\.|[^"\\\n])*(?:"|$)'
@@ -89,6 +91,10 @@ PIECES: Mapping[str, re.Pattern[str]] = {
     "<promise chain>": re.compile(r"\.then\s?\("),
     "<shell true>": re.compile(r"\bshell\s?=\s?True\b"),
     "<any>": re.compile(r"(?<=[:<|,&(])\s?any\b(?!\s?[(:'])|\bas any\b|\bany\[\]"),
+    "<broad catch>": re.compile(
+        r"\bexcept\s{1,3}(?:Base)?Exception\b|\bcatch\s?\(\s?(?:final )?(?:\w{1,3}: ?)?(?:System\.)?(?:Exception|Throwable|RuntimeException)\b|\brescue\s{1,3}(?:Exception|StandardError)\b"
+    ),
+    "<todo without ticket>": re.compile(r"\b(?:TODO|FIXME)\b(?![^\n]{0,40}(?:#\d|[A-Z]{2,10}-\d|https?://))"),
     "<todo>": re.compile(r"\b(?:TODO|FIXME|XXX)\b"),
     "<c-style cast>": re.compile(r"(?<![\w)\]])\((?:unsigned |const )?(?:int|char|float|double|long|short|size_t|u?int\d{1,2}_t)\s?\*?\)\s?[\w(]"),
     "<raw new>": re.compile(r"(?<![\w.])new\s[A-Za-z_]|(?<![\w.])delete(?:\[\])?\s[A-Za-z_*]"),
@@ -101,11 +107,27 @@ PIECES_IN_STRINGS = frozenset(
         ","
     )
 )
-PIECES_IN_COMMENTS = frozenset({"<todo>", "<emoji>", "<tab>", "<commented-out code>"})
+PIECES_IN_COMMENTS = frozenset({"<todo>", "<todo without ticket>", "<emoji>", "<tab>", "<commented-out code>"})
 _STATEMENT = re.compile(
     r"(?:select|insert|update|delete|drop|truncate|alter|grant|create|cascade|nolock|left join|cross join|offset|not in|order by|union)\b",
     re.IGNORECASE,
 )
+
+
+_COMMENT_IN = re.compile(r"<comment (not )?in (\w{4,12})>")
+_SIGNS = re.compile(r"[#/*\-\"']{1,3}")
+
+
+def _comments_in(text: str, path: str, language: str, *, other: bool) -> int:
+    """Count the comments in a language, or in another one."""
+    from memoryd.guard.messages import is_in, is_in_another
+
+    pattern = _BY_ENDING.get(posixpath.splitext(path)[1].lower())
+    if pattern is None:
+        return 0
+    comments = (match[0] for match in pattern.finditer(text) if match[0][:3] in ('"""', "'''") or match[0][0] not in "\"'`")
+    judge = is_in_another if other else is_in
+    return sum(judge(language, _SIGNS.sub(" ", comment)) for comment in comments)
 
 
 def may_contain(text: str, word: str) -> bool:
@@ -115,11 +137,13 @@ def may_contain(text: str, word: str) -> bool:
 
 def _is_statement(word: str) -> bool:
     """Return whether a word belongs to SQL, which is written in strings and in any case."""
-    return _STATEMENT.match(word) is not None and (" " in word or word.isupper())
+    return word.isupper() and word in _SQL_WORDS or _STATEMENT.match(word) is not None and " " in word
 
 
 def count_piece(text: str, word: str, path: str) -> int | None:
     """Count a named piece of code, or a word of SQL. Return None if the word is neither."""
+    if found := _COMMENT_IN.fullmatch(word):
+        return _comments_in(text, path, found[2], other=bool(found[1]))
     if pattern := PIECES.get(word):
         if word in PIECES_IN_COMMENTS:
             return len(pattern.findall(text))

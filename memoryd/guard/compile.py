@@ -195,7 +195,7 @@ _EXCEPTION = re.compile(
 # Words
 
 _FORBID = frozenset(
-    "frozen immutable eingefroren unantastbar untouchable sacred isn't aren't neither nor weder off never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
+    "forbid forbids prohibit prohibits disallow disallows ban verbiete frozen immutable eingefroren unantastbar untouchable sacred isn't aren't neither nor weder off never don't dont no not mustn't shouldn't can't cannot won't avoid stop without forbidden banned prohibited disallowed"
     " off-limits read-only readonly taboo tabu nie niemals kein keine keinen keinem keiner keinerlei nicht nichts nirgends verboten"
     " untersagt vermeide vermeiden ohne finger hände unangetastet unberührt schreibgeschützt unverändert untouched alone nobody"
     " niemand nothing generated jamais nunca nada não nao pas sin sans jamás aucun ninguna ninguno statt anstatt anstelle nope ruhe deprecated lass obsolete".split()
@@ -322,6 +322,8 @@ def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
             at += 1
             continue
         what, text, used = _classify(tokens, at)
+        if what is None and token.low in v.QUOTED_ONLY and not set(v.WORDS[token.low]).isdisjoint(_languages(rule)):
+            what, text = _What.CODE, token.text
         if what is _What.PATH and text.startswith(".") and _is_ending(tokens, at):
             text = f"*{text}"
         if what in (None, _What.UNKNOWN, _What.PATH) and _is_imported(tokens, at):
@@ -465,7 +467,7 @@ def _is_folder(tokens: Sequence[_Token], at: int) -> bool:
     if before.low in ("the", "den", "dem", "die", "das", "el", "la", "le") and at > 1:
         before = tokens[at - 2]
     closes = at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in _FORBID | _STOP_WORDS | _CHANGE_VERBS
-    return low in v.FOLDERS and before.low in _WITHIN | _CHANGE_VERBS and closes
+    return low in v.FOLDERS and before.low in (_WITHIN - {"from", "into"}) | _CHANGE_VERBS and closes
 
 
 _CHANGE_VERBS = frozenset(
@@ -484,7 +486,7 @@ def _names_folder(token: _Token, following: _Token) -> bool:
 
 def _plain_kind(text: str) -> tuple[_What | None, str]:
     low = text.lower()
-    if low in v.WORDS and low not in v.NOT_ALONE and low not in v.QUOTED_ONLY:
+    if text in v.SQL_WORDS or low in v.WORDS and low not in v.NOT_ALONE and low not in v.QUOTED_ONLY:
         return _What.CODE, text
     if _ENV.fullmatch(text) or _HOST.fullmatch(text) and not _FILE.fullmatch(text):
         return _What.COMMAND, text if "=" in text else f"* {text}"
@@ -572,7 +574,7 @@ def _quoted_kind(text: str) -> _What:
         return _What.CALL
     if low in v.WORDS and low not in ("exec", "eval", "sleep"):
         return _What.CODE
-    if first in v.PROGRAMS or first.startswith("./") and " " in text:
+    if (first in v.PROGRAMS and not text.startswith("export default")) or first.startswith("./") and " " in text:
         return _What.COMMAND
     if low in v.LIBRARIES:
         return _What.LIBRARY
@@ -765,6 +767,8 @@ def _assign_contrasts(rule: str, named: Sequence[_Named]) -> None:
 def _general(rule: str) -> Check | None:
     tokens = _tokens(rule)
     named, cues = _named(rule, tokens), _cues(rule, tokens)
+    if check := _comments(rule):
+        return check
     forbids = any(cue.sense is _Sense.FORBID for cue in cues) or _REPLACES.search(rule) is not None
     if forbids and (check := _branch(rule)):
         return check
@@ -783,6 +787,19 @@ def _general(rule: str) -> Check | None:
     if bad:
         return None
     return _concepts(rule, named, forbids) or _only_there(rule, wanted) or _only_one_of_family(rule, wanted)
+
+
+_COMMENTS_RULE = re.compile(
+    r"\b(?:code[- ]?)?(?:comments?|docstrings?|kommentare?|commentaires?|comentarios?|comentários?|commenti)\b", re.IGNORECASE
+)
+
+
+def _comments(rule: str) -> Check | None:
+    """Compile "comments in English only"."""
+    if not _COMMENTS_RULE.search(rule) or re.search(r"\bcommit|\bpr\b|\breview", rule, re.IGNORECASE):
+        return None
+    words = [f"<comment {'not ' if form is Form.LANGUAGE else ''}in {name}>" for form, name in _languages_of_message(rule)]
+    return Check(CheckKind.CONTENT, words=_few(words), files=_languages(rule)) if words else None
 
 
 def _concepts(rule: str, named: Sequence[_Named], forbids: bool) -> Check | None:
@@ -844,15 +861,23 @@ def _languages(rule: str) -> tuple[str, ...]:
         if (
             word in v.LANGUAGES
             and word not in ("go", "ts", "swift", "react")
-            or re.search(rf"\bin (?:\w+ )?{re.escape(word)}\b", rule.lower())
+            and word != "c"
+            or re.search(rf"(?:\bin (?:\w+ )?|^(?:in )?){re.escape(word)}(?:\b|(?<=[+#])(?!\w))", rule.lower())
             and word in v.LANGUAGES
         ):
             found += v.LANGUAGES[word]
     return tuple(dict.fromkeys(found))[:MAX_ENTRIES]
 
 
+_OF_TESTS = ("tests/", "test/", "*/tests/*", "*/test/*", "__tests__/", "*/__tests__/*", "spec/", "e2e/")
+
+
 def _folders(where: Sequence[_Named]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(thing.text for thing in where))
+    """Return the places of a check on content. "in tests" means all tests, wherever they are."""
+    found: list[str] = []
+    for thing in where:
+        found += (*_OF_TESTS, *_TEST_FILES) if thing.text.lower() in ("tests/", "test/") else (thing.text,)
+    return _few(found)
 
 
 def _code(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: str) -> Check | None:

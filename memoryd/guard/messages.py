@@ -172,12 +172,13 @@ def _evidence(language: str, text: str) -> int:
     return sum(word in known or any(letter in word for letter in letters) for word in words)
 
 
-def _is_in(language: str, text: str) -> bool:
+def is_in(language: str, text: str) -> bool:
+    """Return whether a text shows the language, and no other one more clearly."""
     found = _evidence(language, text)
     return found > 0 and all(found >= _evidence(other, text) for other in LANGUAGES if not _same_script(other, language))
 
 
-def _is_in_another(language: str, text: str) -> bool:
+def is_in_another(language: str, text: str) -> bool:
     """Return whether a text shows another language more clearly than the wanted one."""
     own = _evidence(language, text)
     if language in _SCRIPTS:  # one word in the script is enough, as messages name things in English
@@ -204,6 +205,6 @@ _FORMS: Mapping[Form, Callable[[Check, str, str], bool]] = {
     Form.LOWER: _has_case,
     Form.UPPER: _has_case,
     Form.IMPERATIVE: _is_imperative,
-    Form.LANGUAGE: lambda check, message, first: not _is_in_another(check.example.lower(), _prose(message)),
-    Form.NOT_LANGUAGE: lambda check, message, first: not _is_in(check.example.lower(), _prose(message)),
+    Form.LANGUAGE: lambda check, message, first: not is_in_another(check.example.lower(), _prose(message)),
+    Form.NOT_LANGUAGE: lambda check, message, first: not is_in(check.example.lower(), _prose(message)),
 }

@@ -200,6 +200,27 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = {
         ("sql .sql", "*.sql"),
         ("yaml .yml .yaml", "*.yml *.yaml"),
         ("bash shell .sh", "*.sh *.bash"),
+        ("dart flutter", "*.dart"),
+        ("elixir .ex .exs", "*.ex *.exs"),
+        ("scala", "*.scala *.sc"),
+        ("haskell", "*.hs"),
+        ("terraform hcl .tf", "*.tf"),
+        ("lua", "*.lua"),
+        ("perl", "*.pl *.pm"),
+        ("powershell .ps1", "*.ps1 *.psm1"),
+        ("graphql", "*.graphql *.gql"),
+        ("protobuf .proto", "*.proto"),
+        ("markdown .md", "*.md *.mdx"),
+        ("svelte", "*.svelte"),
+        ("angular", "*.ts *.html"),
+        ("swiftui uikit ios", "*.swift"),
+        ("jinja jinja2 twig erb blade", "*.j2 *.jinja *.jinja2 *.twig *.erb *.blade.php"),
+        ("k8s kubernetes helm manifests compose docker-compose", "*.yml *.yaml"),
+        ("notebook notebooks jupyter", "*.ipynb"),
+        ("c", "*.c *.h"),
+        ("objective-c objc", "*.m *.mm *.h"),
+        ("scss sass less", "*.scss *.sass *.less"),
+        ("makefile makefiles", "Makefile *.mk"),
         ("dockerfile dockerfiles", "Dockerfile Dockerfile.* *.dockerfile"),
     )
     for name in names.split()
@@ -215,6 +236,11 @@ CODE_FILES = tuple(
 _TS_FILES = LANGUAGES["typescript"]
 _JS_FILES = LANGUAGES["javascript"]
 _PY = LANGUAGES["python"]
+SQL_WORDS = frozenset(
+    "TIMESTAMP DATETIME VARCHAR CHAR NVARCHAR TEXT SERIAL BIGSERIAL FLOAT DOUBLE REAL MONEY ENUM JSON BLOB TINYINT TRUNCATE CASCADE NOLOCK OFFSET RIGHT NATURAL UNION"
+    " DISTINCT".split()
+)
+"""Words of SQL that mean the code when they are in capitals."""
 _SWIFT, _RUST, _GO, _JAVA, _KOTLIN = (LANGUAGES[name] for name in ("swift", "rust", "go", "java", "kotlin"))
 _CS, _CPP, _PHP, _RUBY, _CSS, _SQL = (LANGUAGES[name] for name in ("c#", "c++", "php", "ruby", "css", "sql"))
 _JVM = (*_JAVA, *_KOTLIN)
@@ -262,7 +288,7 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"(?:bare|naked|nackte\w?) excepts?|except ohne typ|except: without (?:a )?type", ("<bare except>",), _PY, ()),
     (r"(?:typescript|ts)\b.{0,30}\benums?|enums?\b.{0,30}\b(?:typescript|ts)", ("enum",), _TS_FILES, ()),
     (r"!important", ("!important",), LANGUAGES["css"], ()),
-    (r"default[- ]?exports?", ("<default export>",), _JS_FILES, ()),
+    (r"default[- ]?exports?|export default", ("<default export>",), _JS_FILES, ()),
     (r"inline[- ]?(?:css[- ]?)?styles?|inline css|style attributes?", ("<inline style>",), (*LANGUAGES["react"], "*.html", "*.vue", "*.svelte", "*.erb", "*.php"), ()),
     (r"class[- ]?components?|klassenkomponenten", ("<class component>",), LANGUAGES["react"], ()),
     (r"non-?null[- ]assertions?|non-null operators?", ("<non-null assertion>",), _TS_FILES, ()),
@@ -280,7 +306,10 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"c[- ]style casts?", ("<c-style cast>",), _C, ()),
     (r"raw (?:`?new`?|pointers?)|(?:naked|plain) `?new`?|`?new`?/`?delete`?|new and delete", ("<raw new>",), _C, ()),
     (r"debugger statements?", ("<debugger>",), (*_JS_FILES, *_PY, *_RUBY), ()),
-    (r"latest[- ]?tags?|:latest|`latest`", ("<latest tag>",), (*LANGUAGES["yaml"], *LANGUAGES["dockerfile"], "*.tf", "*.sh"), ()),
+    (r"(?:catch\w{0,3}|except|rescue) (?:generic |bare |broad |plain |a )?(?:exception|throwable|error)s?\b(?! message)|broad (?:except\w*|catch\w*)|generic exceptions?|except exception", ("<broad catch>",),
+     (*_PY, *_JVM, *_CS, *_RUBY), ()),
+    (r"(?:todos?|fixmes?)(?: comments?)? (?:without|ohne) (?:a |an |ein\w* )?(?:ticket|issue|jira|number|reference|owner)\w{0,3}", ("<todo without ticket>",), CODE_FILES, ()),
+    (r"(?:image )?tag:? latest|latest (?:docker )?(?:image|version of images)\w?|latest[- ]?tags?|:latest|`latest`", ("<latest tag>",), (*LANGUAGES["yaml"], *LANGUAGES["dockerfile"], "*.tf", "*.sh"), ()),
     (r"hard-?\s?cod\w{0,3} (?:ips?|ip[- ]?addresse?s?|ip-adressen)|(?:feste?|hartkodierte?|literal|raw) ip\w{0,10}|\bip addresses? in (?:the )?(?:code|source)", ("<ip address>",),
      (*CODE_FILES, *LANGUAGES["yaml"], "*.tf", "*.json"), ()),
     (r"hard-?\s?cod\w{0,3} localhost\w{0,5}|localhost[- ]urls?", ("<localhost url>",), CODE_FILES, ()),
@@ -363,7 +392,8 @@ PATH_CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """Kinds of files that people name without a path, with the paths that are meant."""
 FOLDERS = frozenset(
-    "vendor third_party thirdparty node_modules legacy dist build out target generated gen __generated__ migrations fixtures public static assets infra terraform"
+    "src app server client frontend backend api web mobile components pages views models controllers routes services middleware handlers domain utils helpers hooks"
+    " locales i18n assets styles templates layouts test vendor third_party thirdparty node_modules legacy dist build out target generated gen __generated__ migrations fixtures public static assets infra terraform"
     " deploy deployment k8s charts secrets certs proto protos snapshots golden archive archived deprecated old external extern contrib docs scripts tools tests"
     " spec examples e2e prod production staging payments billing auth core shared common lib libs packages apps config conf schema".split()
 )

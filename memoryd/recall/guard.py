@@ -177,7 +177,11 @@ class Guard:
         now = self._clock.now()
         for item in self.bound(end.project).items:
             check = item.check
-            if check is None or all(part.kind is not CheckKind.COMPANION for part in check.parts()) or self.mode_of(check) is Mode.OFF:
+            if (
+                check is None
+                or all(part.kind is not CheckKind.COMPANION for part in check.parts())
+                or self.mode_of(check) is Mode.OFF
+            ):
                 continue
             if item.valid_to is not None and item.valid_to <= now:
                 continue
