@@ -58,6 +58,16 @@ class Paths:
         return self.home / "state" / "dream.lock"
 
     @property
+    def sync_settings(self) -> Path:
+        """Settings and keys of sync between the user's machines, as JSON. Beside it are its database and its lock."""
+        return self.home / "state" / "sync" / "sync.json"
+
+    @property
+    def sync_clone(self) -> Path:
+        """Clone of the git repository through which machines sync."""
+        return self.home / "state" / "sync" / "repository"
+
+    @property
     def projects(self) -> Path:
         """Known project identities, as JSON."""
         return self.home / "state" / "projects.json"

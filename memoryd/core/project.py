@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,7 @@ class _Entry:
     remotes: list[str] = field(default_factory=list)
     dirs: dict[str, int] = field(default_factory=dict)
     births: list[str] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
 
 
 _ID_HASH = re.compile(r"-[0-9a-f]{8,64}$")
@@ -142,17 +143,50 @@ class ProjectRegistry:
         return _match(self._load(), str(anchor), _inode(anchor), remote, repository_digests(anchor) if git else []) or ""
 
     def merge(self, old: str, new: str) -> None:
-        """Reassign the folders and remotes of one project to another."""
+        """Reassign the folders and remotes of one project to another. The old id becomes another name of the new project."""
         with locked(self._path.with_suffix(".lock")):
             entries = self._load()
-            gone = entries.pop(old, None)
-            if gone is None:
-                return
+            gone = entries.pop(old, None) or _Entry("")
             kept = entries.setdefault(new, _Entry(name_of(new)))
+            kept.aliases += [id for id in (old, *gone.aliases) if id not in (*kept.aliases, new)]
             kept.dirs |= gone.dirs
             kept.remotes += [remote for remote in gone.remotes if remote not in kept.remotes]
             kept.births += [birth for birth in gone.births if birth not in kept.births]
             self._save(entries)
+
+    # Ids on several machines
+
+    def shared_ids(self, project: str) -> tuple[str, ...]:
+        """Return all ids that mean this project on the user's machines. The first is the one to use for new memories.
+
+        Two machines with clones of one remote agree on the id that is made from it. Without a remote, the id of the machine that
+        knew the project first is kept once the projects are linked.
+        """
+        entry = self._load().get(project)
+        if entry is None:
+            return (project,)
+        from_remotes = [remote_id(remote) for remote in reversed(entry.remotes)]
+        return tuple(dict.fromkeys((*from_remotes, *entry.aliases, project)))
+
+    def local_id(self, shared: str) -> str:
+        """Return this machine's id of a project that another machine names. An unknown id is returned unchanged."""
+        entries = self._load()
+        if shared in entries:
+            return shared
+        return next((id for id in sorted(entries) if shared in self.shared_ids(id)), shared)
+
+    def learn_aliases(self, groups: Iterable[Iterable[str]]) -> list[tuple[str, str]]:
+        """Learn from other machines which ids mean the same project. Return (other id, local id) of each new one."""
+        new: list[tuple[str, str]] = []
+        wanted = [set(group) for group in groups]
+        for project in sorted(self._load()) if wanted else ():
+            ours = set(self.shared_ids(project))
+            for group in wanted:
+                if ours & group:
+                    new += [(id, project) for id in sorted(group - ours)]
+        for other, project in new:
+            self.merge(other, project)
+        return new
 
     def known(self) -> dict[str, str]:
         """Return the names of known projects by id."""
@@ -224,7 +258,8 @@ class ProjectRegistry:
 
     def _save(self, entries: dict[str, _Entry]) -> None:
         plain = {
-            id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs, "births": e.births} for id, e in sorted(entries.items())
+            id: {"name": e.name, "remotes": e.remotes, "dirs": e.dirs, "births": e.births, "aliases": e.aliases}
+            for id, e in sorted(entries.items())
         }
         write_atomic(self._path, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
 
@@ -269,7 +304,13 @@ def _inode(anchor: Path) -> int:
 
 def _entries(raw: Any) -> dict[str, _Entry]:
     entries = {
-        id: _Entry(value["name"], list(value["remotes"]), dict(value["dirs"]), list(value.get("births", ())))
+        id: _Entry(
+            value["name"],
+            list(value["remotes"]),
+            dict(value["dirs"]),
+            list(value.get("births", ())),
+            list(value.get("aliases", ())),
+        )
         for id, value in raw.items()
     }
     if not all(isinstance(entry.name, str) for entry in entries.values()):
@@ -313,6 +354,11 @@ def _complete(entry: _Entry, anchor: str, inode: int, remote: str, births: Seque
     if not set(births) <= set(entry.births):
         return False
     return entry.dirs.get(anchor) == inode and (not remote or remote in entry.remotes)
+
+
+def remote_id(remote: str) -> str:
+    """Return the id that a project gets from its remote, on each machine."""
+    return _new_id(remote.rsplit("/", 1)[-1], remote, lambda id: False)
 
 
 def _new_id(name: str, seed: str, taken: Callable[[str], bool]) -> str:

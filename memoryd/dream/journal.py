@@ -91,7 +91,7 @@ def _staying(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
     yield from ((" ", line) for line in tail)
 
 
-_NAME = re.compile(r"(dream|accept|undo|forget|import|sync)-(\d{4,})")
+_NAME = re.compile(r"(dream|accept|undo|forget|import)-(\d{4,})")
 _UNFINISHED = ".tmp-"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 MIN_PLAN_LINES = 3  # Opening line, zero or one record, closing line.
@@ -106,7 +106,6 @@ class EntryKind(StrEnum):
     UNDO = "undo"
     FORGET = "forget"
     IMPORT = "import"
-    SYNC = "sync"
 
 
 class EntryStep(StrEnum):

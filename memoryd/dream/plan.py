@@ -65,7 +65,7 @@ class Action(StrEnum):
     CITE = "cite"
     FORGET = "forget"
     IMPORT = "import"
-    RECEIVE = "receive"
+    REWORD = "reword"
 
 
 # Actions that remove a memory from recall. They count for the shrink guard, and never apply to the user's own notes.

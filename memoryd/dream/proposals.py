@@ -6,22 +6,24 @@ dream that finds the same change again does not create a second proposal.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from memoryd.core.codec import item_from_dict, item_to_dict
+from memoryd.core.codec import item_digest, item_from_dict, item_to_dict
 from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.core.files import write_atomic
 from memoryd.core.text import digest
+from memoryd.core.types import MemoryItem
 from memoryd.dream.plan import DROPPING, Action, Change, UndecidedConflict
 
 # Undoing one of these actions does not mean that the user rejects it permanently.
-PASSING = frozenset({Action.DECAY, Action.CHECK, Action.CITE, Action.FORGET, Action.IMPORT, Action.RECEIVE})
+PASSING = frozenset({Action.DECAY, Action.CHECK, Action.CITE, Action.FORGET, Action.IMPORT, Action.REWORD})
 MANY = 2
+SYNC_STAGE = "sync"  # proposals of this stage are not found by dreams, and outlast them
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,25 @@ class Proposals:
         """Replace the pending proposals with those of the new dream. Known proposals keep their `since`."""
         stored = self._load()
         old = stored["waiting"]
-        waiting = {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}
+        others = {id: values for id, values in old.items() if any(c["stage"] == SYNC_STAGE for c in values["changes"])}
+        waiting = others | {p.id: _proposal_to_dict(p, old.get(p.id, {}).get("since", p.since)) for p in found}
         pairs = [{"first": u.first, "second": u.second, "reason": u.reason} for u in undecided]
         if waiting != old or pairs != stored["undecided"]:
             self._save({**stored, "waiting": waiting, "undecided": pairs})
+
+    def add(self, found: Iterable[Proposal]) -> None:
+        """Add proposals to the pending ones, unless they were refused."""
+        stored = self._load()
+        refused = RefusedGroups(stored["refused"])
+        new = {p.id: _proposal_to_dict(p, p.since) for p in found if not refused.covers(p.changes)}
+        if new:
+            self._save({**stored, "waiting": {**stored["waiting"], **new}})
+
+    def drop_answered(self, stage: str, get: Callable[[str], MemoryItem | None]) -> None:
+        """Remove the proposals of a stage whose memories have changed since."""
+        waiting = (p for p in self.waiting() if p.changes and p.changes[0].stage == stage)
+        if answered := [p.id for p in waiting if not all(_fits(change, get(change.id)) for change in p.changes)]:
+            self._drop(answered, {})
 
     def settle(self, ids: Iterable[str]) -> None:
         """Remove accepted proposals."""
@@ -181,6 +198,12 @@ class RefusedGroups:
             return True
         dropped = {change.id for change in group if change.action in DROPPING}
         return len(dropped) >= MANY and any(len(dropped & ids) >= MANY for ids in self._sets)
+
+
+def _fits(change: Change, now: MemoryItem | None) -> bool:
+    if now is None or change.before is None:
+        return now is change.before
+    return item_digest(now) == item_digest(change.before)
 
 
 def _dropped(actions: Iterable[tuple[Action, str]]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import PurePosixPath
 
 from memoryd.core.files import TEMPORARY_PREFIX
@@ -12,6 +13,10 @@ from memoryd.core.types import MemoryItem, Scope
 SUFFIX = ".md"
 NO_PROJECT = "none"
 MAX_NAME = 80
+MAX_SLUG = 60
+MAX_WORD = 30
+_MAX_SLUG_BYTES = 120
+_WORDS = re.compile(r"[^\W_]+")
 _MAX_BYTES = 200
 _FORBIDDEN = re.compile(r"[^\w.@+=-]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -30,6 +35,18 @@ def safe_name(text: str) -> str:
         return name
     short = name[: MAX_NAME - 9].encode("utf-8")[: _MAX_BYTES - 9].decode("utf-8", "ignore").rstrip(".-")
     return f"{short or 'x'}-{digest(text)[:8]}"
+
+
+def slug(content: str) -> str:
+    """Return the beginning of a statement as a part of a file name: its first words in lower case, joined by hyphens."""
+    plain = unicodedata.normalize("NFC", content[:400]).casefold()
+    name = ""
+    for word in _WORDS.findall(plain):
+        longer = f"{name}-{word}" if name else word[:MAX_WORD]
+        if len(longer) > MAX_SLUG or len(longer.encode("utf-8")) > _MAX_SLUG_BYTES:
+            break
+        name = longer
+    return name or "memory"
 
 
 def scope_folder(item: MemoryItem) -> str:
