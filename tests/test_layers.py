@@ -20,7 +20,7 @@ LAYERS = {
         {"retrieval", "testing"},
         {"service"},
         {"daydream", "dream", "recall"},
-        {"api", "daemon", "mcp", "transfer", "console"},
+        {"api", "daemon", "mcp", "sync", "transfer", "console"},
         {"cli", "demo"},
         {"__main__"},
     ],
@@ -43,7 +43,8 @@ SHARED = ("memoryd.core.types", "memoryd.core.files", "memoryd.core.errors", "me
 """What both packages are built on: values of model calls, durable files, the root of errors, child processes, statistics."""
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
                 "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "pydantic", "snowballstemmer", "rich",
-                "starlette", "uvicorn", "jinja2", "markdown_it", "ray", "tree_sitter_bash", "psycopg"}  # fmt: skip
+                "starlette", "uvicorn", "jinja2", "markdown_it", "ray", "tree_sitter_bash", "psycopg",
+                "cryptography"}  # fmt: skip
 MAY_SHARE = {"rich"}
 
 

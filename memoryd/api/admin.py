@@ -301,7 +301,7 @@ class Synced(TypedDict):
     broken: list[str]
 
 
-@operation(NoParameters, Synced, command="sync", form="Import edited files")
+@operation(NoParameters, Synced, form="Import edited files")
 def sync(runtime: Runtime, request: NoParameters, caller: Caller) -> Synced:
     """Apply changes made to the files by hand."""
     report = runtime.service.sync()

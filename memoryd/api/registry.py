@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 A = TypeVar("A", bound=Mapping[str, object])
 MODULES = tuple(
-    "memories settle reviews views graph sessions dreams projects transfer admin settings routers trials guards team".split()
+    (
+        "memories settle reviews views graph sessions dreams projects transfer admin settings routers trials guards team machines"
+    ).split()
 )
 _NOTE = {"type": "string", "description": "What was omitted from this answer and how to get it."}
 _TYPES: Mapping[Any, Schema] = {

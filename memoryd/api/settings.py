@@ -69,7 +69,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "recency_days",
         "ann_threshold",
     ),
-    "The daemon": ("home", "store", "team", "lease_minutes", "console_port", "listen", "log_level"),
+    "The daemon": ("home", "store", "team", "lease_minutes", "sync_minutes", "console_port", "listen", "log_level"),
 }
 COSTS: Mapping[str, str] = {
     "reader": "offline costs nothing and sends nothing; session adds at most 350 tokens to every third prompt. endpoint "
@@ -114,6 +114,7 @@ COSTS: Mapping[str, str] = {
     "team": "Memories with the scope team can be read by its members.",
     "home": "Disk space for the memories and their indexes.",
     "lease_minutes": "Memory of this machine until then; afterwards, the next use restarts the daemon.",
+    "sync_minutes": "A pull and a push through your repository or folder each time, once sync is set up.",
     "console_port": "Nothing; if the port is in use, the console is not available.",
     "listen": "Nothing; tcp: other programs on this machine can reach the port, and need its token.",
     "log_level": "debug: a larger log.",

@@ -466,4 +466,17 @@ def move(context: Context, /, old: str, new: str) -> None:
         context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}{twice}")
 
 
+@projects.command()
+@click.argument("old")
+@click.argument("new")
+@json_option
+@click.pass_context
+def link(ctx: click.Context, /, old: str, new: str) -> None:
+    """Say that OLD, as another of your machines calls it, is the project or folder NEW here. Needed only without a common remote.
+
+    The memories move to NEW as with 'projects move', and what your other machines add to OLD arrives in NEW.
+    """
+    ctx.invoke(move, old=old, new=new)
+
+
 COMMANDS = (status, doctor, daydream, reindex, log, import_, export, migrate, off, on, projects)

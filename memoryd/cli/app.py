@@ -22,6 +22,7 @@ MODULES = {
     "dreams": "dream proposals undo journal why",
     "admin": "status doctor daydream reindex log import export migrate off on projects",
     "sessions": "sessions",
+    "machines": "sync",
     "trial": "ab",
     "guard": "guard",
     "settings": "config setup",

@@ -92,6 +92,7 @@ class Settings:
     tool_budget: int = 2_000
     ann_threshold: int = 20_000
     lease_minutes: float = 30.0
+    sync_minutes: int = 30
     dream_time: str = "03:30"
     dream_idle_minutes: float = 20.0
     dream_min_new: int = 20
@@ -290,6 +291,7 @@ KEYS: dict[str, Setting] = {
         Setting("tool_budget", "Maximum tokens in an MCP tool's result.", _between(0, MAX_ANSWER_TOKENS)),
         Setting("ann_threshold", "Number of memories above which the HNSW index is used (extra `ann`).", _count),
         Setting("lease_minutes", "Minutes of inactivity after which the daemon shuts down.", _positive),
+        Setting("sync_minutes", "Minutes between syncs with your other machines (`memoryd sync`); 0: only by command.", _count),
         Setting("dream_time", "Local time of the nightly dream, HH:MM.", _clock_time),
         Setting("dream_idle_minutes", "Minutes without a session after which a dream may start early.", _positive),
         Setting("dream_min_new", "New memories since the last dream that an early dream requires.", _count),

@@ -29,6 +29,7 @@ FIRST_BACKOFF_SECONDS = 15.0
 # A longer delay was set while the clock was ahead. FARTHEST_JOB applies to jobs, FARTHEST to log parts that wait for a model.
 MAX_JOB_DELAY_SECONDS = 2 * MAX_BACKOFF_SECONDS
 MAX_HELD_DELAY_SECONDS = 7 * 86_400.0
+PURGED_NOTE = "purged since sync"
 
 
 @SCHEMA.step
@@ -576,6 +577,10 @@ class State:
     def note(self, name: str) -> str:
         """Return a small stored value, or an empty string if it is not set."""
         return str(self._db.value("SELECT value FROM note WHERE name = ?", (name,)) or "")
+
+    def note_purged(self, memories: Iterable[str]) -> None:
+        """Remember that memories were erased, until the next sync has erased them on the user's other machines."""
+        self.set_note(PURGED_NOTE, " ".join(dict.fromkeys([*self.note(PURGED_NOTE).split(), *memories])))
 
     def set_note(self, name: str, value: str) -> None:
         """Store a small value."""

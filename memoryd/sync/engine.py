@@ -25,7 +25,7 @@ from memoryd.core.files import make_private_dir, try_lock, write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
-from memoryd.core.state import State
+from memoryd.core.state import PURGED_NOTE, State
 from memoryd.core.text import normalise, one_line, shorten
 from memoryd.core.types import Link, LinkType, MemoryItem, Scope, Source, Status
 from memoryd.daydream.redact import storable_text
@@ -42,10 +42,10 @@ from memoryd.sync.versions import Gone, Merged, Order, Version, joined, merge, o
 
 log = logging.getLogger(__name__)
 TRIES = 5
-PURGED_NOTE = "purged since sync"
 # More deletions at once than this, and than half of all memories, are taken for a vault that was emptied by mistake.
 MANY_GONE = 20
 PAST_KEPT = 6
+MAX_PROBLEMS = 50
 EDITED_TWICE = "you changed it on two machines"
 SAID_TWICE = "you reworded the same memory on two machines"
 
@@ -72,13 +72,16 @@ class SyncSettings:
     code: str
     revoked: tuple[str, ...] = ()
     last: str = ""
+    problem: str = ""
+    left_alone: tuple[tuple[str, str], ...] = ()
 
 
 def load_settings(paths: Paths) -> SyncSettings | None:
     """Return the settings of sync, or None before `sync init`."""
     try:
         values = orjson.loads(paths.sync_settings.read_bytes())
-        return SyncSettings(**{**values, "revoked": tuple(values.get("revoked", ()))})
+        lists = {"revoked": tuple(values.get("revoked", ())), "left_alone": tuple(map(tuple, values.get("left_alone", ())))}
+        return SyncSettings(**{**values, **lists})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
@@ -235,7 +238,8 @@ class _Run:
         report = self.report
         report.problems = [{"path": path, "reason": reason} for path, reason in contents.problems]
         report.machines = [{"id": one.id, "name": one.name} for one in contents.machines.values()]
-        save_settings(self._paths, replace(self._settings, last=self._now))
+        left_alone = tuple(contents.problems[:MAX_PROBLEMS])
+        save_settings(self._paths, replace(self._settings, last=self._now, problem="", left_alone=left_alone))
         self._state.set_note(PURGED_NOTE, "")
         return report
 
@@ -565,11 +569,41 @@ def _choice(newer: MemoryItem, older: MemoryItem) -> tuple[Change, ...]:
     )
 
 
+def shut_out(paths: Paths, machine: str) -> None:
+    """Take over nothing more from a machine, given by its id or name.
+
+    Raises:
+        InputError: No machine, or this one, has that id or name, or several have the name.
+    """
+    settings = load_settings(paths)
+    others = _others(paths, settings) if settings is not None else []
+    found = [one.id for one in others if machine in (one.id, one.name)]
+    if settings is None or len(found) != 1:
+        raise InputError(f"There is no other machine '{machine}', or several.", fix="See 'memoryd sync status' for the ids.")
+    save_settings(paths, replace(settings, revoked=tuple(dict.fromkeys((*settings.revoked, *found)))))
+
+
+def _others(paths: Paths, settings: SyncSettings) -> list[Machine]:
+    """Return the introduced machines other than this one, as last pulled."""
+    root = transport_of(settings.target, paths.sync_clone).root
+    me = machine_id(Key(settings.secret).public())
+    return [one for one in shared.read_machines(root, settings.code, settings.revoked)[0].values() if one.id != me]
+
+
+def note_problem(paths: Paths, problem: str) -> None:
+    """Record why the last sync failed, for `status`."""
+    settings = load_settings(paths)
+    if settings is not None:
+        save_settings(paths, replace(settings, problem=problem))
+
+
 def status(paths: Paths) -> dict[str, Any]:
-    """Return the settings of sync for display."""
+    """Return the settings of sync for display, with the machines and the problems of the last run."""
     settings = load_settings(paths)
     if settings is None:
-        return {"target": "", "name": "", "machine": "", "code": "", "last": "", "by_git": False}
+        none: dict[str, Any] = {"target": "", "name": "", "machine": "", "code": "", "last": "", "by_git": False}
+        return none | {"machines": [], "problems": []}
+    failed = [{"path": "the last sync", "reason": settings.problem}] if settings.problem else []
     return {
         "target": without_password(settings.target),
         "name": settings.name,
@@ -577,4 +611,6 @@ def status(paths: Paths) -> dict[str, Any]:
         "code": settings.code,
         "last": settings.last,
         "by_git": is_repository(settings.target),
+        "machines": [{"id": one.id, "name": one.name} for one in _others(paths, settings)],
+        "problems": [*failed, *({"path": path, "reason": reason} for path, reason in settings.left_alone)],
     }

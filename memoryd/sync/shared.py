@@ -124,14 +124,7 @@ def place_of(version: Version) -> str:
 def read(root: Path, code: str, revoked: Iterable[str] = ()) -> Contents:
     """Read the shared folder. Links are not followed, and no file can make this fail."""
     out = Contents()
-    shut = set(revoked)
-    for path in sorted((root / MACHINES).glob("*.md"))[:MAX_MACHINES] if (root / MACHINES).is_dir() else ():
-        machine = _read_machine(path, code)
-        if isinstance(machine, Machine) and machine.id not in shut:
-            out.machines[machine.id] = machine
-        else:
-            reason = machine if isinstance(machine, str) else "you have shut this machine out"
-            out.problems.append((path.relative_to(root).as_posix(), reason))
+    out.machines, out.problems = read_machines(root, code, revoked)
     for path in _memory_files(root):
         relative = path.relative_to(root).as_posix()
         version = _read_version(path, out.machines)
@@ -141,6 +134,19 @@ def read(root: Path, code: str, revoked: Iterable[str] = ()) -> Contents:
             out.files.setdefault(version.id, []).append(path)
             _add(out.versions.setdefault(version.id, []), version)
     return out
+
+
+def read_machines(root: Path, code: str, revoked: Iterable[str] = ()) -> tuple[dict[str, Machine], list[tuple[str, str]]]:
+    """Return the introduced machines by id, and what is wrong with others."""
+    shut, machines, problems = set(revoked), {}, []
+    for path in sorted((root / MACHINES).glob("*.md"))[:MAX_MACHINES] if (root / MACHINES).is_dir() else ():
+        machine = _read_machine(path, code)
+        if isinstance(machine, Machine) and machine.id not in shut:
+            machines[machine.id] = machine
+        else:
+            reason = machine if isinstance(machine, str) else "you have shut this machine out"
+            problems.append((path.relative_to(root).as_posix(), reason))
+    return machines, problems
 
 
 def _add(versions: list[Version], new: Version) -> None:

@@ -115,7 +115,7 @@ def test_deleted_files_and_purged_memories_are_gone_everywhere(pair: Pair, tmp_p
     settle(desk, laptop)
     desk.delete_file(deleted)
     desk.sweep.erase(purged)
-    desk.state.set_note("purged since sync", " ".join(desk.service.purge(purged)))
+    desk.state.note_purged(desk.service.purge(purged))
     settle(desk, laptop)
     assert laptop.items() == desk.items() == {}
     assert [item.id for item in laptop.state.ledger.deleted("")] == [deleted], "its words stay refused"
@@ -277,7 +277,9 @@ def test_a_git_repository_carries_it_and_a_race_is_merged(homes: Homes, tmp_path
     desk.sync()
     settle(laptop, desk)
     assert desk.items() == laptop.items() and desk.items()[id].tags == ("print",)
-    log = subprocess.run(["git", "-C", str(bare), "log", "--format=%an %s"], capture_output=True, text=True, check=True).stdout
+    log = subprocess.run(
+        ["git", "-C", str(bare), "log", "--format=%an %s", "main"], capture_output=True, text=True, check=True
+    ).stdout
     assert "memoryd laptop: 1 changed" in log
     laptop.edit(id, tags=("press",))
     push = laptop.syncing.run
